@@ -1,0 +1,181 @@
+"""Every setting of the service, from the environment (see .env.example)."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+
+from config.logs import logging_config
+from core.redis import broker_url
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+# --- What this installation is -------------------------------------------------------------
+
+INSTALLATION = env.str("INSTALLATION", default="sandbox")
+if INSTALLATION not in ("sandbox", "live"):
+    raise environ.ImproperlyConfigured("Set INSTALLATION to sandbox or live.")
+LIVEMODE = INSTALLATION == "live"
+
+BASE_URL = env.str("BASE_URL").rstrip("/")
+SECRET_KEY = env.str("SECRET_KEY")
+KEYRING_FILE = Path(env.str("KEYRING_FILE"))
+DEBUG = False
+
+# --- HTTP -----------------------------------------------------------------------------------
+
+_base = urlsplit(BASE_URL)
+ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), _base.hostname]
+ALLOWED_HOSTS += ["localhost"] if _base.hostname == "127.0.0.1" else []
+_https = _base.scheme == "https"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
+SECURE_SSL_REDIRECT = _https
+# Nothing on /v1 ever redirects: a 301 turns an SDK's POST into a GET that "succeeds".
+SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^healthz$"]
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
+SECURE_HSTS_PRELOAD = _https
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+SECURE_REFERRER_POLICY = "no-referrer"
+X_FRAME_OPTIONS = "DENY"
+APPEND_SLASH = False
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+    "core",
+    "events",
+    "merchants",
+    "vault",
+    "ledger",
+    "payments",
+    "webhooks",
+    "panel",
+    *([] if LIVEMODE else ["testbank"]),
+]
+
+MIDDLEWARE = [
+    "config.middleware.RequestFrame",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+
+# --- The API --------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["merchants.authentication.HasScope"],
+    "DEFAULT_PARSER_CLASSES": ["core.rest.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["core.rest.renderers.ApiRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.rest.renderers.AlwaysJson",
+    "EXCEPTION_HANDLER": "config.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
+API_VERSIONS = ["2026-11-01"]
+BODY_MAX_BYTES = 256 * 1024
+CURRENCIES = env.list("CURRENCIES", default=["try", "usd", "eur", "gbp"])
+IDEMPOTENCY_KEY_HOURS = 72
+DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
+
+# --- The bank -------------------------------------------------------------------------------
+
+# The acquirer's gateway as a dotted path. A live installation without one answers 503 to a confirm.
+ACQUIRER = env.str("ACQUIRER", default="" if LIVEMODE else "payments.gateways.sandbox.SandboxGateway")
+ACQUIRER_TIMEOUT_SECONDS = env.float("ACQUIRER_TIMEOUT_SECONDS", default=30.0 if LIVEMODE else 5.0)
+TESTBANK_URL = env.str("TESTBANK_URL", default="")
+TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
+
+# --- Storage --------------------------------------------------------------------------------
+
+LOCK_TIMEOUT_SECONDS = 3
+
+
+def _database(url: str) -> dict:
+    options = {
+        # Terse settings of the session: locks are waited for briefly, text is UTF-8, time is UTC.
+        "options": f"-c lock_timeout={LOCK_TIMEOUT_SECONDS}s -c client_min_messages=error",
+        "connect_timeout": 3,
+    }
+    config = environ.Env.db_url_config(url)
+    return {**config, "CONN_MAX_AGE": 60, "OPTIONS": {**config.get("OPTIONS", {}), **options}}
+
+
+DATABASES = {"default": _database(env.str("DATABASE_URL"))}
+if not LIVEMODE:
+    DATABASES["bank"] = _database(env.str("BANK_DATABASE_URL"))
+    DATABASE_ROUTERS = ["testbank.router.BankRouter"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = env.str("REDIS_URL")
+
+# --- Events ---------------------------------------------------------------------------------
+
+# Called in the transaction of every change, with the event (architecture: events).
+EVENT_SUBSCRIBERS: list[str] = []
+
+# --- Background work ------------------------------------------------------------------------
+
+CELERY_BROKER_URL = broker_url(REDIS_URL)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {"webhooks.tasks.*": {"queue": "webhooks"}}
+CELERY_TIMEZONE = "UTC"
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULE = {
+    "forget-idempotency-keys": {
+        "task": "merchants.tasks.forget_idempotency_keys",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
+}
+
+# --- People ---------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "merchants.User"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+]
+
+# --- Language, time, logs -------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+LOGGING_CONFIG = None
+LOGGING = logging_config(level=env.str("LOG_LEVEL", default="INFO"))

@@ -1,0 +1,66 @@
+"""What belongs to the request or job at hand: its id, its time budget, its clock."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from core import ids
+
+REQUEST_BUDGET_SECONDS = 45.0
+
+
+@dataclass(slots=True)
+class Work:
+    """One request or one job run."""
+
+    request_id: str
+    deadline: float
+    clock_offset_seconds: float | None = None
+    facts: dict[str, str] = field(default_factory=dict)  # For the access log: merchant, key.
+
+
+_current: ContextVar[Work | None] = ContextVar("work", default=None)
+
+
+def begin(budget_seconds: float = REQUEST_BUDGET_SECONDS) -> Work:
+    """Start a new piece of work with its own `req_` id and deadline (real time)."""
+    work = Work(request_id=ids.new("req"), deadline=time.monotonic() + budget_seconds)
+    _current.set(work)
+    return work
+
+
+def end() -> None:
+    """Forget the current work."""
+    _current.set(None)
+
+
+@contextmanager
+def work() -> Iterator[Work]:
+    """Run the block as a piece of work of its own (jobs and commands)."""
+    token = _current.set(None)
+    try:
+        yield begin()
+    finally:
+        _current.reset(token)
+
+
+def current() -> Work | None:
+    """Return the work at hand, or None outside of any."""
+    return _current.get()
+
+
+def request_id() -> str:
+    """Return the `req_` id of the work at hand; a fresh one outside of any.
+
+    An event's `request_id` is never null (contract 2).
+    """
+    work = _current.get()
+    return work.request_id if work else ids.new("req")
+
+
+def remaining_seconds() -> float:
+    """Return what is left of the time budget; the full budget outside of any work."""
+    work = _current.get()
+    return work.deadline - time.monotonic() if work else REQUEST_BUDGET_SECONDS

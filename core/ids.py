@@ -1,0 +1,33 @@
+"""Ids: a prefix that tells the object's type, then 24 base62 characters."""
+
+import secrets
+import time
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+TIME_CHARACTERS = 8
+RANDOM_CHARACTERS = 16
+
+
+def base62(number: int, width: int) -> str:
+    """Write a number in base 62, padded with zeros on the left to `width`."""
+    digits = []
+    for _ in range(width):
+        number, rest = divmod(number, 62)
+        digits.append(ALPHABET[rest])
+    return "".join(reversed(digits))
+
+
+def random_base62(length: int) -> str:
+    """Return `length` characters that nobody can guess."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(length))
+
+
+def new(prefix: str) -> str:
+    """Return a fresh id such as `pi_0VvT…`.
+
+    The first eight characters are the time in milliseconds, so that indexes stay
+    local; the other sixteen are random (95 bits), so that ids cannot be guessed
+    (contract 1).
+    """
+    milliseconds = time.time_ns() // 1_000_000
+    return f"{prefix}_{base62(milliseconds, TIME_CHARACTERS)}{random_base62(RANDOM_CHARACTERS)}"
