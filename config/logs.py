@@ -32,6 +32,9 @@ def logging_config(*, level: str) -> dict[str, Any]:
             # The access log tells the same in one line, without the query.
             "django.request": {"level": "CRITICAL"},
             "django.server": {"level": "CRITICAL"},
+            # gunicorn's own access log prints queries.
+            "gunicorn.access": {"level": "CRITICAL", "propagate": False},
+            "gunicorn.error": {"handlers": ["stderr"], "level": level, "propagate": False},
         },
     }
 

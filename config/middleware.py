@@ -1,6 +1,62 @@
+"""The outermost layer of every request: its id, its address check, its log line."""
+
+import re
+import time
+from collections.abc import Callable
+
+import structlog
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse
+
+from config.errors import envelope_response
+from core import context
+from core.errors import DomainError, ParameterInvalid
+from core.rest.query import refuse_unsafe_url
+
+access_log = structlog.get_logger("access")
+API_PATH = re.compile(r"^/v1(/|$)")
+
+
 class RequestFrame:
-    def __init__(self, get_response):
+    """Give each request its `req_` id and time budget, and log it when it is answered.
+
+    The log line has the path and never the query: search terms are people's data.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
-    def __call__(self, request):
-        return self.get_response(request)
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        started = time.perf_counter()
+        work = context.begin()
+        try:
+            response = self._refused(request) or self.get_response(request)
+            response["Request-Id"] = work.request_id
+            self._log(request, response, work, time.perf_counter() - started)
+        finally:
+            context.end()
+        return response
+
+    def _refused(self, request: HttpRequest) -> HttpResponse | None:
+        try:
+            request.get_host()
+            if API_PATH.match(request.path_info):
+                refuse_unsafe_url(request.path_info, request.META.get("QUERY_STRING", ""))
+        except DisallowedHost:
+            return envelope_response(ParameterInvalid("The Host is not ours.", param="Host"))
+        except DomainError as refusal:
+            return envelope_response(refusal)
+        return None
+
+    def _log(
+        self, request: HttpRequest, response: HttpResponse, work: context.Work, seconds: float
+    ) -> None:
+        access_log.info(
+            "request",
+            method=request.method,
+            path=request.path_info,
+            status=response.status_code,
+            duration_ms=round(seconds * 1000, 1),
+            ip=request.META.get("REMOTE_ADDR", ""),
+            **work.facts,
+        )

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import environ
 
-from config.logs import logging_config
+from config.logs import configure_structlog, logging_config
 from core.redis import broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -177,5 +177,5 @@ AUTH_PASSWORD_VALIDATORS = [
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
-LOGGING_CONFIG = None
 LOGGING = logging_config(level=env.str("LOG_LEVEL", default="INFO"))
+configure_structlog()

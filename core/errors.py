@@ -103,6 +103,12 @@ class CardDataNotAllowed(DomainError):
     message = "A card number is accepted only in payment_method_data[card][number]."
 
 
+class PermissionDenied(DomainError):
+    code = "permission_denied"
+    http_status = 403
+    message = "The key's scopes do not allow this."
+
+
 class LockTimeout(DomainError):
     code = "lock_timeout"
     http_status = 409

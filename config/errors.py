@@ -1,0 +1,86 @@
+"""Every error of every layer leaves in the envelope of contract 4."""
+
+from typing import Any
+
+import orjson
+import structlog
+from django.db import OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions as rest
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from core import errors
+from core.rest import forms
+from core.rest.envelope import error_body, error_headers
+from merchants.idempotency import Replayed
+
+log = structlog.get_logger(__name__)
+
+LOCK_NOT_AVAILABLE = "55P03"
+DEADLOCK_DETECTED = "40P01"
+
+
+def exception_handler(problem: Exception, _context: dict[str, Any]) -> Response:
+    """Answer for what a view of the API raised."""
+    set_rollback()
+    if isinstance(problem, Replayed):
+        return Response(problem.body, status=problem.status, headers=problem.headers)
+    refusal = as_refusal(problem)
+    if isinstance(refusal, errors.InternalError):
+        log.error("request crashed", exc_info=problem)
+    return Response(
+        error_body(refusal), status=refusal.http_status, headers=error_headers(refusal)
+    )
+
+
+def as_refusal(problem: Exception) -> errors.DomainError:
+    """Return what the caller is told about any exception."""
+    match problem:
+        case errors.DomainError():
+            return problem
+        case rest.ValidationError():
+            return forms.refusal(problem.detail)
+        case rest.MethodNotAllowed():
+            return errors.MethodNotAllowed()
+        case rest.UnsupportedMediaType():
+            return errors.UnsupportedMediaType()
+        case Http404() | rest.NotFound():
+            return errors.UrlNotFound()
+        case OperationalError():
+            return _database_refusal(problem)
+    return errors.InternalError()
+
+
+def _database_refusal(problem: OperationalError) -> errors.DomainError:
+    state = getattr(problem.__cause__, "sqlstate", None)
+    if state in (LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED):
+        return errors.LockTimeout()
+    log.error("database unavailable", sqlstate=state)
+    return errors.UpstreamUnavailable()
+
+
+def envelope_response(refusal: errors.DomainError) -> HttpResponse:
+    """Answer a refusal outside of any API view."""
+    return HttpResponse(
+        orjson.dumps(error_body(refusal)),
+        status=refusal.http_status,
+        content_type="application/json",
+        headers=error_headers(refusal),
+    )
+
+
+def bad_request(_request: HttpRequest, _exception: Exception) -> HttpResponse:
+    return envelope_response(errors.ParameterInvalid("The request is malformed."))
+
+
+def permission_denied(_request: HttpRequest, _exception: Exception) -> HttpResponse:
+    return envelope_response(errors.PermissionDenied())
+
+
+def not_found(_request: HttpRequest, _exception: Exception) -> HttpResponse:
+    return envelope_response(errors.UrlNotFound())
+
+
+def server_error(_request: HttpRequest) -> HttpResponse:
+    return envelope_response(errors.InternalError())

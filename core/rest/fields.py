@@ -1,0 +1,169 @@
+"""Fields of request bodies: JSON's own types, never coerced, no value in a message."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.core.validators import validate_email
+from rest_framework import serializers
+
+from core.money import MAX_REQUESTED_MINOR, is_supported
+
+METADATA_KEY_MAX = 40
+METADATA_VALUE_MAX = 500
+CLEAR = ""  # What `metadata: ""` and `metadata: {}` become: remove every key.
+
+
+class Integer(serializers.Field):
+    """A JSON integer: not `"1"`, `1.0`, `1e4` or `true`."""
+
+    too_small = too_large = "parameter_invalid"
+    default_error_messages = {
+        "parameter_invalid": "Must be an integer in the allowed range.",
+        "amount_too_small": "The amount must be at least 1.",
+        "amount_too_large": "The amount is too large.",
+    }
+
+    def __init__(self, *, minimum: int, maximum: int, **options: Any) -> None:
+        self.minimum, self.maximum = minimum, maximum
+        super().__init__(**options)
+
+    def to_internal_value(self, data: Any) -> int:
+        if not isinstance(data, int) or isinstance(data, bool):
+            self.fail("parameter_invalid")
+        if data < self.minimum:
+            self.fail(self.too_small)
+        if data > self.maximum:
+            self.fail(self.too_large)
+        return data
+
+
+class Amount(Integer):
+    """Money in minor units, 1 … 999 999 999 999 (contract 1)."""
+
+    too_small, too_large = "amount_too_small", "amount_too_large"
+
+    def __init__(self, *, minimum: int = 1, **options: Any) -> None:
+        super().__init__(minimum=minimum, maximum=MAX_REQUESTED_MINOR, **options)
+
+
+class Boolean(serializers.Field):
+    default_error_messages = {"parameter_invalid": "Must be true or false."}
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("parameter_invalid")
+        return data
+
+
+class Text(serializers.Field):
+    """A JSON string; `""` means the same as null."""
+
+    default_error_messages = {
+        "parameter_invalid": "Must be a string.",
+        "blank": "May not be empty.",
+        "too_long": "The text is too long.",
+    }
+
+    def __init__(self, *, max_length: int, **options: Any) -> None:
+        self.max_length = max_length
+        super().__init__(**options)
+
+    def to_internal_value(self, data: Any) -> str | None:
+        if not isinstance(data, str):
+            self.fail("parameter_invalid")
+        if len(data) > self.max_length:
+            self.fail("too_long")
+        if not data.strip():
+            return self.empty()
+        return data
+
+    def empty(self) -> None:
+        if self.required:
+            self.fail("blank")
+
+
+class Choice(serializers.Field):
+    default_error_messages = {"parameter_invalid": "Must be one of: {choices}."}
+
+    def __init__(self, choices: tuple[str, ...], **options: Any) -> None:
+        self.choices = choices
+        super().__init__(**options)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str) or data not in self.choices:
+            self.fail("parameter_invalid", choices=", ".join(self.choices))
+        return data
+
+
+class Currency(serializers.Field):
+    """An ISO 4217 code in any case; lowercase from here on."""
+
+    default_error_messages = {
+        "parameter_invalid": "Must be a three-letter currency code.",
+        "currency_not_supported": "This installation does not take the currency.",
+    }
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("parameter_invalid")
+        currency = data.lower()
+        if not is_supported(currency):
+            self.fail("currency_not_supported")
+        return currency
+
+
+class Email(Text):
+    default_error_messages = {"parameter_invalid": "Must be an e-mail address."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=254, **options)
+
+    def to_internal_value(self, data: Any) -> str | None:
+        text = super().to_internal_value(data)
+        if text is None:
+            return None
+        try:
+            validate_email(text)
+        except DjangoValidationError:
+            self.fail("parameter_invalid")
+        return text
+
+
+class Country(serializers.Field):
+    """A two-letter country code; uppercase from here on."""
+
+    default_error_messages = {"parameter_invalid": "Must be a two-letter country code."}
+
+    def to_internal_value(self, data: Any) -> str:
+        if not (isinstance(data, str) and len(data) == 2 and data.isascii() and data.isalpha()):
+            self.fail("parameter_invalid")
+        return data.upper()
+
+
+class Metadata(serializers.Field):
+    """A map of strings; an empty value deletes its key, an empty map clears all."""
+
+    default_error_messages = {
+        "parameter_invalid": "Must be an object of strings.",
+        "key": f"A key has 1 to {METADATA_KEY_MAX} characters, without [ and ].",
+        "value": f"A value is a string of up to {METADATA_VALUE_MAX} characters.",
+    }
+
+    def to_internal_value(self, data: Any) -> dict[str, str] | str:
+        if data in (CLEAR, {}):
+            return CLEAR
+        if not isinstance(data, dict):
+            self.fail("parameter_invalid")
+        for key, value in data.items():
+            self._check(key, value)
+        return {key: value or "" for key, value in data.items()}
+
+    def _check(self, key: str, value: Any) -> None:
+        problem = None
+        if not 1 <= len(key) <= METADATA_KEY_MAX or "[" in key or "]" in key:
+            problem = "key"
+        elif not isinstance(value, str | None) or len(value or "") > METADATA_VALUE_MAX:
+            problem = "value"
+        if problem:
+            message = self.error_messages[problem]
+            raise serializers.ValidationError({key: [message]}, code="parameter_invalid")

@@ -1,0 +1,98 @@
+"""Request bodies as declared forms, and how a form's first problem becomes a refusal."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
+
+from core.errors import DomainError, ParameterInvalid, ParameterMissing, ParameterUnknown
+from core.rest.parsers import shown_name
+
+MISSING = ("required", "null", "blank")
+
+
+class Form(serializers.Serializer):
+    """A body whose every parameter is declared.
+
+    At a create, null equals leaving the parameter out. A form with
+    `null_clears = True` (an update) passes null on as None instead.
+    """
+
+    null_clears = False
+
+    default_error_messages = {"parameter_unknown": "The endpoint does not know this parameter."}
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError({"": ["Must be an object."]}, code="parameter_invalid")
+        self._refuse_unknown(data)
+        nulls = [name for name, value in data.items() if value is None]
+        optional = {name for name in nulls if not self.fields[name].required}
+        given = {name: value for name, value in data.items() if name not in optional}
+        validated = super().to_internal_value(given)
+        if self.null_clears:
+            validated.update(dict.fromkeys(optional))
+        return validated
+
+    def _refuse_unknown(self, data: dict[str, Any]) -> None:
+        for name in data:
+            if name not in self.fields:
+                message = self.error_messages["parameter_unknown"]
+                raise serializers.ValidationError({name: [message]}, code="parameter_unknown")
+
+    @classmethod
+    def read(cls, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the validated parameters of a body.
+
+        :raises rest_framework.serializers.ValidationError: the first problem is answered.
+        """
+        form = cls(data=body)
+        form.is_valid(raise_exception=True)
+        return form.validated_data
+
+
+class Refused(DomainError):
+    """A form's problem that has a code of its own, such as `amount_too_small`."""
+
+    def __init__(self, code: str, message: str, *, param: str | None) -> None:
+        self.code = code
+        super().__init__(message, param=param)
+
+
+def refusal(detail: Any) -> DomainError:
+    """Turn a validation error's detail into the refusal of its first problem."""
+    path, problem = _first(detail, ())
+    param = shown_name(bracketed(path)) or None
+    if problem.code in MISSING:
+        return ParameterMissing(param=param)
+    if problem.code == "parameter_unknown":
+        return ParameterUnknown(param=param)
+    if problem.code in OWN_CODES:
+        return Refused(problem.code, str(problem), param=param)
+    return ParameterInvalid(str(problem), param=param)
+
+
+OWN_CODES = {
+    "amount_too_small", "amount_too_large", "currency_not_supported", "incorrect_number",
+    "invalid_expiry_month", "invalid_expiry_year", "expired_card", "invalid_cvc",
+    "line_items_amount_mismatch",
+}  # fmt: skip
+
+
+def bracketed(path: tuple[str | int, ...]) -> str:
+    """Write a path as the client would: `a[b][0]`."""
+    first, *rest = path or ("",)
+    return f"{first}" + "".join(f"[{part}]" for part in rest)
+
+
+def _first(detail: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], ErrorDetail]:
+    if isinstance(detail, ErrorDetail):
+        return path, detail
+    if isinstance(detail, dict):
+        name, inner = next(iter(detail.items()))
+        own = name in ("", "non_field_errors")
+        return _first(inner, path if own else (*path, name))
+    for index, inner in enumerate(detail):
+        if inner:
+            return _first(inner, path if isinstance(inner, ErrorDetail) else (*path, index))
+    return path, ErrorDetail("The request is not valid.", code="parameter_invalid")

@@ -1,0 +1,167 @@
+"""Reading a JSON body strictly: what cannot mean one thing only is refused."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from rest_framework.parsers import BaseParser
+
+from core.cards import contains_card_number, mask_card_numbers
+from core.errors import BodyInvalid, BodyTooLarge, CardDataNotAllowed, UnsupportedMediaType
+
+MAX_DEPTH = 8
+MAX_NUMBER_DIGITS = 100
+DRAIN_MAX_BYTES = 4 * 1024 * 1024
+DRAIN_STEP_BYTES = 64 * 1024
+
+
+class CardInput:
+    """The card as the client sent it, unvalidated; shows nothing of itself.
+
+    Whoever validates it reads `fields`; nothing else may.
+    """
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self.fields = fields
+
+    def __repr__(self) -> str:
+        return "<CardInput>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A card is not pickled.")
+
+
+class StrictJSONParser(BaseParser):
+    """Parse `application/json`; lift the card out before anything else sees the body."""
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Any = None
+    ) -> dict[str, Any]:
+        _refuse_encodings(stream, media_type or "")
+        body = _load(_read(stream))
+        _lift_card(body)
+        _inspect(body, path="", depth=1)
+        return body
+
+
+def _refuse_encodings(stream: Any, media_type: str) -> None:
+    encoding = stream.META.get("HTTP_CONTENT_ENCODING", "identity")
+    charset = media_type.lower().partition("charset=")[2].strip('"; ')
+    if encoding.lower() != "identity" or charset not in ("", "utf-8", "utf8"):
+        raise UnsupportedMediaType("Send the body as plain UTF-8 JSON.")
+
+
+def _read(stream: Any) -> bytes:
+    limit = settings.BODY_MAX_BYTES
+    declared = int(stream.META.get("CONTENT_LENGTH") or 0)
+    if declared > limit:
+        _drain(stream)
+        raise BodyTooLarge(f"The body may have up to {limit} bytes.")
+    return stream.read(limit)
+
+
+def _drain(stream: Any) -> None:
+    # A client that still writes when we close never gets to read the 413.
+    left = DRAIN_MAX_BYTES
+    while left > 0 and (chunk := stream.read(min(DRAIN_STEP_BYTES, left))):
+        left -= len(chunk)
+
+
+def _load(raw: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(
+            raw.decode("utf-8"),
+            object_pairs_hook=_without_duplicates,
+            parse_constant=_refuse_constant,
+            parse_int=_integer,
+            parse_float=_decimal,
+        )
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise BodyInvalid from None  # The cause would carry the text of the body.
+    except RecursionError:
+        raise BodyInvalid("The body is nested too deeply.") from None
+    if not isinstance(body, dict):
+        raise BodyInvalid("The body must be a JSON object.")
+    return body
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise BodyInvalid("The body names a key twice.")
+    return found
+
+
+def _refuse_constant(_name: str) -> Any:
+    raise BodyInvalid("NaN and Infinity are not JSON.")
+
+
+def _integer(literal: str) -> int:
+    _refuse_long(literal)
+    return int(literal)
+
+
+def _decimal(literal: str) -> float:
+    _refuse_long(literal)
+    return float(literal)
+
+
+def _refuse_long(literal: str) -> None:
+    if len(literal) > MAX_NUMBER_DIGITS:
+        raise BodyInvalid("A number has too many digits.")
+
+
+def _lift_card(body: dict[str, Any]) -> None:
+    method = body.get("payment_method_data")
+    if isinstance(method, dict) and isinstance(method.get("card"), dict):
+        card = method["card"]
+        number = card.pop("number", None)
+        _inspect(card, path="payment_method_data[card]", depth=3)
+        if isinstance(number, str):
+            _inspect_text(number, "payment_method_data[card][number]", may_hold_card=True)
+        if number is not None:
+            card["number"] = number
+        method["card"] = CardInput(card)
+
+
+def _inspect(value: Any, *, path: str, depth: int) -> None:
+    """Walk the body once: depth, text that no database can keep, card numbers."""
+    if depth > MAX_DEPTH + 1:
+        raise BodyInvalid("The body is nested too deeply.")
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            inner_path = f"{path}[{name}]" if path else name
+            _inspect_text(name, inner_path)
+            _inspect(inner, path=inner_path, depth=depth + 1)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            _inspect(inner, path=f"{path}[{index}]", depth=depth + 1)
+    elif isinstance(value, str):
+        _inspect_text(value, path)
+    elif isinstance(value, int | float) and contains_card_number(str(value)):
+        raise CardDataNotAllowed(param=path)
+
+
+def _inspect_text(text: str, path: str, *, may_hold_card: bool = False) -> None:
+    if "\x00" in text or not _is_utf8(text):
+        raise BodyInvalid("The body holds a character that is not text.", param=shown_name(path))
+    if not may_hold_card and contains_card_number(text):
+        raise CardDataNotAllowed(param=shown_name(path))
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shown_name(name: str) -> str:
+    """Return a parameter's name as an error may show it: no card number, no broken text."""
+    printable = name.encode("utf-8", "replace").decode().replace("\x00", "?")
+    return mask_card_numbers(printable)[:200]

@@ -1,0 +1,162 @@
+"""`Idempotency-Key`: one key, one effect, one answer (contract 6)."""
+
+import json
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from core import context
+from core.cards import contains_card_number
+from core.errors import DomainError
+from core.keyring import ring
+from core.rest.parsers import CardInput
+from merchants.models import IdempotencyKey, Merchant
+
+MAX_LENGTH = 255
+
+
+class IdempotencyKeyInvalid(DomainError):
+    code = "idempotency_key_invalid"
+    message = "An Idempotency-Key has 1 to 255 printable ASCII characters and is no card number."
+    param = "Idempotency-Key"
+
+
+class IdempotencyKeyReused(DomainError):
+    code = "idempotency_key_reused"
+    message = "The Idempotency-Key was used for another request."
+
+
+class IdempotencyKeyInUse(DomainError):
+    code = "idempotency_key_in_use"
+    http_status = 409
+    retry_after_seconds = 1
+    message = "A request with this Idempotency-Key is still under way."
+
+
+class Replayed(Exception):
+    """The first request's answer, instead of a second effect."""
+
+    def __init__(self, row: IdempotencyKey) -> None:
+        self.status: int = row.response_status or 200
+        self.body = ring().open(bytes(row.sealed_response or b""), context=_seal_context(row))
+        self.headers = {"Idempotent-Replayed": "true", "Original-Request": row.request_id}
+        super().__init__("replayed")
+
+
+@dataclass(slots=True)
+class Claim:
+    """A request's hold on its key; `taken` once a row says so."""
+
+    merchant_id: str
+    key: str
+    fingerprint: bytes
+    taken: bool = False
+
+
+_claim: ContextVar[Claim | None] = ContextVar("claim", default=None)
+
+
+def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: Any) -> None:
+    """Look the key up before anything happens.
+
+    :raises Replayed: the request was answered before.
+    :raises IdempotencyKeyInvalid: not 1–255 printable ASCII, or a card number.
+    :raises IdempotencyKeyReused: the key belongs to another request.
+    :raises IdempotencyKeyInUse: the first request has no answer yet.
+    """
+    _claim.set(None)
+    if key is None:
+        return
+    _validate(key)
+    claim = Claim(merchant.id, key, _fingerprint(method_and_path, body))
+    row = _row(claim).first()
+    if row is not None:
+        _answer_again(row, claim)
+    _claim.set(claim)
+
+
+def take() -> None:
+    """Claim the request's key, in the first transaction of the use case.
+
+    The claim commits with the work it stands for, or not at all: a refusal rolls it
+    back and leaves the key free. Does nothing for a request without a key.
+
+    :raises IdempotencyKeyInUse: another request claimed it a moment ago.
+    """
+    claim = _claim.get()
+    if claim is None or claim.taken:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO merchants_idempotencykey"
+            " (merchant_id, key, fingerprint, request_id, created_at)"
+            " VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            [claim.merchant_id, claim.key, claim.fingerprint, context.request_id(), timezone.now()],
+        )
+        if cursor.rowcount == 0:
+            raise IdempotencyKeyInUse
+    claim.taken = True
+
+
+def save_answer(status: int, body: bytes) -> None:
+    """Keep the answer of a request that took its claim; sealed, for it may hold people's data.
+
+    :raises RuntimeError: a use case with a key forgot to `take` it.
+    """
+    claim = _claim.get()
+    if claim is None:
+        return
+    if not claim.taken:
+        raise RuntimeError("this POST answered without claiming its Idempotency-Key")
+    row = _row(claim).get()
+    row.response_status = status
+    row.sealed_response = ring().seal(body, context=_seal_context(row))
+    row.save(update_fields=["response_status", "sealed_response"])
+    _claim.set(None)
+
+
+def forget_old() -> int:
+    """Delete keys older than 72 hours (real time) and return how many."""
+    before = timezone.now() - timedelta(hours=settings.IDEMPOTENCY_KEY_HOURS)
+    return IdempotencyKey.objects.filter(created_at__lt=before).delete()[0]
+
+
+def _row(claim: Claim) -> Any:
+    return IdempotencyKey.objects.filter(merchant_id=claim.merchant_id, key=claim.key)
+
+
+def _answer_again(row: IdempotencyKey, claim: Claim) -> None:
+    if bytes(row.fingerprint) != claim.fingerprint:
+        raise IdempotencyKeyReused
+    if row.response_status is None:
+        raise IdempotencyKeyInUse
+    raise Replayed(row)
+
+
+def _validate(key: str) -> None:
+    printable = key.isascii() and key.isprintable() and 1 <= len(key) <= MAX_LENGTH
+    if not printable or contains_card_number(key):
+        raise IdempotencyKeyInvalid
+
+
+def _fingerprint(method_and_path: str, body: Any) -> bytes:
+    # Keyed: a plain hash of a body with a card number in it can be tried out.
+    canonical = json.dumps([method_and_path, body], sort_keys=True, default=_card_for_fingerprint)
+    return ring().mac("idempotency", canonical.encode())
+
+
+def _card_for_fingerprint(card: Any) -> dict[str, Any]:
+    if not isinstance(card, CardInput):
+        raise TypeError("only a card has no JSON form here")
+    number = json.dumps(card.fields.get("number"))
+    shown = {name: value for name, value in card.fields.items() if name != "cvc"}
+    return {**shown, "number": ring().mac("card_fingerprint", number.encode()).hex()}
+
+
+def _seal_context(row: IdempotencyKey) -> str:
+    return f"merchants.idempotency|{row.merchant_id}|{row.key}"

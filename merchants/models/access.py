@@ -1,0 +1,51 @@
+from django.db import models
+
+from core.fields import id_field
+from merchants.models.merchant import Merchant
+from merchants.models.people import User
+
+
+class ApiKey(models.Model):
+    """A secret key: kept as a keyed hash, shown once (contract 5)."""
+
+    id = id_field()
+    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=100)
+    hash = models.BinaryField(unique=True, max_length=32, editable=False)
+    last4 = models.CharField(max_length=4)
+    # {resource: "none" | "read" | "write"}; a resource that is not named is "write".
+    scopes = models.JSONField(default=dict, blank=True)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField()
+    # Keys live in real time, whatever the sandbox's clock says.
+    last_used_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} …{self.last4}"
+
+
+class IdempotencyKey(models.Model):
+    """What a merchant's request with an `Idempotency-Key` did, for 72 hours (contract 6)."""
+
+    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="+")
+    key = models.CharField(max_length=255, db_collation="C")
+    fingerprint = models.BinaryField(max_length=32)
+    request_id = models.CharField(max_length=40)
+    # Both null while the first request is under way.
+    response_status = models.SmallIntegerField(null=True)
+    sealed_response = models.BinaryField(null=True)
+    created_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["merchant", "key"], name="an_idempotency_key_is_used_once_per_merchant"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(response_status__isnull=True, sealed_response__isnull=True)
+                | models.Q(response_status__isnull=False, sealed_response__isnull=False),
+                name="a_stored_answer_has_a_status_and_a_body",
+            ),
+        ]

@@ -1,0 +1,82 @@
+from django.db import models
+
+from core.fields import id_field
+
+
+class Merchant(models.Model):
+    """Who takes payments here (contract 2, Merchant)."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        ACTIVE = "active"
+        RESTRICTED = "restricted"
+        CLOSED = "closed"
+
+    id = id_field()
+    name = models.CharField(max_length=200)
+    legal_name = models.CharField(max_length=200, blank=True)
+    email = models.EmailField()
+    country = models.CharField(max_length=2)
+    default_currency = models.CharField(max_length=3)
+    timezone = models.CharField(max_length=64)
+    mcc = models.CharField(max_length=4, blank=True)
+    status = models.CharField(max_length=12, choices=Status, default=Status.ACTIVE)
+    charges_enabled = models.BooleanField(default=True)
+    payouts_enabled = models.BooleanField(default=True)
+    api_version = models.CharField(max_length=10)
+    metadata = models.JSONField(default=dict)
+    created_at = models.DateTimeField()
+
+    # DRF takes the merchant as the request's principal.
+    is_authenticated = True
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(country__regex="^[A-Z]{2}$"),
+                name="merchant_country_is_two_capital_letters",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(default_currency__regex="^[a-z]{3}$"),
+                name="merchant_currency_is_three_small_letters",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Website(models.Model):
+    """A host of the merchant's: addresses on it and below it are trusted."""
+
+    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="websites")
+    host = models.CharField(max_length=253)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["merchant", "host"], name="a_website_is_registered_once_per_merchant"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"https://{self.host}"
+
+
+class CallbackUrl(models.Model):
+    """An address whose scheme, host and port, and path prefix, are trusted."""
+
+    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="callback_urls")
+    url = models.CharField(max_length=2000)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["merchant", "url"], name="a_callback_is_registered_once_per_merchant"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.url
