@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterable
 from typing import Any
 
 import django
@@ -13,7 +12,6 @@ from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import get_script_prefix, get_urlconf, set_script_prefix, set_urlconf
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -23,9 +21,9 @@ log = structlog.get_logger(__name__)
 class BankHandler(WSGIHandler):
     """Serve the bank's addresses without the service's middlewares.
 
-    The process may hold the service's own application too (tests call the bank
-    from inside a request to the service), so what Django keeps per thread is put
-    back as it was.
+    The addresses hang on the request and not on a setting, so the process may hold
+    the service's own application too: tests call the bank from inside a request to
+    the service. Django forgets a request's addresses when its answer is closed.
     """
 
     def load_middleware(self, is_async: bool = False) -> None:
@@ -33,14 +31,6 @@ class BankHandler(WSGIHandler):
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
         self._middleware_chain = convert_exception_to_response(self._route)
-
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        script_prefix, urlconf = get_script_prefix(), get_urlconf()
-        try:
-            return super().__call__(environ, start_response)
-        finally:
-            set_script_prefix(script_prefix)
-            set_urlconf(urlconf)
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         began = time.monotonic()
@@ -57,7 +47,7 @@ class BankHandler(WSGIHandler):
 
     def _route(self, request: HttpRequest) -> HttpResponseBase:
         request.urlconf = "testbank.urls"
-        return self._get_response(request)
+        return self._get_response(request)  # type: ignore[attr-defined]
 
 
 def open_bank() -> BankHandler:

@@ -81,12 +81,13 @@ def _connections_left_open() -> Iterator[None]:
 @contextmanager
 def bank_in_process() -> Iterator[BankTransport]:
     """Put the test bank behind the installation's gateway for the length of the block."""
-    session, transport = gateways.acquirer().session, BankTransport()
-    session.mount(settings.TESTBANK_URL, transport)
+    # Kept, because a test may point the setting elsewhere meanwhile.
+    session, transport, url = gateways.acquirer().session, BankTransport(), settings.TESTBANK_URL
+    session.mount(url, transport)
     try:
         yield transport
     finally:
-        del session.adapters[settings.TESTBANK_URL]
+        del session.adapters[url]
 
 
 def _response(request: requests.PreparedRequest, status: int, content: bytes) -> requests.Response:

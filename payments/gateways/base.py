@@ -60,7 +60,7 @@ class IssuerFacts:
     :param country: ISO 3166 alpha-2, None if unknown.
     """
 
-    brand: str
+    brand: str | None
     card_type: str
     country: str | None
 
