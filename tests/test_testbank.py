@@ -19,6 +19,11 @@ from tests.bank_transport import call_bank
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 
+@pytest.fixture(autouse=True)
+def _silence_is_short(settings: Any) -> None:
+    settings.TESTBANK_SILENCE_SECONDS = 0
+
+
 def order(number: str = "4242424242424242", **changes: Any) -> dict[str, Any]:
     card = {
         "number": number,
