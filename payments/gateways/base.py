@@ -1,0 +1,75 @@
+"""What every acquirer's gateway is asked and answers."""
+
+import enum
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from vault.models import SealedCard
+
+
+class Answer(enum.Enum):
+    """How a request to the bank ended, as far as we know."""
+
+    APPROVED = "approved"
+    DECLINED = "declined"
+    AUTHENTICATION_REQUIRED = "authentication_required"
+    PENDING = "pending"  # The bank has it and will decide later.
+    UNKNOWN = "unknown"  # It may have reached the bank; only the bank knows what became of it.
+    NOT_SENT = "not_sent"  # It certainly never reached the bank.
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The bank's answer. A decline is an outcome, not an exception.
+
+    :param response_code: ISO 8583, as the bank wrote it.
+    :param risk_level: `normal`, `elevated` or `highest`; `risk_score` is 0 to 100.
+    """
+
+    answer: Answer
+    response_code: str | None = None
+    authorization_code: str | None = None
+    network_reference: str | None = None
+    risk_level: str | None = None
+    risk_score: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """One request to authorise.
+
+    :param reference: the acquirer reference, chosen by us and unique for ever.
+    :param amount: in minor units, surcharge included.
+    :param capture: take the money at once.
+    """
+
+    reference: str
+    merchant_id: str
+    amount: int
+    currency: str
+    capture: bool
+    sealed: SealedCard = field(repr=False)
+    cvc: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerFacts:
+    """What is known of a card's issuer by its number.
+
+    :param card_type: `credit`, `debit` or `prepaid`.
+    :param country: ISO 3166 alpha-2, None if unknown.
+    """
+
+    brand: str | None
+    card_type: str
+    country: str | None
+
+
+class Gateway(Protocol):
+    """The door to one acquirer."""
+
+    def facts(self, number: str) -> IssuerFacts | None:
+        """Return what is known of the card's issuer; None if the number is not accepted here."""
+
+    def authorize(self, request: AuthorizationRequest) -> Outcome:
+        """Ask the bank once, outside of any transaction, and never raise for what the link does."""

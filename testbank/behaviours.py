@@ -1,0 +1,107 @@
+"""How the sandbox's cards behave (contract 11).
+
+The book keeps a behaviour's name and never a number, and what happens after the
+authorisation is looked up by that name. So two cards that differ only later (in
+a capture, a refund, a dispute) have two names already.
+"""
+
+from dataclasses import dataclass
+
+from testbank.states import RiskLevel, State
+
+APPROVED = "00"
+IN_PROGRESS = "09"
+SOFT_DECLINE = "1A"
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What the bank does with an authorisation that comes without authentication.
+
+    :param response_code: the ISO 8583 code of the answer.
+    :param silent: the book is written, the caller is never told.
+    """
+
+    name: str
+    state: State
+    response_code: str
+    silent: bool = False
+    risk_level: RiskLevel = RiskLevel.NORMAL
+    risk_score: int = 12
+
+
+def _approve(name: str) -> Behaviour:
+    return Behaviour(name, State.AUTHORIZED, APPROVED)
+
+
+def _decline(name: str, response_code: str) -> Behaviour:
+    return Behaviour(name, State.DECLINED, response_code)
+
+
+def _demand_authentication(name: str) -> Behaviour:
+    return Behaviour(name, State.DEMANDED_AUTHENTICATION, SOFT_DECLINE)
+
+
+def _pend(name: str) -> Behaviour:
+    return Behaviour(name, State.PENDING, IN_PROGRESS)
+
+
+UNLISTED = _decline("decline_incorrect_number", "14")
+APPROVE = _approve("approve")
+AUTHENTICATE_THEN_APPROVE = _demand_authentication("authenticate_then_approve")
+INSUFFICIENT_FUNDS = _decline("decline_insufficient_funds", "51")
+
+CARDS: dict[str, Behaviour] = {
+    # Approved.
+    "4242424242424242": APPROVE,
+    "5528790000000008": APPROVE,
+    "5526080000000006": APPROVE,
+    "4603450000000000": APPROVE,
+    "9792030000000000": APPROVE,
+    "4111111111111111": APPROVE,
+    "5555555555554444": APPROVE,
+    "5400010000000004": APPROVE,
+    # Approved now, trouble later.
+    "4000001100000066": _approve("approve_capture_fails"),
+    "4000001100000074": _approve("approve_void_and_refund_fail"),
+    "4000000000007726": _approve("approve_refund_pends_then_succeeds"),
+    "4000000000005126": _approve("approve_refund_pends_then_fails"),
+    "4000000000000259": _approve("approve_disputed_as_fraudulent"),
+    "4000000000002685": _approve("approve_disputed_as_product_not_received"),
+    "4000000000005423": _approve("approve_reported_as_fraud"),
+    # Nothing without the cardholder's authentication.
+    "4766620000000001": AUTHENTICATE_THEN_APPROVE,
+    "9792020000000001": AUTHENTICATE_THEN_APPROVE,
+    "4000002760003184": AUTHENTICATE_THEN_APPROVE,
+    "4000008400001629": _demand_authentication("authenticate_then_decline"),
+    "4151111111111112": _demand_authentication("authentication_cannot_start"),
+    "4131111111111117": _demand_authentication("authentication_always_fails"),
+    # Declined.
+    "4000000000000002": _decline("decline_generic", "06"),
+    "4000000000009995": INSUFFICIENT_FUNDS,
+    "4111111111111129": INSUFFICIENT_FUNDS,
+    "4000000000009987": _decline("decline_lost_card", "41"),
+    "4000000000009979": _decline("decline_stolen_card", "43"),
+    "4000000000000069": _decline("decline_expired_card", "54"),
+    "4000000000000127": _decline("decline_incorrect_cvc", "82"),
+    "4000000000000119": _decline("decline_processing_error", "96"),
+    "4129111111111111": _decline("decline_do_not_honor", "05"),
+    "4100000000000019": Behaviour(
+        "block_highest_risk",
+        State.BLOCKED,
+        "34",
+        risk_level=RiskLevel.HIGHEST,
+        risk_score=99,
+    ),
+    # Late answers and none.
+    "4000001100000017": Behaviour("silent_charged", State.AUTHORIZED, APPROVED, silent=True),
+    "4000001100000025": Behaviour("silent_not_charged", State.DECLINED, "05", silent=True),
+    "4000001100000058": Behaviour("silent_unknown", State.PENDING, IN_PROGRESS, silent=True),
+    "4000001100000033": _pend("pend_then_approve"),
+    "4000001100000041": _pend("pend_then_decline"),
+}
+
+
+def of(number: str) -> Behaviour:
+    """Return what the bank does with a card; it has never issued an unlisted one."""
+    return CARDS.get(number, UNLISTED)

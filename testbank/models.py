@@ -1,0 +1,75 @@
+"""The bank's own book of what it really did. It holds a behaviour's name, never a card number."""
+
+from django.db import models
+from django.db.models import F, Q
+
+from testbank.states import RiskLevel, State
+
+# The shortest card number has 13 digits; nothing the book keeps has that many in a row.
+DIGITS_OF_A_CARD = "[0-9]{13}"
+
+
+class Authorization(models.Model):
+    """One authorisation, by the reference that the service chose. Amounts in minor units."""
+
+    reference = models.CharField(max_length=64, unique=True)
+    merchant = models.CharField(max_length=64)
+    amount = models.BigIntegerField()
+    captured_amount = models.BigIntegerField(default=0)
+    currency = models.CharField(max_length=3)
+    behaviour = models.CharField(max_length=64)
+    state = models.CharField(max_length=32, choices=State)
+    response_code = models.CharField(max_length=2)
+    authorization_code = models.CharField(max_length=6, blank=True)
+    network_reference = models.CharField(max_length=32)
+    risk_level = models.CharField(max_length=16, choices=RiskLevel)
+    risk_score = models.SmallIntegerField()
+    answered = models.BooleanField(help_text="Whether the caller was told.")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(amount__gte=1),
+                name="bank_authorizes_at_least_one_minor_unit",
+            ),
+            models.CheckConstraint(
+                condition=Q(captured_amount__gte=0, captured_amount__lte=F("amount")),
+                name="bank_captures_at_most_what_it_authorized",
+            ),
+            models.CheckConstraint(
+                condition=Q(captured_amount=0) | Q(state=State.AUTHORIZED),
+                name="bank_captures_only_what_it_authorized",
+            ),
+            models.CheckConstraint(
+                condition=~(
+                    Q(reference__regex=DIGITS_OF_A_CARD)
+                    | Q(merchant__regex=DIGITS_OF_A_CARD)
+                    | Q(behaviour__regex=DIGITS_OF_A_CARD)
+                    | Q(network_reference__regex=DIGITS_OF_A_CARD)
+                ),
+                name="bank_keeps_no_card_number",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.reference
+
+
+class Capture(models.Model):
+    """Money that the bank has taken of an authorisation, in minor units."""
+
+    authorization = models.ForeignKey(Authorization, models.PROTECT, related_name="captures")
+    amount = models.BigIntegerField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(amount__gte=1),
+                name="bank_captures_at_least_one_minor_unit",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.authorization_id}: {self.amount}"

@@ -1,0 +1,101 @@
+"""What an acquirer may ask of the bank, and whether it asked in good form."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+CARD_IN_A_NAME = re.compile(r"[0-9]{13}")
+CURRENCY = re.compile(r"[a-z]{3}")
+CARD_NUMBER = re.compile(r"[0-9]{13,19}")
+CVC = re.compile(r"[0-9]{3,4}")
+AMOUNT_MAX_MINOR = 10**15
+
+
+class Malformed(Exception):
+    """The request cannot be read. The text names the field and never repeats a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationOrder:
+    """One request to authorise, in minor units; to capture at once if `capture`."""
+
+    reference: str
+    merchant: str
+    amount: int
+    currency: str
+    capture: bool
+    card_number: str = field(repr=False)
+
+
+def read(body: bytes) -> AuthorizationOrder:
+    """Read the body of `POST /authorizations`.
+
+    Expiry, CVC and holder must be there in form; this bank does not look at them.
+
+    :raises Malformed: a field is missing or of another form.
+    """
+    sent = _object(_json(body), "the body")
+    card = _object(sent.get("card"), "card")
+    _integer(card, "exp_month", 1, 12)
+    _integer(card, "exp_year", 2000, 2099)
+    _optional_text(card, "cvc", CVC)
+    _optional_text(card, "holder_name", re.compile(r".*", re.DOTALL))
+    return AuthorizationOrder(
+        reference=_name(sent, "reference"),
+        merchant=_name(sent, "merchant"),
+        amount=_integer(sent, "amount", 1, AMOUNT_MAX_MINOR),
+        currency=_text(sent, "currency", CURRENCY),
+        capture=_boolean(sent, "capture"),
+        card_number=_text(card, "number", CARD_NUMBER),
+    )
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        # `from None`: a JSONDecodeError carries the whole document, card included.
+        raise Malformed("the body is not JSON") from None
+
+
+def _object(value: Any, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Malformed(f"{name} is not an object")
+    return value
+
+
+def _text(sent: dict[str, Any], name: str, form: re.Pattern[str]) -> str:
+    value = sent.get(name)
+    if not isinstance(value, str) or not form.fullmatch(value):
+        raise Malformed(f"{name} is missing or malformed")
+    return value
+
+
+def _optional_text(sent: dict[str, Any], name: str, form: re.Pattern[str]) -> str | None:
+    if name not in sent:
+        raise Malformed(f"{name} is missing")
+    return None if sent[name] is None else _text(sent, name, form)
+
+
+def _name(sent: dict[str, Any], name: str) -> str:
+    value = _text(sent, name, NAME)
+    if CARD_IN_A_NAME.search(value):
+        raise Malformed(f"{name} looks like a card number")
+    return value
+
+
+def _integer(sent: dict[str, Any], name: str, lowest: int, highest: int) -> int:
+    value = sent.get(name)
+    # A JSON true is an int to Python.
+    if type(value) is not int or not lowest <= value <= highest:
+        raise Malformed(f"{name} is missing or out of range")
+    return value
+
+
+def _boolean(sent: dict[str, Any], name: str) -> bool:
+    value = sent.get(name)
+    if not isinstance(value, bool):
+        raise Malformed(f"{name} is not true or false")
+    return value

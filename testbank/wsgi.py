@@ -1,0 +1,67 @@
+"""The test bank's entry point: `gunicorn testbank.wsgi:application -w 1 --threads 32`."""
+
+import os
+import time
+from typing import Any
+
+import django
+import structlog
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.handlers.exception import convert_exception_to_response
+from django.core.handlers.wsgi import WSGIHandler
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+log = structlog.get_logger(__name__)
+
+
+class BankHandler(WSGIHandler):
+    """Serve the bank's addresses without the service's middlewares.
+
+    The addresses hang on the request and not on a setting, so the process may hold
+    the service's own application too: tests call the bank from inside a request to
+    the service. Django forgets a request's addresses when its answer is closed.
+    """
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        self._view_middleware: list[Any] = []
+        self._template_response_middleware: list[Any] = []
+        self._exception_middleware: list[Any] = []
+        self._middleware_chain = convert_exception_to_response(self._route)
+
+    def get_response(self, request: HttpRequest) -> HttpResponseBase:
+        began = time.monotonic()
+        response = super().get_response(request)
+        log.info(
+            "bank_request",
+            # The route and not the path, which is the caller's text.
+            route=request.resolver_match.route if request.resolver_match else None,
+            method=request.method,
+            status=response.status_code,
+            duration_ms=round((time.monotonic() - began) * 1000),
+        )
+        return response
+
+    def _route(self, request: HttpRequest) -> HttpResponseBase:
+        request.urlconf = "testbank.urls"
+        return self._get_response(request)  # type: ignore[attr-defined]
+
+
+def open_bank() -> BankHandler:
+    """Return the bank's WSGI application.
+
+    :raises ImproperlyConfigured: this installation is live.
+    """
+    if settings.LIVEMODE:
+        raise ImproperlyConfigured(
+            "The test bank belongs to sandbox installations: this one is live. "
+            "Do not start testbank.wsgi, or set INSTALLATION=sandbox."
+        )
+    django.setup(set_prefix=False)
+    return BankHandler()
+
+
+application = open_bank()
