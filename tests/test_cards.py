@@ -1,6 +1,7 @@
 import copy
 import json
 import pickle
+from collections.abc import Callable
 
 import orjson
 import pytest
@@ -193,7 +194,7 @@ def test_a_card_tells_its_bin_last_four_and_brand(card: CardData) -> None:
 
 
 @pytest.mark.parametrize("show", [repr, str, "{:>20}".format, "{!r}".format, lambda c: f"{[c]}"])
-def test_a_card_shows_nothing_as_text(show, card: CardData) -> None:
+def test_a_card_shows_nothing_as_text(show: Callable[[object], str], card: CardData) -> None:
     assert show(card).strip("[]") == "<CardData>"
 
 
@@ -213,7 +214,7 @@ def test_a_card_shows_nothing_as_text(show, card: CardData) -> None:
         lambda card: {card},
     ],
 )
-def test_a_card_refuses_to_be_kept(keep, card: CardData) -> None:
+def test_a_card_refuses_to_be_kept(keep: Callable[[object], object], card: CardData) -> None:
     with pytest.raises(TypeError):
         keep(card)
 

@@ -2,6 +2,7 @@ import base64
 import json
 import pickle
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -105,7 +106,7 @@ def test_each_purpose_has_a_mac_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("keep", [pickle.dumps, json.dumps, orjson.dumps, vars])
-def test_the_ring_shows_no_key(keep) -> None:
+def test_the_ring_shows_no_key(keep: Callable[[object], object]) -> None:
     with pytest.raises(TypeError):
         keep(RING)
     assert repr(RING) == "<KeyRing primary=k1>"
@@ -167,7 +168,9 @@ def test_a_key_ring_that_others_can_use_says_how_to_close_it(path: Path, mode: i
         ({"mac": {"link": "x"}}, "api_key is missing"),
     ],
 )
-def test_a_malformed_key_ring_says_what_is_wrong(path: Path, changes: dict, reason: str) -> None:
+def test_a_malformed_key_ring_says_what_is_wrong(
+    path: Path, changes: dict[str, object], reason: str
+) -> None:
     rewrite(path, **changes)
 
     with pytest.raises(KeyRingError, match=reason):

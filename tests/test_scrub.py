@@ -140,8 +140,9 @@ def test_a_long_text_is_cut_without_leaving_half_a_number() -> None:
 
 @pytest.fixture
 def log_line() -> logging.Formatter:
-    formatter = logging_config(level="INFO")["formatters"]["json"]
-    return formatter.pop("()")(**formatter)
+    options = logging_config(level="INFO")["formatters"]["json"]
+    formatter: logging.Formatter = options.pop("()")(**options)
+    return formatter
 
 
 def test_a_log_line_with_a_traceback_shows_no_card(log_line: logging.Formatter) -> None:
