@@ -1,0 +1,186 @@
+import base64
+import json
+import pickle
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import keyring
+from core.keyring import KeyRing, KeyRingError, SealBroken, UnknownKey
+
+KEYS = {name: name.encode() * 16 for name in ("k1", "k2")}
+MAC = {purpose: purpose.encode() for purpose in keyring.MAC_PURPOSES}
+RING = KeyRing(primary="k1", encryption={"k1": KEYS["k1"]}, mac=MAC, cvc=b"c" * 32)
+ROTATED = KeyRing(primary="k2", encryption=KEYS, mac=MAC, cvc=b"c" * 32)
+BLOB = RING.seal(b"number", context="vault.card|mer_a|tok_a|number")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "keyring.json"
+    keyring.create(path)
+    return path
+
+
+def rewrite(path: Path, **changes: object) -> None:
+    content = json.loads(path.read_text()) | changes
+    path.chmod(0o600)
+    path.write_text(json.dumps({key: value for key, value in content.items() if value}))
+
+
+@given(st.binary(max_size=300), st.text(max_size=60))
+def test_what_was_sealed_opens_again(plaintext: bytes, context: str) -> None:
+    blob = RING.seal(plaintext, context=context)
+
+    assert RING.open(blob, context=context) == plaintext
+    assert RING.open_cvc(RING.seal_cvc(plaintext, context=context), context=context) == plaintext
+
+
+@pytest.mark.parametrize("place", range(len(BLOB)))
+def test_a_flipped_byte_is_refused(place: int) -> None:
+    changed = bytearray(BLOB)
+    changed[place] ^= 1
+
+    with pytest.raises((SealBroken, UnknownKey)):
+        RING.open(bytes(changed), context="vault.card|mer_a|tok_a|number")
+
+
+@given(st.integers(0, len(BLOB) - 1), st.binary(max_size=40))
+def test_anything_but_the_blob_is_refused(length: int, tail: bytes) -> None:
+    with pytest.raises((SealBroken, UnknownKey)):
+        RING.open(BLOB[:length] + tail, context="vault.card|mer_a|tok_a|number")
+
+
+@pytest.mark.parametrize("context", ["", "vault.card|mer_b|tok_a|number", "vault.card|mer_a|tok_a"])
+def test_a_blob_opens_only_in_its_own_context(context: str) -> None:
+    with pytest.raises(SealBroken):
+        RING.open(BLOB, context=context)
+
+
+def test_the_same_plaintext_is_sealed_differently_each_time() -> None:
+    assert RING.seal(b"number", context="a") != RING.seal(b"number", context="a")
+
+
+def test_an_old_key_in_the_ring_opens_old_blobs() -> None:
+    new = ROTATED.seal(b"number", context="a")
+
+    assert ROTATED.open(BLOB, context="vault.card|mer_a|tok_a|number") == b"number"
+    assert (ROTATED.key_id_of(BLOB), ROTATED.key_id_of(new)) == ("k1", "k2")
+
+
+def test_a_blob_of_a_key_that_is_not_in_the_ring_names_the_key() -> None:
+    with pytest.raises(UnknownKey) as refusal:
+        RING.open(ROTATED.seal(b"number", context="a"), context="a")
+
+    assert refusal.value.key_id == "k2"
+
+
+@pytest.mark.parametrize("place", [0, 1, 20])
+def test_a_changed_or_moved_cvc_is_refused(place: int) -> None:
+    blob = bytearray(RING.seal_cvc(b"987", context="tok_a"))
+    blob[place] ^= 1
+
+    with pytest.raises(SealBroken):
+        RING.open_cvc(bytes(blob), context="tok_a")
+    with pytest.raises(SealBroken):
+        RING.open_cvc(RING.seal_cvc(b"987", context="tok_a"), context="tok_b")
+
+
+def test_a_cvc_is_not_sealed_with_a_card_key() -> None:
+    other = KeyRing(primary="k1", encryption={"k1": KEYS["k1"]}, mac=MAC, cvc=b"d" * 32)
+
+    with pytest.raises(SealBroken):
+        other.open_cvc(RING.seal_cvc(b"987", context="tok_a"), context="tok_a")
+
+
+def test_each_purpose_has_a_mac_of_its_own() -> None:
+    macs = {RING.mac(purpose, b"x") for purpose in keyring.MAC_PURPOSES}
+
+    assert len(macs) == len(keyring.MAC_PURPOSES)
+    assert RING.mac("link", b"x") == RING.mac("link", b"x")
+
+
+@pytest.mark.parametrize("keep", [pickle.dumps, json.dumps, orjson.dumps, vars])
+def test_the_ring_shows_no_key(keep: Callable[[object], object]) -> None:
+    with pytest.raises(TypeError):
+        keep(RING)
+    assert repr(RING) == "<KeyRing primary=k1>"
+
+
+def test_a_new_key_ring_is_private_and_loads(path: Path) -> None:
+    ring = keyring.load(path)
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o400
+    assert ring.open(ring.seal(b"x", context="a"), context="a") == b"x"
+
+
+def test_two_new_key_rings_share_no_key(path: Path, tmp_path: Path) -> None:
+    keyring.create(tmp_path / "other.json")
+
+    with pytest.raises(UnknownKey):
+        keyring.load(tmp_path / "other.json").open(
+            keyring.load(path).seal(b"x", context=""), context=""
+        )
+
+
+def test_a_key_ring_is_never_overwritten(path: Path) -> None:
+    before = path.read_bytes()
+
+    with pytest.raises(KeyRingError, match="already"):
+        keyring.create(path)
+    assert path.read_bytes() == before
+
+
+def test_a_key_ring_is_not_written_where_no_directory_is(tmp_path: Path) -> None:
+    with pytest.raises(KeyRingError, match="make its directory"):
+        keyring.create(tmp_path / "missing" / "keyring.json")
+
+
+def test_a_missing_key_ring_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(KeyRingError, match="manage.py create_keyring"):
+        keyring.load(tmp_path / "keyring.json")
+
+
+@pytest.mark.parametrize("mode", [0o440, 0o404, 0o620, 0o666])
+def test_a_key_ring_that_others_can_use_says_how_to_close_it(path: Path, mode: int) -> None:
+    path.chmod(mode)
+
+    with pytest.raises(KeyRingError, match="chmod 0400"):
+        keyring.load(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"version": 2}, "version is not 1"),
+        ({"primary": "k_gone"}, "primary key id is not among"),
+        ({"encryption": None}, "encryption is missing"),
+        ({"encryption": ["k"]}, "primary key id is not among"),
+        ({"cvc": None}, "cvc is missing"),
+        ({"cvc": 7}, "a key is not base64"),
+        ({"cvc": "!secret!"}, "a key is not base64"),
+        ({"cvc": base64.b64encode(b"short").decode()}, "not 32 bytes long"),
+        ({"mac": {"link": "x"}}, "api_key is missing"),
+    ],
+)
+def test_a_malformed_key_ring_says_what_is_wrong(
+    path: Path, changes: dict[str, object], reason: str
+) -> None:
+    rewrite(path, **changes)
+
+    with pytest.raises(KeyRingError, match=reason):
+        keyring.load(path)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '"x"', "\xff"])
+def test_a_file_that_is_no_key_ring_is_refused_without_quoting_it(path: Path, content: str) -> None:
+    path.chmod(0o600)
+    path.write_text(content, encoding="latin-1")
+
+    with pytest.raises(KeyRingError, match="not the JSON of a key ring"):
+        keyring.load(path)

@@ -1,0 +1,159 @@
+import json
+import logging
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.logs import logging_config
+from core.cards import CardData, contains_card_number
+from core.scrub import MAX_CHARACTERS, scrub
+
+VISA = "4242424242424242"
+API_KEY = "sk_sandbox_" + "a1B2c3D4e5" * 4 + "9xYz"
+
+numbers = st.sampled_from([VISA, "9792030000000000", "4242 4242-4242.4242", int(VISA), float(VISA)])
+shown = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+values = st.recursive(
+    shown | numbers | numbers.map(lambda number: f"paid\\n{number}".encode()),
+    lambda children: st.lists(children) | st.dictionaries(st.text(max_size=9) | numbers, children),
+    max_leaves=12,
+)
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise RuntimeError(VISA)
+
+
+@given(values)
+def test_no_card_number_is_left_anywhere(value: Any) -> None:
+    scrubbed = scrub(value)
+
+    assert not contains_card_number(str(scrubbed).replace(":", "\n" * 4).replace(",", "\n" * 4))
+
+
+@given(values, st.text())
+def test_the_scrubber_takes_any_value_under_any_name(value: Any, name: str) -> None:
+    scrub(value, name=name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "number",
+        "CVC",
+        "card",
+        "password",
+        "Authorization",
+        "HTTP_COOKIE",
+        "Set-Cookie",
+        "PF-Signature",
+        "client_secret",
+        "csrfmiddlewaretoken",
+        "payment_method_data[card][exp_month]",
+    ],
+)
+def test_a_secret_name_hides_whatever_it_holds(name: str) -> None:
+    assert scrub({"outer": [{name: {"a": 1}}]}) == {"outer": [{name: "[redacted]"}]}
+    assert scrub("anything", name=name) == "[redacted]"
+
+
+@pytest.mark.parametrize("name", ["idempotency_key", "vault_token", "amount", "card_type", "nr"])
+def test_other_names_stay_readable(name: str) -> None:
+    assert scrub({name: "abc"}) == {name: "abc"}
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (f"4242 4242 4242 4242 for {VISA}", "424242******4242 for 424242******4242"),
+        (f"key {API_KEY}, none", "key sk_sandbox_…9xYz, none"),
+        ("sk_live_short", "sk_live_[redacted]"),
+        ("secret whsec_abc+/9=", "secret whsec_[redacted]"),
+        (f"Authorization: Bearer {API_KEY}", "Authorization: [redacted]"),
+        ("{'Authorization': 'Basic c2s6'}", "{'Authorization': '[redacted]'}"),
+        ("sent bearer abc.def", "sent bearer [redacted]"),
+        ("{'cvc': '123', 'pan': 'a b'}", "{'cvc': '[redacted]', 'pan': '[redacted]'}"),
+        ('{"password": "a b"}', '{"password": "[redacted]"}'),
+        ("card[cvc]=123&b%5Bcvc%5D=1234", "card[cvc]=[redacted]&b%5Bcvc%5D=[redacted]"),
+        ("a -----BEGIN X KEY-----\nMII\n-----END X KEY----- b", "a [redacted PEM block] b"),
+        ("-----BEGIN X KEY-----\nMII and cut", "[redacted PEM block]"),
+        (f"repr '\\n{VISA}'", "repr ' 424242******4242'"),
+        ("?q=4242%204242%204242%204242", "?q=424242******4242"),
+        ("100% of 12 at 50%", "100% of 12 at 50%"),
+    ],
+)  # fmt: skip
+def test_secrets_in_text_are_hidden(text: str, clean: str) -> None:
+    assert scrub(text) == clean
+
+
+def test_a_card_object_shows_nothing() -> None:
+    card = CardData(VISA, 12, 2030, cvc="987", holder_name="Ada Lovelace")
+
+    assert scrub({"paid_with": card, "all": (card,)}) == {
+        "paid_with": "<CardData>",
+        "all": ("<CardData>",),
+    }
+
+
+def test_plain_values_keep_their_meaning() -> None:
+    moment = datetime(2026, 11, 1, 12, 30, tzinfo=UTC)
+
+    assert scrub([1, 1.5, None, True, Decimal("1.20"), moment]) == [
+        1,
+        1.5,
+        None,
+        True,
+        "1.20",
+        "2026-11-01 12:30:00+00:00",
+    ]
+
+
+def test_an_object_that_cannot_be_shown_is_named() -> None:
+    assert "Broken" in scrub(Broken())
+
+
+def test_a_value_that_holds_itself_ends() -> None:
+    loop: list[Any] = [1]
+    loop.append(loop)
+
+    assert scrub(loop) == [1, "[…]"]
+
+
+def test_depth_is_bounded() -> None:
+    deep: Any = VISA
+    for _ in range(100):
+        deep = {"a": deep}
+
+    assert json.dumps(scrub(deep)).count("{") == 12
+
+
+def test_a_long_text_is_cut_without_leaving_half_a_number() -> None:
+    text = "a" * (MAX_CHARACTERS - 10) + " " + VISA
+
+    assert scrub(text) == "a" * (MAX_CHARACTERS - 10) + "…"
+
+
+@pytest.fixture
+def log_line() -> logging.Formatter:
+    options = logging_config(level="INFO")["formatters"]["json"]
+    formatter: logging.Formatter = options.pop("()")(**options)
+    return formatter
+
+
+def test_a_log_line_with_a_traceback_shows_no_card(log_line: logging.Formatter) -> None:
+    try:
+        raise ValueError(f"Failing row contains (tok_x, {VISA})")
+    except ValueError as error:
+        record = logging.LogRecord(
+            "a", logging.ERROR, __file__, 1, "no %s", (VISA,), (type(error), error, None)
+        )
+
+    line = log_line.format(record)
+
+    assert "ValueError" in line
+    assert VISA not in line

@@ -1,0 +1,30 @@
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from vault.models import SealedCard
+
+
+@admin.register(SealedCard)
+class SealedCardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Look, don't touch: and of the number only what may be seen."""
+
+    list_display = ("token", "merchant", "bin", "last4", "created_at", "destroyed_at")
+    list_select_related = ("merchant",)
+    search_fields = ("token", "fingerprint")
+    ordering = ("-created_at",)
+    show_full_result_count = False
+    fields = (
+        "token", "merchant", "fingerprint", "bin", "last4", "exp_month", "exp_year",
+        "key_id", "created_at", "destroyed_at",
+    )  # fmt: skip
+
+    def has_add_permission(self, _request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        return False

@@ -1,0 +1,59 @@
+"""The CVC between two requests: encrypted, in memory only, at most 15 minutes, read once.
+
+Redis may lose it at any time; the payer is then asked again (architecture: vault).
+"""
+
+import structlog
+from redis.exceptions import RedisError
+
+from core import keyring
+from core.redis import client
+
+# Real time, not the movable clock: this is about how long the code exists at all.
+LIFE_SECONDS = 900
+
+log = structlog.get_logger(__name__)
+
+
+def hold(token: str, cvc: str) -> None:
+    """Keep the card's CVC until it is taken or 15 minutes are over."""
+    blob = keyring.ring().seal_cvc(cvc.encode(), context=_context(token))
+    try:
+        client().set(_name(token), blob, ex=LIFE_SECONDS)
+    except RedisError:
+        log.warning("cvc_not_held", vault_token=token)
+
+
+def take(token: str) -> str | None:
+    """Return the card's CVC and forget it; None if it is not held."""
+    try:
+        blob = client().getdel(_name(token))
+    except RedisError:
+        log.warning("cvc_not_readable", vault_token=token)
+        return None
+    return _opened(token, blob) if isinstance(blob, bytes) else None
+
+
+def drop(token: str) -> None:
+    """Forget the card's CVC; its life ends by itself if Redis does not hear this."""
+    try:
+        client().delete(_name(token))
+    except RedisError:
+        log.warning("cvc_not_dropped", vault_token=token)
+
+
+def _opened(token: str, blob: bytes) -> str | None:
+    try:
+        return keyring.ring().open_cvc(blob, context=_context(token)).decode()
+    except keyring.SealBroken:
+        # The key changed within the 15 minutes, or someone wrote to Redis: no CVC.
+        log.warning("cvc_seal_broken", vault_token=token)
+        return None
+
+
+def _name(token: str) -> str:
+    return f"cvc:{token}"
+
+
+def _context(token: str) -> str:
+    return f"vault.cvc|{token}"

@@ -1,0 +1,24 @@
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from core import keyring
+
+
+class Command(BaseCommand):
+    help = "Write a new key ring. Keep a copy of it elsewhere: without it no card opens again."
+    # The check for a key ring would stop the command that makes one.
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("path", nargs="?", type=Path, help="default: KEYRING_FILE")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        path = options["path"] or settings.KEYRING_FILE
+        try:
+            keyring.create(path)
+        except keyring.KeyRingError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Wrote a new key ring to {path}.")

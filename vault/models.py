@@ -1,0 +1,60 @@
+from django.db import models
+from django.db.models import Q
+
+
+class SealedCard(models.Model):
+    """A card whose number is sealed; after its destruction what is left of it."""
+
+    token = models.CharField(primary_key=True, max_length=40, db_collation="C", editable=False)
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
+    )
+    # Equal numbers of one merchant have equal fingerprints; across merchants they differ.
+    fingerprint = models.CharField(max_length=64, db_collation="C")
+    bin = models.CharField(max_length=6)
+    last4 = models.CharField(max_length=4)
+    exp_month = models.SmallIntegerField()
+    exp_year = models.SmallIntegerField()
+    # The number and the holder's name; null once destroyed.
+    sealed = models.BinaryField(null=True)
+    key_id = models.CharField(max_length=255, db_collation="C")
+    created_at = models.DateTimeField()
+    destroyed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["merchant", "fingerprint"], name="cards_by_fingerprint"),
+        ]
+        constraints = [
+            # What a composite foreign key (merchant, card) points at.
+            models.UniqueConstraint(
+                fields=["merchant", "token"], name="a_sealed_card_has_one_merchant"
+            ),
+            models.CheckConstraint(
+                condition=Q(fingerprint__regex="^[0-9a-f]{64}$"),
+                name="a_card_fingerprint_is_64_hex_characters",
+            ),
+            models.CheckConstraint(
+                condition=Q(bin__regex="^[0-9]{6}$", last4__regex="^[0-9]{4}$"),
+                name="a_sealed_card_shows_six_and_four_digits",
+            ),
+            models.CheckConstraint(
+                condition=Q(exp_month__range=(1, 12)), name="a_card_expires_in_a_month"
+            ),
+            models.CheckConstraint(
+                condition=Q(exp_year__range=(2000, 2099)), name="a_card_expires_in_this_century"
+            ),
+            models.CheckConstraint(
+                condition=Q(sealed__isnull=False, destroyed_at__isnull=True)
+                | Q(sealed__isnull=True, destroyed_at__isnull=False),
+                name="a_card_is_either_sealed_or_destroyed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.bin}…{self.last4}"
+
+    @property
+    def context(self) -> str:
+        """Return what the sealed bytes are bound to: this row, and no other."""
+        return f"vault.card|{self.merchant_id}|{self.token}|number"
