@@ -3,7 +3,9 @@
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
+from typing import NoReturn
 
 from devstack import processes
 from devstack.console import pump
@@ -47,6 +49,12 @@ class Children:
         for name, process in self._adopted + self._started:
             if process.poll() is not None:
                 raise ChildEnded(f"{name} ended with status {process.returncode}")
+
+    def watch(self) -> NoReturn:
+        """:raises ChildEnded: sooner or later."""
+        while True:
+            self.check()
+            time.sleep(0.2)
 
     def stop(self) -> None:
         processes.stop([process for _, process in self._started])

@@ -51,8 +51,9 @@ def compare(url: str) -> None:
         for app, name, digest in _remembered(connection):
             if here.get((app, name)) != digest:
                 raise Refused(
-                    f"The database was made by other migrations ({app}.{name}): run ./dev reset"
-                    " (or empty your own database, if DATABASE_URL names one)."
+                    "The database was made by other migrations: run ./dev reset"
+                    f" ({app}.{name} has changed or is gone;"
+                    " a database of your own, named by DATABASE_URL, you empty yourself)."
                 )
 
 

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from devstack import demo, environment, migrations, storage
 from devstack.children import ChildEnded, Children, begin, finish
@@ -31,6 +32,19 @@ class Stopped(BaseException):
     """Somebody asked the launcher to end; raised wherever it happens to be."""
 
 
+class Ports(NamedTuple):
+    web: int
+    bank: int
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.web}"
+
+    @property
+    def bank_url(self) -> str:
+        return f"http://127.0.0.1:{self.bank}"
+
+
 def main() -> int:
     # The printed payment has Turkish letters, whatever the terminal's locale.
     sys.stdout.reconfigure(encoding="utf-8")
@@ -40,14 +54,10 @@ def main() -> int:
     try:
         state = state_directory()
         with only_launcher(state):
-            _launch(state)
+            return _launch(state)
     except Refused as refusal:
         say("dev", str(refusal))
-    except ChildEnded as end:
-        say("dev", f"{end}; everything was stopped")
-    except Stopped:
-        return 0
-    return 1
+        return 1
 
 
 def _stop(*_: object) -> None:
@@ -57,7 +67,7 @@ def _stop(*_: object) -> None:
     raise Stopped
 
 
-def _launch(state: Path) -> None:
+def _launch(state: Path) -> int:
     """Run the sandbox until somebody or something ends it; leave nothing running."""
     with wait_for_leftovers(state) as lock:
         leash = Leash(lock)
@@ -66,9 +76,12 @@ def _launch(state: Path) -> None:
     children = Children(leash)
     try:
         _start(state, servers, children)
-        while True:
-            children.check()
-            time.sleep(0.2)
+        children.watch()
+    except (Refused, ChildEnded) as reason:
+        say("dev", f"{reason}; stopping the rest" if servers.processes else str(reason))
+        return 1
+    except Stopped:
+        return 0
     finally:
         began = time.monotonic()
         (state / "running.json").unlink(missing_ok=True)
@@ -79,15 +92,16 @@ def _launch(state: Path) -> None:
 
 
 def _start(state: Path, servers: Servers, children: Children) -> None:
-    web_port = free_port(variable="PORT", first=8000)
-    bank_port = free_port(variable="BANK_PORT", first=8100)
-    base_url, bank_url = f"http://127.0.0.1:{web_port}", f"http://127.0.0.1:{bank_port}"
+    ports = Ports(
+        web=free_port(variable="PORT", first=8000),
+        bank=free_port(variable="BANK_PORT", first=8100),
+    )
     places = storage.open_storage(servers, os.environ)
     children.adopt(servers.processes)
     ours = environment.sandbox(
         places,
-        base_url=base_url,
-        bank_url=bank_url,
+        base_url=ports.base_url,
+        bank_url=ports.bank_url,
         secret_key=remembered_secret(state / "secret_key", length_bytes=32),
         keyring=state / "keyring",
     )
@@ -95,14 +109,14 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     if not (state / "keyring").exists():
         finish(begin(["create_keyring", state / "keyring"], everything))
     _migrate(places, everything)
-    _start_web(children, web_port, everything)
-    _start_bank(children, bank_port, everything)
-    _wait_until_ready(children, [f"{base_url}/healthz", f"{bank_url}/healthz"])
+    _start_web(children, ports.web, everything)
+    _start_bank(children, ports.bank, everything)
+    _wait_until_ready(children, [f"{ports.base_url}/healthz", f"{ports.bank_url}/healthz"])
     # Only now: five interpreters that start at once would delay the first payment.
     _start_workers(children, state, everything)
     merchant = demo.merchant(
         state / "demo.json",
-        base_url=base_url,
+        base_url=ports.base_url,
         create=lambda: finish(begin(demo.CREATE_MERCHANT, everything)),
     )
     write_private(state / "running.json", json.dumps({"environment": ours}))
