@@ -1,0 +1,1 @@
+"""What `./dev` runs: embedded servers, the supervisor, and the servers of the tests."""

@@ -1,0 +1,86 @@
+"""The processes of one `up`: started, watched and stopped together."""
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from devstack import processes
+from devstack.console import pump
+from devstack.state import ROOT, Refused
+
+
+class ChildEnded(Exception):
+    """One process ended by itself, so the others are stopped; the text says which."""
+
+
+class Children:
+    def __init__(self, leash: processes.Leash) -> None:
+        self._leash = leash
+        self._started: list[tuple[str, subprocess.Popen]] = []
+        self._adopted: list[tuple[str, subprocess.Popen]] = []
+        self._pumps: list[threading.Thread] = []
+
+    def start(self, name: str, module: list[str | Path], environment: dict[str, str]) -> None:
+        """Run a Python module under the name that its lines are printed with."""
+        process = processes.spawn(
+            [sys.executable, "-m", *module],
+            cwd=ROOT,
+            env=environment,
+            text=True,
+            errors="replace",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        self._leash.hold(process)
+        self._started.append((name, process))
+        self._pumps.append(pump(name, process.stdout))
+
+    def adopt(self, named: dict[str, subprocess.Popen]) -> None:
+        """Watch processes that somebody else started and will stop: the servers."""
+        for name, process in named.items():
+            self._leash.hold(process)
+            self._adopted.append((name, process))
+
+    def check(self) -> None:
+        """:raises ChildEnded: not all are running."""
+        for name, process in self._adopted + self._started:
+            if process.poll() is not None:
+                raise ChildEnded(f"{name} ended with status {process.returncode}")
+
+    def watch(self) -> NoReturn:
+        """:raises ChildEnded: sooner or later."""
+        while True:
+            self.check()
+            time.sleep(0.2)
+
+    def stop(self) -> None:
+        processes.stop([process for _, process in self._started])
+        for thread in self._pumps:
+            thread.join()
+
+
+def begin(arguments: list[str | Path], environment: dict[str, str]) -> subprocess.Popen:
+    """Start a management command."""
+    return processes.spawn(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finish(command: subprocess.Popen) -> str:
+    """Return what the command printed.
+
+    :raises Refused: it failed.
+    """
+    printed, complaint = command.communicate()
+    if command.returncode:
+        spoken = " ".join(command.args[1:])
+        raise Refused(f"{spoken} failed:\n{printed}{complaint}".rstrip())
+    return printed

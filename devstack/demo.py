@@ -1,0 +1,105 @@
+"""The demo merchant: its key, and the command that takes a first payment."""
+
+import http.client
+import json
+import shlex
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from devstack.state import write_private
+
+CREATE_MERCHANT = [
+    "create_merchant",
+    *("--name", "Acme Store"),
+    *("--email", "owner@acme.example"),
+    *("--website", "https://acme.example"),
+    *("--callback", "http://localhost:3000/return"),
+    "--json",
+]
+KEPT = ("secret_key", "merchant_id", "panel_email", "panel_password")
+
+
+def merchant(file: Path, *, base_url: str, create: Callable[[], str]) -> dict[str, str]:
+    """Return the demo merchant, written to `file`; made anew when the old key is refused.
+
+    :param create: runs `create_merchant` and returns what it prints
+    """
+    known = _read(file)
+    if not known or not key_works(base_url, known["secret_key"]):
+        known = json.loads(create())
+    demo = {
+        "base_url": base_url,
+        **{name: known[name] for name in KEPT},
+        "curl": curl(base_url, known["secret_key"]),
+    }
+    write_private(file, json.dumps(demo, indent=2, ensure_ascii=False) + "\n")
+    return demo
+
+
+def key_works(base_url: str, secret_key: str) -> bool:
+    headers = {"Authorization": f"Bearer {secret_key}"}
+    return status_of(f"{base_url}/v1/balance", headers=headers) == 200
+
+
+def status_of(url: str, *, headers: dict[str, str] | None = None) -> int | None:
+    """Return the status that GET answers, None without an answer.
+
+    Not urllib: it would ask the developer's proxy for 127.0.0.1.
+    """
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=5)
+    try:
+        connection.request("GET", parts.path, headers=headers or {})
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def curl(base_url: str, secret_key: str) -> str:
+    """Return a shell command that takes a payment.
+
+    Without an Idempotency-Key: copied twice, it shall take two payments.
+    """
+    body = json.dumps(first_payment(), indent=2, ensure_ascii=False)
+    return " \\\n  ".join(
+        [
+            f"curl {base_url}/v1/payment_intents",
+            f"-H {shlex.quote(f'Authorization: Bearer {secret_key}')}",
+            "-H 'Content-Type: application/json'",
+            f"-d {shlex.quote(body)}",
+        ]
+    )
+
+
+def first_payment() -> dict:
+    card = {
+        "number": "4242424242424242",
+        "exp_month": 12,
+        "exp_year": datetime.now(UTC).year + 4,
+        "cvc": "123",
+    }
+    payer = {
+        "name": "Ayşe Yılmaz",
+        "email": "ayse@example.com",
+        "address": {"line1": "İstiklal Cd. 1", "city": "İstanbul", "country": "TR"},
+    }
+    return {
+        "amount": 12500,
+        "currency": "try",
+        "confirm": True,
+        "description": "My first payment",
+        "payment_method_data": {"type": "card", "card": card, "billing_details": payer},
+        "return_url": "https://acme.example/return",
+    }
+
+
+def _read(file: Path) -> dict | None:
+    try:
+        known = json.loads(file.read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+    return known if all(known.get(name) for name in KEPT) else None

@@ -1,0 +1,48 @@
+"""The environment that config/settings.py reads, for the sandbox, the tests and the checks."""
+
+import secrets
+from importlib import import_module
+from pathlib import Path
+
+from devstack.storage import Storage
+
+NOWHERE = Storage(
+    database_url="postgresql://app@/app?host=/nonexistent",
+    bank_database_url="postgresql://app@/bank?host=/nonexistent",
+    redis_url="unix:///nonexistent/v.sock",
+)
+# Laid over the above: what a live installation has, as far as a check can tell.
+LIVE = {"INSTALLATION": "live", "BASE_URL": "https://pay.example"}
+
+
+def sandbox(
+    storage: Storage, *, base_url: str, bank_url: str, secret_key: str, keyring: Path
+) -> dict[str, str]:
+    return {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "INSTALLATION": "sandbox",
+        "BASE_URL": base_url,
+        "SECRET_KEY": secret_key,
+        "KEYRING_FILE": str(keyring),
+        "DATABASE_URL": storage.database_url,
+        "BANK_DATABASE_URL": storage.bank_database_url,
+        "REDIS_URL": storage.redis_url,
+        "TESTBANK_URL": bank_url,
+    }
+
+
+def throw_away(storage: Storage, directory: Path) -> dict[str, str]:
+    """Return a sandbox's environment with secrets that nobody keeps, written to `directory`."""
+    return sandbox(
+        storage,
+        base_url="http://127.0.0.1:8000",
+        # Port 1: a test that reaches the bank over the network fails at once.
+        bank_url="http://127.0.0.1:1",
+        secret_key=secrets.token_urlsafe(50),
+        keyring=make_keyring(directory / "keyring"),
+    )
+
+
+def make_keyring(path: Path) -> Path:
+    import_module("core.keyring").create(path)
+    return path

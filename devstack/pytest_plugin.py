@@ -1,0 +1,34 @@
+"""Throw-away servers for the tests (loaded by `-p` in pyproject.toml).
+
+TEST_DATABASE_URL and TEST_REDIS_URL replace them.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devstack import environment, storage
+from devstack.servers import Servers
+from devstack.state import Refused, sweep
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
+    # A wrapper, because pytest-django reads the settings in this same hook, as its first:
+    # from a conftest the servers would come too late.
+    sweep()
+    servers = Servers.throw_away()
+    secrets_directory = Path(tempfile.mkdtemp(prefix="devstack-secrets-"))
+    early_config.add_cleanup(lambda: shutil.rmtree(secrets_directory))
+    # Before the start, so that a half-done start is cleaned up as well.
+    early_config.add_cleanup(servers.stop)
+    try:
+        places = storage.open_storage(servers, os.environ, prefix="TEST_")
+    except Refused as refusal:
+        raise pytest.UsageError(str(refusal)) from refusal
+    os.environ.update(environment.throw_away(places, secrets_directory))
+    return (yield)

@@ -1,0 +1,153 @@
+"""A private PostgreSQL and a private Valkey on Unix sockets."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import IO
+
+import psycopg
+
+from devstack import binaries, processes
+from devstack.state import (
+    SHORT,
+    Refused,
+    data_directory,
+    in_use_lock,
+    private_directory,
+    server_user,
+    socket_directory,
+    state_directory,
+)
+
+START_PATIENCE_SECONDS = 30
+POSTGRES_OPTIONS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "100",
+    "shared_buffers": "64MB",
+    # Containers often have a tiny /dev/shm.
+    "dynamic_shared_memory_type": "mmap",
+    "logging_collector": "off",
+    "log_min_messages": "warning",
+    # An error prints neither the statement nor the neighbouring columns.
+    "log_error_verbosity": "terse",
+    "log_min_error_statement": "panic",
+}
+THROW_AWAY_OPTIONS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "autovacuum": "off",
+}
+
+
+class Servers:
+    """The servers that were started, and the addresses of all that are to be used."""
+
+    def __init__(self, *, sockets: Path, data: Path, logs: Path, options: dict[str, str]) -> None:
+        self.sockets = private_directory(sockets)
+        self.data = data
+        self.logs = logs
+        self.options = POSTGRES_OPTIONS | options
+        self.processes: dict[str, subprocess.Popen] = {}
+        self._in_use: IO[str] = in_use_lock(sockets)
+
+    @classmethod
+    def lasting(cls) -> "Servers":
+        """Servers whose data stays until `./dev reset`."""
+        state = state_directory()
+        home = data_directory(state)
+        if home != state:
+            private_directory(home)
+        data = home / f"pg{binaries.POSTGRES_MAJOR}"
+        return cls(sockets=socket_directory(state), data=data, logs=state, options={})
+
+    @classmethod
+    def throw_away(cls) -> "Servers":
+        """Servers for one run of the tests: all they have lies in one temporary directory."""
+        home = Path(tempfile.mkdtemp(prefix="devstack-test-", dir=SHORT))
+        return cls(sockets=home, data=home / "pg", logs=home, options=THROW_AWAY_OPTIONS)
+
+    def start_postgres(self) -> None:
+        """Start PostgreSQL, making its files first if need be."""
+        programs = binaries.postgres_bin()
+        if not (self.data / "PG_VERSION").exists():
+            self._make_cluster(programs)
+        options = self.options | {"unix_socket_directories": str(self.sockets)}
+        settings = [part for key, value in options.items() for part in ("-c", f"{key}={value}")]
+        # SIGINT is PostgreSQL's fast shutdown; SIGTERM would wait for its clients.
+        process = self._spawn(
+            "postgres", [programs / "postgres", "-D", self.data, *settings], signal.SIGINT
+        )
+        self._wait(process, "postgres", _postgres_answers, self.sockets)
+
+    def database_address(self, name: str) -> str:
+        # The host as a parameter: both libpq and django-environ read this form.
+        return f"postgresql://app@/{name}?host={self.sockets}"
+
+    def start_valkey(self) -> str:
+        """Start Valkey without persistence: it may hold an encrypted CVC for minutes.
+
+        :return: its address in redis-py's form
+        """
+        socket_path = self.sockets / "v.sock"
+        socket_path.unlink(missing_ok=True)
+        command = [binaries.valkey_server(), "--port", "0"]
+        command += ["--unixsocket", socket_path, "--unixsocketperm", "700"]
+        command += ["--dir", self.sockets, "--save", "", "--appendonly", "no"]
+        process = self._spawn("valkey", [*command, "--loglevel", "warning"], signal.SIGTERM)
+        self._wait(process, "valkey", _valkey_answers, socket_path)
+        return f"unix://{socket_path}"
+
+    def stop(self) -> None:
+        processes.stop(list(self.processes.values()), signal_number=signal.SIGINT)
+        shutil.rmtree(self.sockets, ignore_errors=True)
+        self._in_use.close()
+
+    def _make_cluster(self, programs: Path) -> None:
+        # What is there without PG_VERSION is an initdb that was interrupted.
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.data.mkdir(mode=0o700)
+        os.chown(self.data, server_user().pw_uid, -1)
+        command = [programs / "initdb", "-D", self.data, "-U", "app", "-A", "trust", "-E", "UTF8"]
+        # Never the caller's locale: text would sort differently on every machine.
+        command += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        command += ["-c", "dynamic_shared_memory_type=mmap", "--no-sync", "--no-instructions"]
+        made = subprocess.run(command, capture_output=True, text=True, **binaries.as_server_user())
+        if made.returncode:
+            raise Refused(f"initdb failed:\n{made.stdout}{made.stderr}")
+
+    def _spawn(self, name: str, command: list, dies_by: int) -> subprocess.Popen:
+        options = binaries.as_server_user() if name == "postgres" else {"cwd": "/"}
+        with open(self.logs / f"{name}.log", "wb") as log:
+            process = processes.spawn(
+                command, dies_by=dies_by, stdout=log, stderr=subprocess.STDOUT, **options
+            )
+        self.processes[name] = process
+        return process
+
+    def _wait(self, process: subprocess.Popen, name: str, answers, *arguments) -> None:
+        deadline = time.monotonic() + START_PATIENCE_SECONDS
+        while not answers(*arguments):
+            if process.poll() is not None or time.monotonic() > deadline:
+                log = (self.logs / f"{name}.log").read_text(errors="replace")
+                raise Refused(f"{name} did not start:\n{log[-2000:]}")
+            time.sleep(0.02)
+
+
+def _postgres_answers(sockets: Path) -> bool:
+    try:
+        psycopg.connect(host=str(sockets), user="app", dbname="postgres").close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _valkey_answers(socket_path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(socket_path)) == 0

@@ -1,0 +1,66 @@
+"""Which databases and which Redis are used: the developer's own, or embedded ones."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+
+from devstack.servers import Servers
+from devstack.state import Refused
+
+
+class Storage(NamedTuple):
+    database_url: str
+    bank_database_url: str
+    redis_url: str
+
+
+def open_storage(servers: Servers, given: Mapping[str, str], *, prefix: str = "") -> Storage:
+    """Return the given addresses, and start embedded servers for those that are not given.
+
+    :param prefix: what stands before the names in `given` (`TEST_`)
+    """
+    database_url = given.get(f"{prefix}DATABASE_URL", "")
+    bank_url = given.get(f"{prefix}BANK_DATABASE_URL", "")
+    redis_url = given.get(f"{prefix}REDIS_URL", "")
+    if not database_url:
+        servers.start_postgres()
+        database_url, bank_url = servers.database_address("app"), servers.database_address("bank")
+    return Storage(
+        database_url=database_url,
+        bank_database_url=bank_url or bank_address(database_url),
+        redis_url=redis_url or servers.start_valkey(),
+    )
+
+
+def bank_address(database_url: str) -> str:
+    """Return the address of the test bank's database beside one's own: `shop`, `shop_bank`."""
+    parts = urlsplit(database_url)
+    return urlunsplit(parts._replace(path=f"{parts.path}_bank"))
+
+
+def make_if_missing(url: str) -> None:
+    """Create the database unless it answers.
+
+    :raises Refused: it neither answers nor can be made.
+    """
+    try:
+        psycopg.connect(url).close()
+    except psycopg.OperationalError as no_answer:
+        _make(url, no_answer)
+
+
+def _make(url: str, no_answer: psycopg.OperationalError) -> None:
+    parts = urlsplit(url)
+    neighbour = urlunsplit(parts._replace(path="/postgres"))
+    name = sql.Identifier(parts.path.removeprefix("/"))
+    try:
+        with psycopg.connect(neighbour, autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(name))
+    except psycopg.Error as refusal:
+        place = f"{parts.hostname or 'the local server'}{parts.path}"
+        raise Refused(
+            f"The database {place} does not answer ({no_answer}) and cannot be made ({refusal})."
+        ) from refusal

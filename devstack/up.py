@@ -1,0 +1,193 @@
+"""`./dev up`: the whole service in a sandbox, until Ctrl-C."""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from devstack import demo, environment, migrations, storage
+from devstack.children import ChildEnded, Children, begin, finish
+from devstack.console import say, write
+from devstack.ports import free_port
+from devstack.processes import Leash
+from devstack.servers import Servers
+from devstack.state import (
+    Refused,
+    only_launcher,
+    remembered_secret,
+    state_directory,
+    sweep,
+    wait_for_leftovers,
+    write_private,
+)
+
+READY_PATIENCE_SECONDS = 60
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopped(BaseException):
+    """Somebody asked the launcher to end; raised wherever it happens to be."""
+
+
+class Ports(NamedTuple):
+    web: int
+    bank: int
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.web}"
+
+    @property
+    def bank_url(self) -> str:
+        return f"http://127.0.0.1:{self.bank}"
+
+
+def main() -> int:
+    # The printed payment has Turkish letters, whatever the terminal's locale.
+    sys.stdout.reconfigure(encoding="utf-8")
+    os.environ.setdefault("DEV_STARTED_AT", str(time.time()))
+    for number in STOP_SIGNALS:
+        signal.signal(number, _stop)
+    try:
+        state = state_directory()
+        with only_launcher(state):
+            return _launch(state)
+    except Refused as refusal:
+        say("dev", str(refusal))
+        return 1
+
+
+def _stop(*_: object) -> None:
+    # Asked once is enough: a second Ctrl-C must not break off the stopping.
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    raise Stopped
+
+
+def _launch(state: Path) -> int:
+    """Run the sandbox until somebody or something ends it; leave nothing running."""
+    with wait_for_leftovers(state) as lock:
+        leash = Leash(lock)
+    sweep()
+    servers = Servers.lasting()
+    children = Children(leash)
+    try:
+        _start(state, servers, children)
+        children.watch()
+    except (Refused, ChildEnded) as reason:
+        say("dev", f"{reason}; stopping the rest" if servers.processes else str(reason))
+        return 1
+    except Stopped:
+        return 0
+    finally:
+        began = time.monotonic()
+        (state / "running.json").unlink(missing_ok=True)
+        children.stop()
+        servers.stop()
+        leash.release()
+        say("dev", f"stopped in {time.monotonic() - began:.1f}s")
+
+
+def _start(state: Path, servers: Servers, children: Children) -> None:
+    ports = Ports(
+        web=free_port(variable="PORT", first=8000),
+        bank=free_port(variable="BANK_PORT", first=8100),
+    )
+    places = storage.open_storage(servers, os.environ)
+    children.adopt(servers.processes)
+    ours = environment.sandbox(
+        places,
+        base_url=ports.base_url,
+        bank_url=ports.bank_url,
+        secret_key=remembered_secret(state / "secret_key", length_bytes=32),
+        keyring=state / "keyring",
+    )
+    everything = {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
+    if not (state / "keyring").exists():
+        finish(begin(["create_keyring", state / "keyring"], everything))
+    _migrate(places, everything)
+    _start_web(children, ports.web, everything)
+    _start_bank(children, ports.bank, everything)
+    _wait_until_ready(children, [f"{ports.base_url}/healthz", f"{ports.bank_url}/healthz"])
+    # Only now: five interpreters that start at once would delay the first payment.
+    _start_workers(children, state, everything)
+    merchant = demo.merchant(
+        state / "demo.json",
+        base_url=ports.base_url,
+        create=lambda: finish(begin(demo.CREATE_MERCHANT, everything)),
+    )
+    write_private(state / "running.json", json.dumps({"environment": ours}))
+    _greet(merchant, state)
+
+
+def _migrate(places: storage.Storage, everything: dict[str, str]) -> None:
+    urls = (places.database_url, places.bank_database_url)
+    for url in urls:
+        storage.make_if_missing(url)
+        migrations.compare(url)
+    aliases = ("default", "bank")
+    running = [begin(["migrate", "-v0", "--database", alias], everything) for alias in aliases]
+    try:
+        for command in running:
+            finish(command)
+    except Refused as refusal:
+        raise Refused(f"{refusal}\n\nWere migrations regenerated? Then run ./dev reset") from None
+    finally:
+        # After a failure too: what was applied before it is applied.
+        for url in urls:
+            migrations.remember(url)
+
+
+def _start_web(children: Children, port: int, everything: dict[str, str]) -> None:
+    settings = {"WEB_BIND": f"127.0.0.1:{port}", "WEB_WORKERS": "2", "WEB_THREADS": "4"}
+    command = ["gunicorn", "-c", "config/gunicorn.py", "config.wsgi"]
+    children.start("web", command, everything | settings)
+
+
+def _start_bank(children: Children, port: int, everything: dict[str, str]) -> None:
+    # One process with many threads: a silent bank holds its callers for seconds.
+    command = ["gunicorn", "testbank.wsgi:application", "-b", f"127.0.0.1:{port}"]
+    command += ["-w", "1", "--threads", "32", "--graceful-timeout", "2", "--no-control-socket"]
+    children.start("bank", command, everything)
+
+
+def _start_workers(children: Children, state: Path, everything: dict[str, str]) -> None:
+    # In a container everything runs as root, and Celery would say at length what is wrong with it.
+    quiet = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
+    everything = everything | quiet
+    celery = ["celery", "-q", "-A", "config"]
+    for name, queue in (("worker", "default"), ("hooks", "webhooks")):
+        options = ["-Q", queue, "-n", f"{queue}@%h", "-c", "2", "--without-gossip"]
+        children.start(name, [*celery, "worker", *options, "--without-mingle"], everything)
+    # No pid file: one left by a killed beat would stop the next from starting.
+    beat = [*celery, "beat", "-s", state / "beat-schedule", "--pidfile="]
+    children.start("beat", beat, everything)
+
+
+def _wait_until_ready(children: Children, addresses: list[str]) -> None:
+    deadline = time.monotonic() + READY_PATIENCE_SECONDS
+    for address in addresses:
+        while demo.status_of(address) != 200:
+            children.check()
+            if time.monotonic() > deadline:
+                raise Refused(f"{address} does not answer 200.")
+            time.sleep(0.05)
+
+
+def _greet(merchant: dict[str, str], state: Path) -> None:
+    seconds = time.time() - float(os.environ["DEV_STARTED_AT"])
+    # Without the names before the lines, so that the command can be copied.
+    write(
+        f"\nReady after {seconds:.1f}s. Ctrl-C stops everything.\n\n"
+        f"  Base address  {merchant['base_url']}\n"
+        f"  Secret key    {merchant['secret_key']}\n"
+        f"  Kept in       {state / 'demo.json'}\n\n"
+        f"Take a first payment:\n\n{merchant['curl']}\n\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
