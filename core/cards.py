@@ -225,8 +225,13 @@ _DOTS = "·‧∙⋅・･"
 _BY_CATEGORY = {
     "Cf": "", "Mn": "", "Me": "", "Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-", "Pc": "_",
 }  # fmt: skip
-# Digits, formats and dashes live in the first two planes and in the tags of plane 14.
-_LOOKED_AT = [range(0x80, 0x20000), range(0xE0000, 0xE0200)]
+# Every block with digits, spaces, dashes or marks; not the large ones of Han, Hangul, Tangut and
+# cuneiform, which would double the time to build the table.
+_LOOKED_AT = [
+    range(0x80, 0x3400), range(0xA000, 0xAC00), range(0xD7B0, 0xD800), range(0xFB00, 0x12000),
+    range(0x13430, 0x13460), range(0x16100, 0x17000), range(0x1BC00, 0x20000),
+    range(0xE0000, 0xE0200),
+]  # fmt: skip
 
 
 def _folded(text: str) -> str:
