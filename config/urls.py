@@ -1,13 +1,32 @@
 from django.contrib import admin
+from django.db import connection
 from django.http import HttpRequest, JsonResponse
-from django.urls import path
+from django.urls import include, path
+
+from config import errors
 
 
 def healthz(_request: HttpRequest) -> JsonResponse:
+    """Tell a load balancer that this process answers and reaches its database."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
     return JsonResponse({"status": "ok"})
 
 
+v1 = [
+    path("", include("ledger.urls")),
+    path("", include("merchants.urls")),
+    path("", include("payments.urls")),
+    path("", include("webhooks.urls")),
+]
+
 urlpatterns = [
+    path("v1/", include(v1)),
     path("healthz", healthz),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = errors.bad_request
+handler403 = errors.permission_denied
+handler404 = errors.not_found
+handler500 = errors.server_error

@@ -113,10 +113,8 @@ def save_answer(status: int, body: bytes) -> None:
         return
     if not claim.taken:
         raise RuntimeError("this POST answered without claiming its Idempotency-Key")
-    row = _row(claim).get()
-    row.response_status = status
-    row.sealed_response = ring().seal(body, context=_seal_context(row))
-    row.save(update_fields=["response_status", "sealed_response"])
+    sealed = ring().seal(body, context=_seal_context(claim))
+    _row(claim).update(response_status=status, sealed_response=sealed)
     _claim.set(None)
 
 
@@ -158,5 +156,5 @@ def _card_for_fingerprint(card: Any) -> dict[str, Any]:
     return {**shown, "number": ring().mac("card_fingerprint", number.encode()).hex()}
 
 
-def _seal_context(row: IdempotencyKey) -> str:
+def _seal_context(row: IdempotencyKey | Claim) -> str:
     return f"merchants.idempotency|{row.merchant_id}|{row.key}"

@@ -1,23 +1,9 @@
 """The bank's book for operators: to read, never to write."""
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
+from core.admin import ReadOnly, ReadOnlyAdmin
 from testbank.models import Authorization, Capture
-
-
-class ReadOnly:
-    """A book that could be edited would prove nothing against the service's ledger."""
-
-    def has_add_permission(self, _request: HttpRequest, _obj: Model | None = None) -> bool:
-        return False
-
-    def has_change_permission(self, _request: HttpRequest, _obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, _request: HttpRequest, _obj: Model | None = None) -> bool:
-        return False
 
 
 class CaptureInline(ReadOnly, admin.TabularInline):
@@ -25,7 +11,7 @@ class CaptureInline(ReadOnly, admin.TabularInline):
 
 
 @admin.register(Authorization)
-class AuthorizationAdmin(ReadOnly, admin.ModelAdmin):
+class AuthorizationAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
     inlines = [CaptureInline]
     list_display = [

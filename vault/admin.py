@@ -1,13 +1,11 @@
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
+from core.admin import ReadOnlyAdmin
 from vault.models import SealedCard
 
 
 @admin.register(SealedCard)
-class SealedCardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class SealedCardAdmin(ReadOnlyAdmin):
     """Look, don't touch: and of the number only what may be seen."""
 
     list_display = ("token", "merchant", "bin", "last4", "created_at", "destroyed_at")
@@ -19,12 +17,3 @@ class SealedCardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         "token", "merchant", "fingerprint", "bin", "last4", "exp_month", "exp_year",
         "key_id", "created_at", "destroyed_at",
     )  # fmt: skip
-
-    def has_add_permission(self, _request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
-        return False

@@ -18,7 +18,7 @@ class Decline:
     """One reason in the words of `last_payment_error`; `message` is safe to show the payer."""
 
     code: str
-    decline_code: str
+    decline_code: str | None
     message: str
     advice_code: str | None
 

@@ -1,0 +1,31 @@
+"""The one way to a merchant's rows."""
+
+from typing import Any, Self
+
+from django.db.models import Model, QuerySet
+
+from core.errors import ResourceMissing
+
+
+class MerchantRows(QuerySet[Any]):
+    """Rows that belong to merchants; a foreign id is as unknown as a made-up one (contract 4)."""
+
+    def for_merchant(self, merchant: Model) -> Self:
+        return self.filter(merchant=merchant)
+
+    def find(self, row_id: str, *, param: str | None = None) -> Any:
+        """Return the row.
+
+        :raises ResourceMissing: the queryset has no such row.
+        """
+        row = self.filter(id=row_id).first()
+        if row is None:
+            raise ResourceMissing(param=param)
+        return row
+
+    def lock(self, row_id: str) -> Any:
+        """Return the row, locked until the transaction ends; decide on this one only.
+
+        :raises ResourceMissing: the queryset has no such row.
+        """
+        return self.select_for_update(of=("self",)).find(row_id)

@@ -1,0 +1,42 @@
+from django.db import models
+
+from core.fields import id_field
+from core.querysets import MerchantRows
+
+
+class Event(models.Model):
+    """One change of one object, as it was told: immutable, body frozen as bytes."""
+
+    id = id_field()
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
+    )
+    type = models.CharField(max_length=60)
+    aggregate_type = models.CharField(max_length=40)
+    aggregate_id = models.CharField(max_length=40, db_collation="C")
+    sequence = models.PositiveIntegerField()
+    request_id = models.CharField(max_length=40)
+    body = models.BinaryField()
+    created_at = models.DateTimeField()
+
+    objects = MerchantRows.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["aggregate_id", "sequence"], name="one_event_per_object_and_sequence"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["merchant", "created_at", "id"], name="events_of_a_merchant"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.aggregate_id} #{self.sequence}"
+
+
+class Counter(models.Model):
+    """The last sequence given out for an object; outlives pruned events."""
+
+    aggregate_id = models.CharField(primary_key=True, max_length=40, db_collation="C")
+    last = models.PositiveIntegerField()

@@ -1,0 +1,71 @@
+from django.db import models
+
+
+class Account(models.Model):
+    """One pot of one merchant in one currency; its balance is the sum of its entries."""
+
+    class Kind(models.TextChoices):
+        # The merchant's side.
+        PENDING = "pending"
+        AVAILABLE = "available"
+        RESERVED = "reserved"
+        # The other side of every charge: what the acquirer owes us for this merchant.
+        ACQUIRER = "acquirer"
+
+    id = models.CharField(primary_key=True, max_length=80, db_collation="C", editable=False)
+    merchant = models.ForeignKey("merchants.Merchant", models.PROTECT, related_name="+")
+    currency = models.CharField(max_length=3)
+    kind = models.CharField(max_length=12, choices=Kind)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["merchant", "currency", "kind"],
+                name="one_account_per_merchant_currency_and_kind",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class Movement(models.Model):
+    """Money that moved for one reason; its entries sum to zero per currency."""
+
+    class Kind(models.TextChoices):
+        CHARGE = "charge"
+
+    id = models.BigAutoField(primary_key=True)
+    merchant = models.ForeignKey("merchants.Merchant", models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=20, choices=Kind)
+    # What moved it: the attempt of a charge.
+    cause_id = models.CharField(max_length=40, db_collation="C")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "cause_id"], name="a_cause_moves_money_once_per_kind"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.cause_id}"
+
+
+class Entry(models.Model):
+    """One line of a movement; never changed, never deleted."""
+
+    id = models.BigAutoField(primary_key=True)
+    movement = models.ForeignKey(Movement, models.PROTECT, related_name="entries")
+    account = models.ForeignKey(Account, models.PROTECT, related_name="entries")
+    currency = models.CharField(max_length=3)
+    amount = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~models.Q(amount=0), name="an_entry_moves_something"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.account_id} {self.amount:+d}"

@@ -1,0 +1,53 @@
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as StockUserAdmin
+
+from core.admin import ReadOnly, ReadOnlyAdmin
+from merchants.models import ApiKey, CallbackUrl, Member, Merchant, User, Website
+
+
+class MemberInline(admin.TabularInline):
+    model = Member
+    extra = 0
+
+
+class WebsiteInline(ReadOnly, admin.TabularInline):
+    # Addresses are registered through merchants.sites, which knows the rules.
+    model = Website
+
+
+class CallbackUrlInline(ReadOnly, admin.TabularInline):
+    model = CallbackUrl
+
+
+@admin.register(Merchant)
+class MerchantAdmin(admin.ModelAdmin):
+    list_display = ("name", "id", "country", "status", "charges_enabled", "created_at")
+    list_filter = ("status", "country")
+    search_fields = ("name", "id", "email")
+    readonly_fields = ("id", "api_version", "created_at", "metadata")
+    inlines = (MemberInline, WebsiteInline, CallbackUrlInline)
+
+    def has_add_permission(self, request: object) -> bool:
+        return False
+
+    def has_delete_permission(self, request: object, obj: object = None) -> bool:
+        return False
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyAdmin):
+    list_display = ("name", "id", "merchant", "last4", "created_at", "last_used_at", "revoked_at")
+    search_fields = ("id", "name", "merchant__name")
+
+
+@admin.register(User)
+class UserAdmin(StockUserAdmin):
+    ordering = ("email",)
+    list_display = ("email", "first_name", "last_name", "is_staff")
+    search_fields = ("email", "first_name", "last_name")
+    fieldsets = (
+        (None, {"fields": ("email", "password")}),
+        ("Person", {"fields": ("first_name", "last_name")}),
+        ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
+    )
+    add_fieldsets = ((None, {"fields": ("email", "password1", "password2")}),)

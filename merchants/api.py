@@ -1,0 +1,80 @@
+"""The base of every /v1 view: version, strict query, idempotent POSTs."""
+
+from typing import Any
+
+import orjson
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSet
+
+from core.errors import DomainError, ParameterInvalid
+from core.rest import query
+from merchants import idempotency
+from merchants.models import Merchant
+
+
+class ApiVersionInvalid(DomainError):
+    code = "api_version_invalid"
+    message = "There is no such API version."
+    param = "PF-Version"
+
+
+class ApiViewSet(ViewSet):
+    """A resource of the API, on behalf of the merchant whose key was sent.
+
+    `scope` names the resource in a key's scopes; `arguments` are the scalar query
+    parameters that GET takes.
+    """
+
+    scope: str | None = None
+    arguments: tuple[str, ...] = ()
+
+    request: Request
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.api_version = _version(request)
+        scalars = self.arguments if request.method == "GET" else ()
+        self.query = query.arguments(request.query_params, scalars=scalars, arrays=("expand",))
+        self.expand = self.query.pop("expand", [])
+        if request.method == "POST":
+            self.body = dict(request.data or {})
+            idempotency.begin(
+                self.merchant,
+                key=request.META.get("HTTP_IDEMPOTENCY_KEY"),
+                method_and_path=f"POST {request.path}",
+                body=self.body,
+            )
+            self.expand += _expand_of(self.body)
+
+    @property
+    def merchant(self) -> Merchant:
+        return self.request.user
+
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
+        if hasattr(self, "api_version"):
+            response["PF-Version"] = self.api_version
+        is_fresh = not response.has_header("Idempotent-Replayed")
+        if request.method == "POST" and response.status_code == 200 and is_fresh:
+            response.data = orjson.dumps(response.data)
+            idempotency.save_answer(response.status_code, response.data)
+        return super().finalize_response(request, response, *args, **kwargs)
+
+
+def _version(request: Request) -> str:
+    asked = request.META.get("HTTP_PF_VERSION")
+    if asked is None:
+        return request.user.api_version
+    if asked not in settings.API_VERSIONS:
+        raise ApiVersionInvalid
+    return asked
+
+
+def _expand_of(body: dict[str, Any]) -> list[str]:
+    fields = body.pop("expand", None) or []
+    if not isinstance(fields, list) or not all(isinstance(field, str) for field in fields):
+        raise ParameterInvalid("Must be an array of field names.", param="expand")
+    return fields

@@ -1,0 +1,43 @@
+"""Open a merchant's account."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from merchants import accounts
+from merchants.sites import SiteRefused
+
+
+class Command(BaseCommand):
+    help = "Open a merchant's account; prints its first key and its owner's password, once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--name", required=True)
+        parser.add_argument("--email", required=True, help="the owner, who signs in to the panel")
+        parser.add_argument("--website", action="append", default=[], help="https://… (repeatable)")
+        parser.add_argument("--callback", action="append", default=[], help="a callback URL (repeatable)")
+        parser.add_argument("--country", default="TR", help="two letters")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            opened = accounts.open_account(
+                name=options["name"],
+                email=options["email"],
+                websites=tuple(options["website"]),
+                callbacks=tuple(options["callback"]),
+                country=options["country"].upper(),
+            )
+        except SiteRefused as refusal:
+            raise CommandError(str(refusal)) from refusal
+        facts = {
+            "merchant_id": opened.merchant.id,
+            "secret_key": opened.secret_key,
+            "panel_email": opened.owner.email,
+            "panel_password": opened.password,
+        }
+        if options["json"]:
+            self.stdout.write(json.dumps(facts))
+        else:
+            self.stdout.write("\n".join(f"{name}: {value}" for name, value in facts.items()))

@@ -1,0 +1,167 @@
+"""The bodies of /v1's payment endpoints, declared (spec: Payment creation parameters)."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from core import clock
+from core.cards import CardData, brand_of, luhn_valid
+from core.rest.fields import (
+    Amount, Boolean, Choice, Country, Currency, Email, Integer, Metadata, Text,
+)  # fmt: skip
+from core.rest.forms import Form
+from core.rest.parsers import CardInput
+
+ID_MAX = 255
+URL_MAX = 100_000  # Longer than any that is allowed: the return-URL rule refuses it by name.
+LINE_ITEMS_MAX = 200
+CENTURY = (2000, 2099)
+
+
+class ExpiryMonth(Integer):
+    too_small = too_large = "invalid_expiry_month"
+    default_error_messages = {"invalid_expiry_month": "Must be a month, 1 to 12."}
+
+
+class ExpiryYear(Integer):
+    too_small = too_large = "invalid_expiry_year"
+    default_error_messages = {"invalid_expiry_year": "Must be a year of four digits."}
+
+
+class CardForm(Form):
+    number = Text(max_length=40)
+    exp_month = ExpiryMonth(minimum=1, maximum=12)
+    exp_year = ExpiryYear(minimum=CENTURY[0], maximum=CENTURY[1])
+    cvc = Text(max_length=20)
+    holder_name = Text(max_length=200, required=False)
+
+    def validate_number(self, number: str) -> str:
+        digits = number.replace(" ", "").replace("-", "")
+        if not 12 <= len(digits) <= 19 or not luhn_valid(digits):
+            raise serializers.ValidationError(
+                "The card number is not right.", code="incorrect_number"
+            )
+        return digits
+
+    def validate(self, card: dict[str, Any]) -> dict[str, Any]:
+        """What is wrong with the card on its face is refused before an attempt exists."""
+        length = 4 if brand_of(card["number"]) == "amex" else 3
+        cvc = card["cvc"]
+        if not (cvc.isascii() and cvc.isdigit() and len(cvc) == length):
+            message = f"The security code must have {length} digits."
+            raise serializers.ValidationError({"cvc": [message]}, code="invalid_cvc")
+        today = clock.now()
+        if (card["exp_year"], card["exp_month"]) < (today.year, today.month):
+            message = "The card has expired."
+            raise serializers.ValidationError({"exp_year": [message]}, code="expired_card")
+        return card
+
+
+class CardField(serializers.Field):
+    """The card, lifted out of the body by the parser; becomes a redacting CardData."""
+
+    default_error_messages = {"parameter_invalid": "Must be an object."}
+
+    def to_internal_value(self, data: Any) -> CardData:
+        if not isinstance(data, CardInput):
+            self.fail("parameter_invalid")
+        return CardData(**CardForm.read(data.fields))
+
+
+class AddressForm(Form):
+    line1 = Text(max_length=500, required=False)
+    city = Text(max_length=200, required=False)
+    state = Text(max_length=200, required=False)
+    postal_code = Text(max_length=40, required=False)
+    country = Country(required=False)
+
+
+class BillingDetailsForm(Form):
+    name = Text(max_length=200, required=False)
+    email = Email(required=False)
+    address = AddressForm(required=False)
+
+
+class PaymentMethodForm(Form):
+    type = Choice(("card",))
+    card = CardField()
+    billing_details = BillingDetailsForm(required=False)
+
+
+class CardOptionsForm(Form):
+    three_d_secure = Choice(("automatic", "required", "none"), required=False)
+
+
+class PaymentMethodOptionsForm(Form):
+    card = CardOptionsForm(required=False)
+
+
+class LineItemForm(Form):
+    name = Text(max_length=500)
+    quantity = Integer(minimum=1, maximum=1_000_000, required=False)
+    unit_amount = Amount(minimum=0)
+    tax_amount = Amount(minimum=0, required=False)
+    discount_amount = Amount(minimum=0, required=False)
+    product_code = Text(max_length=200, required=False)
+    category = Text(max_length=200, required=False)
+    item_type = Choice(("physical", "virtual"), required=False)
+
+    def validate(self, item: dict[str, Any]) -> dict[str, Any]:
+        """Work out the line's amount, quantity × unit + tax − discount, which may not be < 0."""
+        item = {"quantity": 1, "tax_amount": 0, "discount_amount": 0, **item}
+        whole = item["quantity"] * item["unit_amount"]
+        item["amount"] = whole + item["tax_amount"] - item["discount_amount"]
+        if item["amount"] < 0:
+            message = "The discount is more than the line."
+            raise serializers.ValidationError({"discount_amount": [message]}, code="amount_too_large")
+        if item["amount"] > Amount().maximum:
+            message = "The line's amount is too large."
+            raise serializers.ValidationError({"unit_amount": [message]}, code="amount_too_large")
+        return item
+
+
+def line_items() -> serializers.ListSerializer:
+    return LineItemForm(many=True, required=False, allow_null=True, max_length=LINE_ITEMS_MAX)
+
+
+class CreateIntentForm(Form):
+    amount = Amount()
+    currency = Currency()
+    capture_method = Choice(("automatic", "manual"), required=False)
+    confirm = Boolean(required=False)
+    payment_method_data = PaymentMethodForm(required=False)
+    payment_method_options = PaymentMethodOptionsForm(required=False)
+    return_url = Text(max_length=URL_MAX, required=False)
+    description = Text(max_length=1000, required=False)
+    metadata = Metadata(required=False)
+    customer = Text(max_length=ID_MAX, required=False)
+    installments = Integer(minimum=1, maximum=99, required=False)
+    surcharge = Amount(minimum=0, required=False)
+    line_items = line_items()
+
+
+class UpdateIntentForm(Form):
+    null_clears = True
+
+    amount = Amount(required=False)
+    currency = Currency(required=False)
+    customer = Text(max_length=ID_MAX, required=False)
+    installments = Integer(minimum=1, maximum=99, required=False)
+    line_items = line_items()
+    description = Text(max_length=1000, required=False)
+    metadata = Metadata(required=False)
+
+
+class ConfirmIntentForm(Form):
+    return_url = Text(max_length=URL_MAX, required=False)
+    payment_method_data = PaymentMethodForm(required=False)
+    payment_method_options = PaymentMethodOptionsForm(required=False)
+    installments = Integer(minimum=1, maximum=99, required=False)
+
+
+class CreateCustomerForm(Form):
+    email = Email(required=False)
+    name = Text(max_length=200, required=False)
+    phone = Text(max_length=40, required=False)
+    description = Text(max_length=1000, required=False)
+    metadata = Metadata(required=False)

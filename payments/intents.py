@@ -1,0 +1,157 @@
+"""Payments before the bank: written down, read, changed by their merchant."""
+
+from typing import Any
+
+from django.db import transaction
+
+from core import clock, ids
+from core.errors import LockTimeout
+from core.metadata import merge
+from events import outbox
+from merchants import idempotency
+from merchants.models import Merchant
+from payments import render
+from payments.methods import OfferedCard, requested_authentication
+from payments.models import Customer, LineItem, PaymentIntent
+from payments.refusals import (
+    InstallmentsNotAvailable, IntentUnexpectedState, LineItemsAmountMismatch, SurchargeMismatch,
+)  # fmt: skip
+from payments.states import CREATED, OPEN_ATTEMPT, Status
+from vault import cards as vault_cards
+
+# Changed only while no attempt has used them.
+BEFORE_FIRST_ATTEMPT = ("amount", "currency", "customer", "installments", "line_items")
+
+
+def check(merchant: Merchant, draft: dict[str, Any]) -> None:
+    """Refuse a draft that cannot become a payment, before anything is stored.
+
+    :raises InstallmentsNotAvailable: more than one; plans do not exist yet.
+    :raises SurchargeMismatch: the asserted surcharge differs.
+    :raises LineItemsAmountMismatch: the lines do not sum to the amount.
+    :raises ResourceMissing: the customer is not the merchant's.
+    """
+    require_installments(draft.get("installments"))
+    if draft.get("surcharge"):
+        raise SurchargeMismatch
+    items = draft.get("line_items")
+    if items and sum(item["amount"] for item in items) != draft["amount"]:
+        raise LineItemsAmountMismatch
+    _require_customer(merchant, draft.get("customer"))
+
+
+def require_installments(count: int | None) -> None:
+    """:raises InstallmentsNotAvailable: more than one."""
+    if count not in (None, 1):
+        raise InstallmentsNotAvailable
+
+
+def add(merchant: Merchant, draft: dict[str, Any], offered: OfferedCard | None) -> PaymentIntent:
+    """Write a checked draft down, in the caller's transaction, with its `created` event."""
+    now = clock.now()
+    requested = requested_authentication(draft.get("payment_method_options")) or "automatic"
+    intent = PaymentIntent(
+        id=ids.new("pi"),
+        merchant=merchant,
+        status=Status.REQUIRES_CONFIRMATION if offered else Status.REQUIRES_PAYMENT_METHOD,
+        amount=draft["amount"],
+        currency=draft["currency"],
+        capture_method=draft.get("capture_method") or PaymentIntent.CaptureMethod.AUTOMATIC,
+        customer_id=draft.get("customer"),
+        description=draft.get("description"),
+        metadata=merge({}, draft.get("metadata")),
+        return_url=draft.get("return_url"),
+        three_d_secure_requested=requested,
+        three_d_secure_effective=requested,
+        created_at=now,
+    )
+    if offered:
+        intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=now)
+        intent.card, intent.billing_details = offered.shown, offered.billing
+    items = _line_items(intent, draft.get("line_items") or [])
+    intent.save(force_insert=True)
+    LineItem.objects.bulk_create(items)
+    outbox.record(merchant, CREATED, render.payment_intent(intent))
+    return intent
+
+
+@transaction.atomic(durable=True)
+def update(merchant: Merchant, intent_id: str, changes: dict[str, Any]) -> PaymentIntent:
+    """Change what the merchant may still change (contract 3).
+
+    :raises IntentUnexpectedState: money terms after the first attempt.
+    :raises LockTimeout: an authorisation is in flight.
+    :raises LineItemsAmountMismatch: amount and lines no longer agree.
+    """
+    idempotency.take()
+    intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
+    refuse_in_flight(intent)
+    if changes.keys() & set(BEFORE_FIRST_ATTEMPT):
+        _change_terms(intent, changes)
+    if "description" in changes:
+        intent.description = changes["description"]
+    if "metadata" in changes:
+        intent.metadata = merge(intent.metadata, changes["metadata"])
+    intent.save()
+    return intent
+
+
+def refuse_in_flight(intent: PaymentIntent) -> None:
+    """Refuse while the bank is being asked; `intent` is locked.
+
+    :raises LockTimeout: an attempt is open although the payment does not show it yet.
+    """
+    shows_attempt = intent.status in (Status.PROCESSING, Status.REQUIRES_ACTION)
+    if not shows_attempt and intent.attempts.filter(status__in=OPEN_ATTEMPT).exists():
+        raise LockTimeout
+
+
+def _change_terms(intent: PaymentIntent, changes: dict[str, Any]) -> None:
+    if intent.attempt_ids or intent.status not in (
+        Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION,
+    ):  # fmt: skip
+        raise IntentUnexpectedState(intent)
+    require_installments(changes.get("installments"))
+    intent.amount = changes.get("amount") or intent.amount
+    intent.currency = changes.get("currency") or intent.currency
+    if "customer" in changes:
+        _require_customer(intent.merchant, changes["customer"])
+        intent.customer_id = changes["customer"]
+    if "line_items" in changes:
+        _replace_line_items(intent, changes["line_items"] or [])
+    _require_matching_lines(intent)
+
+
+def _replace_line_items(intent: PaymentIntent, drafts: list[dict[str, Any]]) -> None:
+    intent.line_items.all().delete()
+    LineItem.objects.bulk_create(_line_items(intent, drafts))
+
+
+def _require_matching_lines(intent: PaymentIntent) -> None:
+    lines = list(intent.line_items.all())
+    if lines and sum(line.amount for line in lines) != intent.amount:
+        raise LineItemsAmountMismatch
+    if any(line.currency != intent.currency for line in lines):
+        intent.line_items.update(currency=intent.currency)
+
+
+def _line_items(intent: PaymentIntent, drafts: list[dict[str, Any]]) -> list[LineItem]:
+    items = [
+        LineItem(
+            id=ids.new("li"),
+            merchant_id=intent.merchant_id,
+            intent=intent,
+            position=position,
+            currency=intent.currency,
+            created_at=intent.created_at,
+            **draft,
+        )
+        for position, draft in enumerate(drafts)
+    ]
+    intent.line_item_ids = [item.id for item in items]
+    return items
+
+
+def _require_customer(merchant: Merchant, customer_id: str | None) -> None:
+    if customer_id:
+        Customer.objects.for_merchant(merchant).find(customer_id, param="customer")

@@ -1,0 +1,210 @@
+"""A payment's way through the bank: an attempt is written, the bank asked, its answer applied.
+
+No transaction is open while the bank works. What a crash leaves behind is an open
+attempt, whose reference the bank knows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.db import OperationalError, transaction
+
+from core import clock, context, ids
+from core.errors import InternalError, ParameterMissing
+from merchants import accounts, idempotency, sites
+from merchants.models import Merchant
+from payments import gateways, intents, methods, settlement
+from payments.gateways.base import Answer, AuthorizationRequest, Outcome
+from payments.methods import OfferedCard
+from payments.models import Attempt, PaymentIntent
+from payments.refusals import IntentUnexpectedState
+from payments.states import CONFIRMABLE, Status
+from vault import cards as vault_cards
+from vault import cvc as vault_cvc
+
+log = structlog.get_logger(__name__)
+
+CVC_PARAM = "payment_method_data[card][cvc]"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What one attempt is made with, checked before anything is stored."""
+
+    card: dict[str, Any]
+    cvc: str | None
+    return_url: str | None
+    requested: str
+
+    @property
+    def authentication_demanded(self) -> bool:
+        return methods.demands_authentication(self.card, self.requested)
+
+
+def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
+    """Create a payment; with `confirm`, charge it at once or learn why not.
+
+    :param draft: what `CreateIntentForm` validated.
+    :raises DomainError: contract 4's refusals; nothing is stored then.
+    """
+    accounts.require_charges(merchant)
+    intents.check(merchant, draft)
+    if draft.get("return_url"):
+        sites.require_return_url(merchant, draft["return_url"])
+    offered = _offered(merchant, draft)
+    if draft.get("confirm"):
+        return _create_and_confirm(merchant, draft, offered)
+    with transaction.atomic(durable=True):
+        idempotency.take()
+        intent = intents.add(merchant, draft, offered)
+    if offered:
+        # After the commit: Redis is another machine.
+        vault_cvc.hold(intent.sealed_card_id, offered.data.cvc)
+    return intent
+
+
+def _create_and_confirm(
+    merchant: Merchant, draft: dict[str, Any], offered: OfferedCard | None
+) -> PaymentIntent:
+    gateways.acquirer()
+    if offered is None:
+        raise ParameterMissing(param="payment_method_data")
+    methods.require_billing(offered.billing)
+    requested = methods.requested_authentication(draft.get("payment_method_options"))
+    terms = Terms(
+        offered.shown, offered.data.cvc, draft.get("return_url"), requested or "automatic"
+    )
+    _require_return_address(terms)
+    with transaction.atomic(durable=True):
+        idempotency.take()
+        intent = intents.add(merchant, draft, offered)
+        attempt = _open_attempt(intent, terms)
+    return _ask_bank(attempt, terms)
+
+
+def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) -> PaymentIntent:
+    """Charge a payment's card, the one given now or the one stored with it.
+
+    :param confirmation: what `ConfirmIntentForm` validated.
+    :raises IntentUnexpectedState: the payment does not wait for a card.
+    :raises LockTimeout: its bank is being asked already.
+    :raises DomainError: contract 4's refusals; nothing is stored then.
+    """
+    accounts.require_charges(merchant)
+    gateways.acquirer()
+    intents.require_installments(confirmation.get("installments"))
+    if confirmation.get("return_url"):
+        sites.require_return_url(merchant, confirmation["return_url"])
+    intent = PaymentIntent.objects.for_merchant(merchant).find(intent_id)
+    _require_confirmable(intent)
+    offered = _offered(merchant, confirmation)
+    terms = _terms(intent, offered, confirmation)
+    attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms)
+    return _ask_bank(attempt, terms)
+
+
+@transaction.atomic(durable=True)
+def _open_confirmed(
+    merchant: Merchant, intent: PaymentIntent, *, offered: OfferedCard | None, terms: Terms
+) -> Attempt:
+    idempotency.take()
+    tried_card_id = intent.sealed_card_id
+    intent = PaymentIntent.objects.for_merchant(merchant).lock(intent.id)
+    _require_confirmable(intent)
+    if terms.cvc is None:
+        raise ParameterMissing(param=CVC_PARAM)
+    if offered:
+        intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=clock.now())
+        intent.billing_details = offered.billing
+        intent.save(update_fields=["sealed_card", "billing_details"])
+    elif intent.sealed_card_id != tried_card_id:
+        # Somebody offered another card between our look and our lock.
+        raise IntentUnexpectedState(intent)
+    return _open_attempt(intent, terms)
+
+
+def _require_confirmable(intent: PaymentIntent) -> None:
+    if intent.status not in CONFIRMABLE:
+        raise IntentUnexpectedState(intent)
+    intents.refuse_in_flight(intent)
+
+
+def _offered(merchant: Merchant, body: dict[str, Any]) -> OfferedCard | None:
+    method = body.get("payment_method_data")
+    return methods.accept(merchant, method) if method else None
+
+
+def _terms(
+    intent: PaymentIntent, offered: OfferedCard | None, confirmation: dict[str, Any]
+) -> Terms:
+    options = confirmation.get("payment_method_options")
+    requested = methods.requested_authentication(options) or intent.three_d_secure_requested
+    return_url = confirmation.get("return_url") or intent.return_url
+    if offered:
+        methods.require_billing(offered.billing)
+        terms = Terms(offered.shown, offered.data.cvc, return_url, requested)
+        _require_return_address(terms)
+        return terms
+    if intent.status != Status.REQUIRES_CONFIRMATION:
+        raise ParameterMissing(param="payment_method_data")
+    methods.require_billing(intent.billing_details)
+    _require_return_address(Terms(intent.card, None, return_url, requested))
+    # Read once, so only when nothing else can be refused.
+    return Terms(intent.card, vault_cvc.take(intent.sealed_card_id), return_url, requested)
+
+
+def _require_return_address(terms: Terms) -> None:
+    if terms.authentication_demanded and not terms.return_url:
+        raise ParameterMissing(param="return_url")
+
+
+def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
+    # Committed before the bank is called, so that a crash leaves a trace to follow.
+    return Attempt.objects.create(
+        id=ids.new("att"),
+        merchant_id=intent.merchant_id,
+        intent=intent,
+        acquirer_reference=ids.new("ref"),
+        amount=intent.amount,
+        currency=intent.currency,
+        installments=intent.installments,
+        capture_method=intent.capture_method,
+        sealed_card=intent.sealed_card,
+        card=terms.card,
+        return_url=terms.return_url,
+        three_d_secure_requested=terms.requested,
+        authentication_demanded=terms.authentication_demanded,
+        created_at=clock.now(),
+    )
+
+
+def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
+    if attempt.authentication_demanded:
+        # Never a fall-back to a payment without authentication.
+        return _settle_surely(attempt, Outcome(Answer.AUTHENTICATION_REQUIRED))
+    request = AuthorizationRequest(
+        reference=attempt.acquirer_reference,
+        merchant_id=attempt.merchant_id,
+        amount=attempt.amount + attempt.surcharge,
+        currency=attempt.currency,
+        capture=attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC,
+        sealed=attempt.sealed_card,
+        cvc=terms.cvc,
+    )
+    return _settle_surely(attempt, gateways.acquirer().authorize(request))
+
+
+def _settle_surely(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
+    """Settle; try once more if the database fails, for the card may be charged already."""
+    try:
+        return settlement.settle(attempt, outcome)
+    except OperationalError:
+        log.warning("settlement tried again", attempt=attempt.id)
+    if context.remaining_seconds() <= 0:
+        raise InternalError
+    try:
+        return settlement.settle(attempt, outcome)
+    except OperationalError as error:
+        # Never a 4xx or 503 from here on: they would say that nothing was charged.
+        raise InternalError from error

@@ -1,0 +1,77 @@
+"""The payment method that a payer offers: a card, who it belongs to, how to authenticate."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from core.cards import CardData
+from core.errors import ParameterMissing
+from merchants.models import Merchant
+from payments import gateways
+from payments.refusals import CardNotSupported
+
+BILLING_REQUIRED = (
+    ("name",), ("email",), ("address", "line1"), ("address", "city"), ("address", "country"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedCard:
+    """A card that the installation takes, with its issuer's facts.
+
+    :param shown: the card as the API shows it.
+    """
+
+    data: CardData
+    shown: dict[str, Any]
+    billing: dict[str, Any]
+
+
+def accept(merchant: Merchant, method: dict[str, Any]) -> OfferedCard:
+    """Look the card's issuer up, before the number is sealed.
+
+    :raises CardNotSupported: the acquirer does not take this number.
+    :raises UpstreamUnavailable: there is no acquirer.
+    """
+    card: CardData = method["card"]
+    facts = gateways.acquirer().facts(card.number)
+    if facts is None:
+        raise CardNotSupported
+    billing = method.get("billing_details") or {}
+    shown = {
+        "brand": facts.brand,
+        "bin": card.bin,
+        "last4": card.last4,
+        "masked": card.masked,
+        "exp_month": card.exp_month,
+        "exp_year": card.exp_year,
+        "card_type": facts.card_type,
+        "domestic": facts.country == merchant.country,
+    }
+    holder = card.holder_name or billing.get("name")
+    named = CardData(card.number, card.exp_month, card.exp_year, card.cvc, holder)
+    return OfferedCard(named, shown, billing)
+
+
+def require_billing(billing: dict[str, Any]) -> None:
+    """Refuse to confirm without the details that the bank asks for (contract 3).
+
+    :raises ParameterMissing: the first that is missing, by its full path.
+    """
+    for path in BILLING_REQUIRED:
+        value: Any = billing
+        for name in path:
+            value = (value or {}).get(name)
+        if not value:
+            brackets = "".join(f"[{name}]" for name in path)
+            raise ParameterMissing(param=f"payment_method_data[billing_details]{brackets}")
+
+
+def demands_authentication(shown_card: dict[str, Any], requested: str) -> bool:
+    """Tell what is known before the bank is asked: 3-D Secure is a must (contract 10)."""
+    is_domestic_debit = shown_card["domestic"] and shown_card["card_type"] == "debit"
+    return requested == "required" or is_domestic_debit
+
+
+def requested_authentication(options: dict[str, Any] | None) -> str | None:
+    """Return what `payment_method_options[card][three_d_secure]` says, None if nothing."""
+    return ((options or {}).get("card") or {}).get("three_d_secure")

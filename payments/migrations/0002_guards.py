@@ -1,0 +1,93 @@
+"""Rows point at rows of the same merchant, and a status moves only as payments.states says."""
+
+from django.db import migrations
+
+GUARDS = """
+ALTER TABLE payments_paymentintent
+    ADD CONSTRAINT a_payments_customer_is_the_merchants FOREIGN KEY (merchant_id, customer_id)
+        REFERENCES payments_customer (merchant_id, id) DEFERRABLE INITIALLY DEFERRED,
+    ADD CONSTRAINT a_payments_card_is_the_merchants FOREIGN KEY (merchant_id, sealed_card_id)
+        REFERENCES vault_sealedcard (merchant_id, token) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE payments_attempt
+    ADD CONSTRAINT an_attempts_payment_is_the_merchants FOREIGN KEY (merchant_id, intent_id)
+        REFERENCES payments_paymentintent (merchant_id, id) DEFERRABLE INITIALLY DEFERRED,
+    ADD CONSTRAINT an_attempts_card_is_the_merchants FOREIGN KEY (merchant_id, sealed_card_id)
+        REFERENCES vault_sealedcard (merchant_id, token) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE payments_lineitem
+    ADD CONSTRAINT a_line_items_payment_is_the_merchants FOREIGN KEY (merchant_id, intent_id)
+        REFERENCES payments_paymentintent (merchant_id, id) DEFERRABLE INITIALLY DEFERRED;
+
+CREATE FUNCTION payment_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (OLD.status, NEW.status) NOT IN (
+        ('requires_payment_method', 'succeeded'),
+        ('requires_payment_method', 'requires_capture'),
+        ('requires_payment_method', 'processing'),
+        ('requires_confirmation', 'succeeded'),
+        ('requires_confirmation', 'requires_capture'),
+        ('requires_confirmation', 'processing'),
+        ('requires_confirmation', 'requires_payment_method'),
+        ('processing', 'succeeded'),
+        ('processing', 'requires_capture'),
+        ('processing', 'requires_payment_method')
+    ) THEN
+        RAISE EXCEPTION 'a payment does not move from % to %', OLD.status, NEW.status
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER payment_moves_as_listed BEFORE UPDATE OF status ON payments_paymentintent
+    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+    EXECUTE FUNCTION payment_moves_as_listed();
+
+-- A closed attempt stays as it ended; the currency and amount of an attempt never change.
+CREATE FUNCTION attempt_stays_as_it_ended() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'attempt % is what it is', OLD.id USING ERRCODE = 'check_violation';
+END $$;
+CREATE TRIGGER a_failed_attempt_stays_failed BEFORE UPDATE OF status ON payments_attempt
+    FOR EACH ROW WHEN (OLD.status IN ('failed', 'abandoned', 'canceled') AND NEW.status <> OLD.status)
+    EXECUTE FUNCTION attempt_stays_as_it_ended();
+CREATE TRIGGER an_attempts_money_is_fixed BEFORE UPDATE ON payments_attempt
+    FOR EACH ROW WHEN (
+        (OLD.amount, OLD.surcharge, OLD.currency, OLD.intent_id, OLD.acquirer_reference)
+        IS DISTINCT FROM
+        (NEW.amount, NEW.surcharge, NEW.currency, NEW.intent_id, NEW.acquirer_reference))
+    EXECUTE FUNCTION attempt_stays_as_it_ended();
+
+-- The currency is fixed from the first attempt on.
+CREATE FUNCTION payment_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM payments_attempt WHERE intent_id = OLD.id) THEN
+        RAISE EXCEPTION 'payment % has an attempt: its amount and currency are fixed', OLD.id
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER payment_keeps_its_terms BEFORE UPDATE OF amount, currency ON payments_paymentintent
+    FOR EACH ROW WHEN ((OLD.amount, OLD.currency) IS DISTINCT FROM (NEW.amount, NEW.currency))
+    EXECUTE FUNCTION payment_keeps_its_terms();
+"""
+
+UNDO = """
+DROP TRIGGER payment_keeps_its_terms ON payments_paymentintent;
+DROP TRIGGER an_attempts_money_is_fixed ON payments_attempt;
+DROP TRIGGER a_failed_attempt_stays_failed ON payments_attempt;
+DROP TRIGGER payment_moves_as_listed ON payments_paymentintent;
+DROP FUNCTION payment_keeps_its_terms;
+DROP FUNCTION attempt_stays_as_it_ended;
+DROP FUNCTION payment_moves_as_listed;
+ALTER TABLE payments_lineitem DROP CONSTRAINT a_line_items_payment_is_the_merchants;
+ALTER TABLE payments_attempt
+    DROP CONSTRAINT an_attempts_card_is_the_merchants,
+    DROP CONSTRAINT an_attempts_payment_is_the_merchants;
+ALTER TABLE payments_paymentintent
+    DROP CONSTRAINT a_payments_card_is_the_merchants,
+    DROP CONSTRAINT a_payments_customer_is_the_merchants;
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [("payments", "0001_initial")]
+
+    operations = [migrations.RunSQL(GUARDS, UNDO)]

@@ -1,0 +1,127 @@
+"""How the API shows payments: the same dicts are answers and event bodies (contract 2)."""
+
+from typing import Any
+
+from django.conf import settings
+
+from core import clock
+from payments.models import Attempt, Customer, LineItem, PaymentIntent
+from payments.states import AttemptStatus, Status
+
+CAPTURED = (AttemptStatus.SUCCEEDED,)
+
+
+def payment_intent(intent: PaymentIntent) -> dict[str, Any]:
+    """Return a payment; in `requires_action` without the breakdown (spec: PaymentIntent)."""
+    return {
+        "id": intent.id,
+        "object": "payment_intent",
+        "amount": intent.amount,
+        **({} if intent.status == Status.REQUIRES_ACTION else _breakdown(intent)),
+        "currency": intent.currency,
+        "status": intent.status,
+        "capture_method": intent.capture_method,
+        "installments": intent.installments,
+        "payment_method_type": "card",
+        "three_d_secure": {
+            "requested": intent.three_d_secure_requested,
+            "effective": intent.three_d_secure_effective,
+        },
+        "next_action": intent.next_action,
+        "last_payment_error": intent.last_payment_error,
+        "fraud": intent.fraud,
+        "return_url": intent.return_url,
+        "customer": intent.customer_id,
+        "description": intent.description,
+        "metadata": intent.metadata,
+        "latest_attempt": intent.attempt_ids[-1] if intent.attempt_ids else None,
+        "attempts": intent.attempt_ids,
+        "line_items": intent.line_item_ids,
+        "canceled_at": clock.unix(intent.canceled_at) if intent.canceled_at else None,
+        "cancellation_reason": intent.cancellation_reason,
+        "created": clock.unix(intent.created_at),
+        "livemode": settings.LIVEMODE,
+    }
+
+
+def _breakdown(intent: PaymentIntent) -> dict[str, Any]:
+    captured = intent.captured_minor
+    return {
+        **({"amount_charged": captured} if captured else {}),
+        "surcharge": intent.surcharge,
+        "amount_received": captured - intent.captured_surcharge,
+        "amount_capturable": intent.amount_capturable,
+        "captured_minor": captured,
+        "refunded_minor": intent.refunded_minor,
+        "amount_refundable": max(0, captured - intent.refunded_minor),
+        "card": intent.card,
+    }
+
+
+def attempt(attempt: Attempt) -> dict[str, Any]:
+    """Return an attempt."""
+    is_captured = attempt.status in CAPTURED
+    effective = "required" if attempt.authentication_demanded else "none"
+    return {
+        "id": attempt.id,
+        "object": "payment_attempt",
+        "payment_intent": attempt.intent_id,
+        "status": attempt.status,
+        "amount": attempt.amount,
+        "surcharge": attempt.surcharge,
+        "amount_charged": attempt.amount + attempt.surcharge if is_captured else 0,
+        "currency": attempt.currency,
+        "installments": attempt.installments,
+        "capture_method": attempt.capture_method,
+        "payment_method_type": "card",
+        "card": attempt.card,
+        "three_d_secure": {
+            "requested": attempt.three_d_secure_requested,
+            "effective": effective,
+            "flow": None,
+            "result": None,
+            "version": None,
+            "eci": None,
+            "transaction_id": None,
+        },
+        "error": attempt.error,
+        "authorization_code": attempt.authorization_code,
+        "network_reference": attempt.network_reference,
+        "created": clock.unix(attempt.created_at),
+        "livemode": settings.LIVEMODE,
+    }
+
+
+def line_item(item: LineItem) -> dict[str, Any]:
+    """Return a line of what is paid for."""
+    return {
+        "id": item.id,
+        "object": "line_item",
+        "name": item.name,
+        "quantity": item.quantity,
+        "unit_amount": item.unit_amount,
+        "amount": item.amount,
+        "currency": item.currency,
+        "tax_amount": item.tax_amount,
+        "discount_amount": item.discount_amount,
+        "product_code": item.product_code,
+        "category": item.category,
+        "item_type": item.item_type,
+        "created": clock.unix(item.created_at),
+        "livemode": settings.LIVEMODE,
+    }
+
+
+def customer(customer: Customer) -> dict[str, Any]:
+    """Return a customer."""
+    return {
+        "id": customer.id,
+        "object": "customer",
+        "email": customer.email,
+        "name": customer.name,
+        "phone": customer.phone,
+        "description": customer.description,
+        "metadata": customer.metadata,
+        "created": clock.unix(customer.created_at),
+        "livemode": settings.LIVEMODE,
+    }

@@ -1,0 +1,17 @@
+from django.urls import path
+
+from payments.views import CustomerViewSet, PaymentIntentViewSet
+
+urlpatterns = [
+    path("payment_intents", PaymentIntentViewSet.as_view({"post": "create"})),
+    path(
+        "payment_intents/<str:intent_id>",
+        PaymentIntentViewSet.as_view({"get": "retrieve", "post": "update"}),
+    ),
+    path(
+        "payment_intents/<str:intent_id>/confirm",
+        PaymentIntentViewSet.as_view({"post": "confirm"}),
+    ),
+    path("customers", CustomerViewSet.as_view({"post": "create"})),
+    path("customers/<str:customer_id>", CustomerViewSet.as_view({"get": "retrieve"})),
+]

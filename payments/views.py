@@ -1,0 +1,59 @@
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from core.errors import ParameterInvalid
+from merchants.api import ApiViewSet
+from payments import customers, expansion, intents, lifecycle, render
+from payments.forms import (
+    ConfirmIntentForm, CreateCustomerForm, CreateIntentForm, UpdateIntentForm,
+)  # fmt: skip
+from payments.models import Customer, PaymentIntent
+
+
+class PaymentIntentViewSet(ApiViewSet):
+    """Payments (spec: Endpoints)."""
+
+    scope = "payment_intents"
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        expansion.check(self.expand)
+
+    def create(self, request: Request) -> Response:
+        draft = CreateIntentForm.read(self.body)
+        return self._shown(lifecycle.create(self.merchant, draft))
+
+    def retrieve(self, request: Request, intent_id: str) -> Response:
+        return self._shown(PaymentIntent.objects.for_merchant(self.merchant).find(intent_id))
+
+    def update(self, request: Request, intent_id: str) -> Response:
+        changes = UpdateIntentForm.read(self.body)
+        return self._shown(intents.update(self.merchant, intent_id, changes))
+
+    def confirm(self, request: Request, intent_id: str) -> Response:
+        confirmation = ConfirmIntentForm.read(self.body)
+        return self._shown(lifecycle.confirm(self.merchant, intent_id, confirmation))
+
+    def _shown(self, intent: PaymentIntent) -> Response:
+        return Response(expansion.payment_intent(intent, self.expand))
+
+
+class CustomerViewSet(ApiViewSet):
+    """Customers."""
+
+    scope = "customers"
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if self.expand:
+            raise ParameterInvalid("A customer has nothing to expand.", param="expand[]")
+
+    def create(self, request: Request) -> Response:
+        draft = CreateCustomerForm.read(self.body)
+        return Response(render.customer(customers.create(self.merchant, draft)))
+
+    def retrieve(self, request: Request, customer_id: str) -> Response:
+        customer = Customer.objects.for_merchant(self.merchant).find(customer_id)
+        return Response(render.customer(customer))
