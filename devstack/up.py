@@ -58,6 +58,8 @@ def main() -> int:
     except Refused as refusal:
         say("dev", str(refusal))
         return 1
+    except Stopped:
+        return 0
 
 
 def _stop(*_: object) -> None:
