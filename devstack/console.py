@@ -1,8 +1,9 @@
 """One terminal for several processes: whole lines, each with its process's name."""
 
+import os
+import signal
 import sys
 import threading
-from contextlib import suppress
 from typing import IO
 
 _one_at_a_time = threading.Lock()
@@ -13,10 +14,14 @@ def say(name: str, line: str) -> None:
 
 
 def write(text: str) -> None:
-    # A closed terminal or pipe must not stop the pumps: their children would block.
-    with _one_at_a_time, suppress(BrokenPipeError):
-        sys.stdout.write(text)
-        sys.stdout.flush()
+    """Write to the terminal; when it is gone (`./dev up | head`), ask the launcher to end."""
+    with _one_at_a_time:
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Not raised: the pumps go on, because a full pipe would block their children.
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 def pump(name: str, lines: IO[str]) -> threading.Thread:

@@ -58,6 +58,8 @@ def main() -> int:
     except Refused as refusal:
         say("dev", str(refusal))
         return 1
+    except Stopped:
+        return 0
 
 
 def _stop(*_: object) -> None:
@@ -77,8 +79,11 @@ def _launch(state: Path) -> int:
     try:
         _start(state, servers, children)
         children.watch()
-    except (Refused, ChildEnded) as reason:
-        say("dev", f"{reason}; stopping the rest" if servers.processes else str(reason))
+    except ChildEnded as end:
+        say("dev", f"{end}; stopping the rest")
+        return 1
+    except Refused as refusal:
+        say("dev", str(refusal))
         return 1
     except Stopped:
         return 0
