@@ -29,9 +29,7 @@ def exception_handler(problem: Exception, _context: dict[str, Any]) -> Response:
     refusal = as_refusal(problem)
     if isinstance(refusal, errors.InternalError):
         log.error("request crashed", exc_info=problem)
-    return Response(
-        error_body(refusal), status=refusal.http_status, headers=error_headers(refusal)
-    )
+    return Response(error_body(refusal), status=refusal.http_status, headers=error_headers(refusal))
 
 
 def as_refusal(problem: Exception) -> errors.DomainError:
@@ -70,15 +68,15 @@ def envelope_response(refusal: errors.DomainError) -> HttpResponse:
     )
 
 
-def bad_request(_request: HttpRequest, _exception: Exception) -> HttpResponse:
+def bad_request(_request: HttpRequest, exception: Exception) -> HttpResponse:
     return envelope_response(errors.ParameterInvalid("The request is malformed."))
 
 
-def permission_denied(_request: HttpRequest, _exception: Exception) -> HttpResponse:
+def permission_denied(_request: HttpRequest, exception: Exception) -> HttpResponse:
     return envelope_response(errors.PermissionDenied())
 
 
-def not_found(_request: HttpRequest, _exception: Exception) -> HttpResponse:
+def not_found(_request: HttpRequest, exception: Exception) -> HttpResponse:
     return envelope_response(errors.UrlNotFound())
 
 

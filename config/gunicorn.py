@@ -37,9 +37,13 @@ class EnvelopeWorker(ThreadWorker):
     gunicorn's own limits stay on, so that an endless request line ends at 8 KB.
     """
 
-    def handle_error(self, req: object, client: socket.socket, addr: object, exc: Exception) -> None:
+    def handle_error(
+        self, req: object, client: socket.socket, addr: object, exc: Exception
+    ) -> None:
         is_http_problem = type(exc).__module__.startswith("gunicorn.http")
-        refusal = REFUSED_AS.get(type(exc), MalformedRequest)() if is_http_problem else InternalError()
+        refusal = (
+            REFUSED_AS.get(type(exc), MalformedRequest)() if is_http_problem else InternalError()
+        )
         with context.work() as work:
             self.log.warning("%s answered %s", type(exc).__name__, refusal.http_status)
             util.write_nonblock(client, _http_answer(refusal, work.request_id))

@@ -29,7 +29,9 @@ _base = urlsplit(BASE_URL)
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), _base.hostname]
 ALLOWED_HOSTS += ["localhost"] if _base.hostname == "127.0.0.1" else []
 _https = _base.scheme == "https"
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
+SECURE_PROXY_SSL_HEADER = (
+    ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
+)
 SECURE_SSL_REDIRECT = _https
 # Nothing on /v1 ever redirects: a 301 turns an SDK's POST into a GET that "succeeds".
 SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^healthz$"]
@@ -90,7 +92,9 @@ TEMPLATES = [
 ]
 
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
+STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
+# A live installation runs collectstatic; a sandbox serves the files where they lie.
+WHITENOISE_USE_FINDERS = not LIVEMODE
 
 # --- The API --------------------------------------------------------------------------------
 
@@ -112,7 +116,9 @@ DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
 # --- The bank -------------------------------------------------------------------------------
 
 # The acquirer's gateway as a dotted path. A live installation without one answers 503 to a confirm.
-ACQUIRER = env.str("ACQUIRER", default="" if LIVEMODE else "payments.gateways.sandbox.SandboxGateway")
+ACQUIRER = env.str(
+    "ACQUIRER", default="" if LIVEMODE else "payments.gateways.sandbox.SandboxGateway"
+)
 ACQUIRER_TIMEOUT_SECONDS = env.float("ACQUIRER_TIMEOUT_SECONDS", default=30.0 if LIVEMODE else 5.0)
 TESTBANK_URL = env.str("TESTBANK_URL", default="")
 TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
@@ -167,7 +173,10 @@ CELERY_BEAT_SCHEDULE = {
 AUTH_USER_MODEL = "merchants.User"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]

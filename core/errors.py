@@ -14,7 +14,7 @@ class DomainError(Exception):
     :param shown: objects that the answer carries, by name, already rendered.
     """
 
-    code: ClassVar[str] = "internal_error"
+    code: str = "internal_error"
     http_status: ClassVar[int] = 400
     message: ClassVar[str] = "The request was refused."
     param: str | None = None
@@ -35,12 +35,9 @@ class DomainError(Exception):
     @property
     def type(self) -> str:
         """Return the error's class as contract 4 lists them."""
-        if self.code.startswith("idempotency_key"):
-            return "idempotency_error" if self.code != "idempotency_key_invalid" else INVALID_REQUEST
-        return "api_error" if self.http_status >= 500 else INVALID_REQUEST
-
-
-INVALID_REQUEST = "invalid_request_error"
+        if self.code in ("idempotency_key_reused", "idempotency_key_in_use"):
+            return "idempotency_error"
+        return "api_error" if self.http_status >= 500 else "invalid_request_error"
 
 
 class ParameterMissing(DomainError):

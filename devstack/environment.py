@@ -1,9 +1,9 @@
 """The environment that config/settings.py reads, for the sandbox, the tests and the checks."""
 
 import secrets
-from importlib import import_module
 from pathlib import Path
 
+from core import keyring
 from devstack.storage import Storage
 
 NOWHERE = Storage(
@@ -16,14 +16,17 @@ LIVE = {"INSTALLATION": "live", "BASE_URL": "https://pay.example"}
 
 
 def sandbox(
-    storage: Storage, *, base_url: str, bank_url: str, secret_key: str, keyring: Path
+    storage: Storage, *, base_url: str, bank_url: str, secret_key: str, keyring_file: Path
 ) -> dict[str, str]:
+    static_root = keyring_file.parent / "static"
+    static_root.mkdir(exist_ok=True)  # The web process warns about one that is missing.
     return {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "INSTALLATION": "sandbox",
         "BASE_URL": base_url,
         "SECRET_KEY": secret_key,
-        "KEYRING_FILE": str(keyring),
+        "KEYRING_FILE": str(keyring_file),
+        "STATIC_ROOT": str(static_root),
         "DATABASE_URL": storage.database_url,
         "BANK_DATABASE_URL": storage.bank_database_url,
         "REDIS_URL": storage.redis_url,
@@ -39,10 +42,10 @@ def throw_away(storage: Storage, directory: Path) -> dict[str, str]:
         # Port 1: a test that reaches the bank over the network fails at once.
         bank_url="http://127.0.0.1:1",
         secret_key=secrets.token_urlsafe(50),
-        keyring=make_keyring(directory / "keyring"),
+        keyring_file=make_keyring(directory / "keyring"),
     )
 
 
 def make_keyring(path: Path) -> Path:
-    import_module("core.keyring").create(path)
+    keyring.create(path)
     return path

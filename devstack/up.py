@@ -108,7 +108,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
         base_url=ports.base_url,
         bank_url=ports.bank_url,
         secret_key=remembered_secret(state / "secret_key", length_bytes=32),
-        keyring=state / "keyring",
+        keyring_file=state / "keyring",
     )
     everything = {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
     if not (state / "keyring").exists():

@@ -49,4 +49,6 @@ def _sums(merchant_id: str) -> dict[tuple[str, str], int]:
 def _rows(
     sums: dict[tuple[str, str], int], currencies: list[str], kind: str
 ) -> list[dict[str, Any]]:
-    return [{"amount": sums.get((currency, kind), 0), "currency": currency} for currency in currencies]
+    return [
+        {"amount": sums.get((currency, kind), 0), "currency": currency} for currency in currencies
+    ]

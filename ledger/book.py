@@ -18,7 +18,7 @@ def charge(
     :param amount: minor units, surcharge included.
     :param cause_id: the attempt; a second charge of it is refused by the database.
     """
-    lines = {Account.Kind.ACQUIRER: -amount, Account.Kind.PENDING: amount}
+    lines: dict[str, int] = {Account.Kind.ACQUIRER: -amount, Account.Kind.PENDING: amount}
     movement = Movement(
         merchant_id=merchant_id, kind=Movement.Kind.CHARGE, cause_id=cause_id, created_at=now
     )

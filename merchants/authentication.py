@@ -47,7 +47,7 @@ class ApiKeyAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[Merchant, ApiKey]:
         key = _key_of(_bearer(request.META.get("HTTP_AUTHORIZATION", "")))
         if work := context.current():
-            work.facts.update(merchant=key.merchant_id, api_key=key.id)
+            work.facts.update(merchant=key.merchant_id, key_id=key.id)
         return key.merchant, key
 
 

@@ -84,7 +84,9 @@ def _is_under_callback(merchant: Merchant, url: Url) -> bool:
 
 def _covers(callback: Url, url: Url) -> bool:
     base = callback.path.rstrip("/")
-    return callback.origin == url.origin and (url.path == base or f"{url.path}/".startswith(f"{base}/"))
+    return callback.origin == url.origin and (
+        url.path == base or f"{url.path}/".startswith(f"{base}/")
+    )
 
 
 @cache

@@ -7,8 +7,16 @@ from rest_framework import serializers
 from core import clock
 from core.cards import CardData, brand_of, luhn_valid
 from core.rest.fields import (
-    Amount, Boolean, Choice, Country, Currency, Email, Integer, Metadata, Text,
-)  # fmt: skip
+    Amount,
+    Boolean,
+    Choice,
+    Country,
+    Currency,
+    Email,
+    Integer,
+    Metadata,
+    Text,
+)
 from core.rest.forms import Form
 from core.rest.parsers import CardInput
 
@@ -113,7 +121,9 @@ class LineItemForm(Form):
         item["amount"] = whole + item["tax_amount"] - item["discount_amount"]
         if item["amount"] < 0:
             message = "The discount is more than the line."
-            raise serializers.ValidationError({"discount_amount": [message]}, code="amount_too_large")
+            raise serializers.ValidationError(
+                {"discount_amount": [message]}, code="amount_too_large"
+            )
         if item["amount"] > Amount().maximum:
             message = "The line's amount is too large."
             raise serializers.ValidationError({"unit_amount": [message]}, code="amount_too_large")

@@ -14,8 +14,11 @@ from payments import render
 from payments.methods import OfferedCard, requested_authentication
 from payments.models import Customer, LineItem, PaymentIntent
 from payments.refusals import (
-    InstallmentsNotAvailable, IntentUnexpectedState, LineItemsAmountMismatch, SurchargeMismatch,
-)  # fmt: skip
+    InstallmentsNotAvailable,
+    IntentUnexpectedState,
+    LineItemsAmountMismatch,
+    SurchargeMismatch,
+)
 from payments.states import CREATED, OPEN_ATTEMPT, Status
 from vault import cards as vault_cards
 

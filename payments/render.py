@@ -8,7 +8,9 @@ from core import clock
 from payments.models import Attempt, Customer, LineItem, PaymentIntent
 from payments.states import AttemptStatus, Status
 
-CAPTURED = (AttemptStatus.SUCCEEDED,)
+CARD_FIELDS = (
+    "brand", "bin", "last4", "masked", "exp_month", "exp_year", "card_type", "domestic",
+)  # fmt: skip
 
 
 def payment_intent(intent: PaymentIntent) -> dict[str, Any]:
@@ -54,13 +56,18 @@ def _breakdown(intent: PaymentIntent) -> dict[str, Any]:
         "captured_minor": captured,
         "refunded_minor": intent.refunded_minor,
         "amount_refundable": max(0, captured - intent.refunded_minor),
-        "card": intent.card,
+        "card": _card(intent.card),
     }
+
+
+def _card(stored: dict[str, Any] | None) -> dict[str, Any] | None:
+    # The database keeps an object's keys in an order of its own.
+    return {name: stored[name] for name in CARD_FIELDS} if stored else None
 
 
 def attempt(attempt: Attempt) -> dict[str, Any]:
     """Return an attempt."""
-    is_captured = attempt.status in CAPTURED
+    is_captured = attempt.status == AttemptStatus.SUCCEEDED
     effective = "required" if attempt.authentication_demanded else "none"
     return {
         "id": attempt.id,
@@ -74,7 +81,7 @@ def attempt(attempt: Attempt) -> dict[str, Any]:
         "installments": attempt.installments,
         "capture_method": attempt.capture_method,
         "payment_method_type": "card",
-        "card": attempt.card,
+        "card": _card(attempt.card),
         "three_d_secure": {
             "requested": attempt.three_d_secure_requested,
             "effective": effective,

@@ -7,8 +7,11 @@ from core.errors import ParameterInvalid
 from merchants.api import ApiViewSet
 from payments import customers, expansion, intents, lifecycle, render
 from payments.forms import (
-    ConfirmIntentForm, CreateCustomerForm, CreateIntentForm, UpdateIntentForm,
-)  # fmt: skip
+    ConfirmIntentForm,
+    CreateCustomerForm,
+    CreateIntentForm,
+    UpdateIntentForm,
+)
 from payments.models import Customer, PaymentIntent
 
 

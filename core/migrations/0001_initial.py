@@ -4,21 +4,26 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Clock',
+            name="Clock",
             fields=[
-                ('id', models.SmallIntegerField(default=1, editable=False, primary_key=True, serialize=False)),
-                ('offset_seconds', models.FloatField(default=0)),
+                (
+                    "id",
+                    models.SmallIntegerField(
+                        default=1, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("offset_seconds", models.FloatField(default=0)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('id', 1)), name='there_is_one_clock')],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(("id", 1)), name="there_is_one_clock")
+                ],
             },
         ),
     ]

@@ -73,13 +73,11 @@ class Text(serializers.Field):
             self.fail("parameter_invalid")
         if len(data) > self.max_length:
             self.fail("too_long")
-        if not data.strip():
-            return self.empty()
-        return data
-
-    def empty(self) -> None:
+        if data.strip():
+            return data
         if self.required:
             self.fail("blank")
+        return None
 
 
 class Choice(serializers.Field):

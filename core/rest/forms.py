@@ -24,7 +24,9 @@ class Form(serializers.Serializer):
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
-            raise serializers.ValidationError({"": ["Must be an object."]}, code="parameter_invalid")
+            raise serializers.ValidationError(
+                {"": ["Must be an object."]}, code="parameter_invalid"
+            )
         self._refuse_unknown(data)
         nulls = [name for name, value in data.items() if value is None]
         optional = {name for name in nulls if not self.fields[name].required}

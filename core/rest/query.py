@@ -25,7 +25,9 @@ def refuse_unsafe_url(path: str, query: str) -> None:
     for raw_name, raw_value in parse_qsl(query, keep_blank_values=True, encoding="latin-1"):
         name, value = _text(raw_name), _text(raw_value)
         if name is None or value is None:
-            raise ParameterInvalid(param=shown_name(raw_name.encode("latin-1").decode("utf-8", "replace")))
+            raise ParameterInvalid(
+                param=shown_name(raw_name.encode("latin-1").decode("utf-8", "replace"))
+            )
         if contains_card_number(name) or contains_card_number(value):
             raise CardDataInUrl
     if contains_card_number(unquote_to_bytes(query.replace("+", " ")).decode("utf-8", "replace")):

@@ -5,37 +5,67 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('merchants', '0001_initial'),
+        ("merchants", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Counter',
+            name="Counter",
             fields=[
-                ('aggregate_id', models.CharField(db_collation='C', max_length=40, primary_key=True, serialize=False)),
-                ('last', models.PositiveIntegerField()),
+                (
+                    "aggregate_id",
+                    models.CharField(
+                        db_collation="C", max_length=40, primary_key=True, serialize=False
+                    ),
+                ),
+                ("last", models.PositiveIntegerField()),
             ],
         ),
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('id', models.CharField(db_collation='C', editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('type', models.CharField(max_length=60)),
-                ('aggregate_type', models.CharField(max_length=40)),
-                ('aggregate_id', models.CharField(db_collation='C', max_length=40)),
-                ('sequence', models.PositiveIntegerField()),
-                ('request_id', models.CharField(max_length=40)),
-                ('body', models.BinaryField()),
-                ('created_at', models.DateTimeField()),
-                ('merchant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='merchants.merchant')),
+                (
+                    "id",
+                    models.CharField(
+                        db_collation="C",
+                        editable=False,
+                        max_length=40,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("type", models.CharField(max_length=60)),
+                ("aggregate_type", models.CharField(max_length=40)),
+                ("aggregate_id", models.CharField(db_collation="C", max_length=40)),
+                ("sequence", models.PositiveIntegerField()),
+                ("request_id", models.CharField(max_length=40)),
+                ("body", models.BinaryField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['merchant', 'created_at', 'id'], name='events_of_a_merchant')],
-                'constraints': [models.UniqueConstraint(fields=('aggregate_id', 'sequence'), name='one_event_per_object_and_sequence')],
+                "indexes": [
+                    models.Index(
+                        fields=["merchant", "created_at", "id"], name="events_of_a_merchant"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("aggregate_id", "sequence"),
+                        name="one_event_per_object_and_sequence",
+                    )
+                ],
             },
         ),
     ]

@@ -5,53 +5,107 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('merchants', '0001_initial'),
+        ("merchants", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Account',
+            name="Account",
             fields=[
-                ('id', models.CharField(db_collation='C', editable=False, max_length=80, primary_key=True, serialize=False)),
-                ('currency', models.CharField(max_length=3)),
-                ('kind', models.CharField(choices=[('pending', 'Pending'), ('available', 'Available'), ('reserved', 'Reserved'), ('acquirer', 'Acquirer')], max_length=12)),
-                ('merchant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='merchants.merchant')),
+                (
+                    "id",
+                    models.CharField(
+                        db_collation="C",
+                        editable=False,
+                        max_length=80,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("currency", models.CharField(max_length=3)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("available", "Available"),
+                            ("reserved", "Reserved"),
+                            ("acquirer", "Acquirer"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Movement',
+            name="Movement",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('charge', 'Charge')], max_length=20)),
-                ('cause_id', models.CharField(db_collation='C', max_length=40)),
-                ('created_at', models.DateTimeField()),
-                ('merchant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='merchants.merchant')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("kind", models.CharField(choices=[("charge", "Charge")], max_length=20)),
+                ("cause_id", models.CharField(db_collation="C", max_length=40)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Entry',
+            name="Entry",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('currency', models.CharField(max_length=3)),
-                ('amount', models.BigIntegerField()),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='ledger.account')),
-                ('movement', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='ledger.movement')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("currency", models.CharField(max_length=3)),
+                ("amount", models.BigIntegerField()),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="entries",
+                        to="ledger.account",
+                    ),
+                ),
+                (
+                    "movement",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="entries",
+                        to="ledger.movement",
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='account',
-            constraint=models.UniqueConstraint(fields=('merchant', 'currency', 'kind'), name='one_account_per_merchant_currency_and_kind'),
+            model_name="account",
+            constraint=models.UniqueConstraint(
+                fields=("merchant", "currency", "kind"),
+                name="one_account_per_merchant_currency_and_kind",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='movement',
-            constraint=models.UniqueConstraint(fields=('kind', 'cause_id'), name='a_cause_moves_money_once_per_kind'),
+            model_name="movement",
+            constraint=models.UniqueConstraint(
+                fields=("kind", "cause_id"), name="a_cause_moves_money_once_per_kind"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('amount', 0), _negated=True), name='an_entry_moves_something'),
+            model_name="entry",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("amount", 0), _negated=True), name="an_entry_moves_something"
+            ),
         ),
     ]

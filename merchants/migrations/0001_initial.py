@@ -7,125 +7,336 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
-                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
-                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
-                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('email', models.EmailField(max_length=254, unique=True)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                (
+                    "last_login",
+                    models.DateTimeField(blank=True, null=True, verbose_name="last login"),
+                ),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                (
+                    "first_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="first name"),
+                ),
+                (
+                    "last_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="last name"),
+                ),
+                (
+                    "is_staff",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates whether the user can log into this admin site.",
+                        verbose_name="staff status",
+                    ),
+                ),
+                (
+                    "is_active",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Designates whether this user should be treated as active. Unselect this instead of deleting accounts.",
+                        verbose_name="active",
+                    ),
+                ),
+                (
+                    "date_joined",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now, verbose_name="date joined"
+                    ),
+                ),
+                ("email", models.EmailField(max_length=254, unique=True)),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'abstract': False,
+                "verbose_name": "user",
+                "verbose_name_plural": "users",
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='Merchant',
+            name="Merchant",
             fields=[
-                ('id', models.CharField(db_collation='C', editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=200)),
-                ('legal_name', models.CharField(blank=True, max_length=200)),
-                ('email', models.EmailField(max_length=254)),
-                ('country', models.CharField(max_length=2)),
-                ('default_currency', models.CharField(max_length=3)),
-                ('timezone', models.CharField(max_length=64)),
-                ('mcc', models.CharField(blank=True, max_length=4)),
-                ('status', models.CharField(choices=[('pending', 'Pending'), ('active', 'Active'), ('restricted', 'Restricted'), ('closed', 'Closed')], default='active', max_length=12)),
-                ('charges_enabled', models.BooleanField(default=True)),
-                ('payouts_enabled', models.BooleanField(default=True)),
-                ('api_version', models.CharField(max_length=10)),
-                ('metadata', models.JSONField(default=dict)),
-                ('created_at', models.DateTimeField()),
+                (
+                    "id",
+                    models.CharField(
+                        db_collation="C",
+                        editable=False,
+                        max_length=40,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                ("legal_name", models.CharField(blank=True, max_length=200)),
+                ("email", models.EmailField(max_length=254)),
+                ("country", models.CharField(max_length=2)),
+                ("default_currency", models.CharField(max_length=3)),
+                ("timezone", models.CharField(max_length=64)),
+                ("mcc", models.CharField(blank=True, max_length=4)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("active", "Active"),
+                            ("restricted", "Restricted"),
+                            ("closed", "Closed"),
+                        ],
+                        default="active",
+                        max_length=12,
+                    ),
+                ),
+                ("charges_enabled", models.BooleanField(default=True)),
+                ("payouts_enabled", models.BooleanField(default=True)),
+                ("api_version", models.CharField(max_length=10)),
+                ("metadata", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField()),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('country__regex', '^[A-Z]{2}$')), name='merchant_country_is_two_capital_letters'), models.CheckConstraint(condition=models.Q(('default_currency__regex', '^[a-z]{3}$')), name='merchant_currency_is_three_small_letters')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("country__regex", "^[A-Z]{2}$")),
+                        name="merchant_country_is_two_capital_letters",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("default_currency__regex", "^[a-z]{3}$")),
+                        name="merchant_currency_is_three_small_letters",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='ApiKey',
+            name="ApiKey",
             fields=[
-                ('id', models.CharField(db_collation='C', editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=100)),
-                ('hash', models.BinaryField(max_length=32, unique=True)),
-                ('last4', models.CharField(max_length=4)),
-                ('scopes', models.JSONField(blank=True, default=dict)),
-                ('created_at', models.DateTimeField()),
-                ('last_used_at', models.DateTimeField(null=True)),
-                ('expires_at', models.DateTimeField(blank=True, null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('merchant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_keys', to='merchants.merchant')),
+                (
+                    "id",
+                    models.CharField(
+                        db_collation="C",
+                        editable=False,
+                        max_length=40,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("hash", models.BinaryField(max_length=32, unique=True)),
+                ("last4", models.CharField(max_length=4)),
+                ("scopes", models.JSONField(blank=True, default=dict)),
+                ("created_at", models.DateTimeField()),
+                ("last_used_at", models.DateTimeField(null=True)),
+                ("expires_at", models.DateTimeField(blank=True, null=True)),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_keys",
+                        to="merchants.merchant",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Member',
+            name="Member",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('owner', 'Owner'), ('developer', 'Developer'), ('finance', 'Finance'), ('support', 'Support')], max_length=10)),
-                ('created_at', models.DateTimeField()),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
-                ('merchant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='members', to='merchants.merchant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("owner", "Owner"),
+                            ("developer", "Developer"),
+                            ("finance", "Finance"),
+                            ("support", "Support"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("created_at", models.DateTimeField()),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="members",
+                        to="merchants.merchant",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('merchant', 'user'), name='a_user_is_in_a_team_once')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("merchant", "user"), name="a_user_is_in_a_team_once"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='IdempotencyKey',
+            name="IdempotencyKey",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(db_collation='C', max_length=255)),
-                ('fingerprint', models.BinaryField(max_length=32)),
-                ('request_id', models.CharField(max_length=40)),
-                ('response_status', models.SmallIntegerField(null=True)),
-                ('sealed_response', models.BinaryField(null=True)),
-                ('created_at', models.DateTimeField(db_index=True)),
-                ('merchant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='merchants.merchant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(db_collation="C", max_length=255)),
+                ("fingerprint", models.BinaryField(max_length=32)),
+                ("request_id", models.CharField(max_length=40)),
+                ("response_status", models.SmallIntegerField(null=True)),
+                ("sealed_response", models.BinaryField(null=True)),
+                ("created_at", models.DateTimeField(db_index=True)),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('merchant', 'key'), name='an_idempotency_key_is_used_once_per_merchant'), models.CheckConstraint(condition=models.Q(models.Q(('response_status__isnull', True), ('sealed_response__isnull', True)), models.Q(('response_status__isnull', False), ('sealed_response__isnull', False)), _connector='OR'), name='a_stored_answer_has_a_status_and_a_body')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("merchant", "key"),
+                        name="an_idempotency_key_is_used_once_per_merchant",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("response_status__isnull", True), ("sealed_response__isnull", True)
+                            ),
+                            models.Q(
+                                ("response_status__isnull", False),
+                                ("sealed_response__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="a_stored_answer_has_a_status_and_a_body",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='CallbackUrl',
+            name="CallbackUrl",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('url', models.CharField(max_length=2000)),
-                ('created_at', models.DateTimeField()),
-                ('merchant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='callback_urls', to='merchants.merchant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("url", models.CharField(max_length=2000)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="callback_urls",
+                        to="merchants.merchant",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('merchant', 'url'), name='a_callback_is_registered_once_per_merchant')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("merchant", "url"),
+                        name="a_callback_is_registered_once_per_merchant",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Website',
+            name="Website",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('host', models.CharField(max_length=253)),
-                ('created_at', models.DateTimeField()),
-                ('merchant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='websites', to='merchants.merchant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("host", models.CharField(max_length=253)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="websites",
+                        to="merchants.merchant",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('merchant', 'host'), name='a_website_is_registered_once_per_merchant')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("merchant", "host"),
+                        name="a_website_is_registered_once_per_merchant",
+                    )
+                ],
             },
         ),
     ]

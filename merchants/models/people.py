@@ -53,9 +53,7 @@ class Member(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["merchant", "user"], name="a_user_is_in_a_team_once"
-            ),
+            models.UniqueConstraint(fields=["merchant", "user"], name="a_user_is_in_a_team_once"),
         ]
 
     def __str__(self) -> str:

@@ -6,166 +6,426 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('merchants', '0001_initial'),
-        ('vault', '0001_initial'),
+        ("merchants", "0001_initial"),
+        ("vault", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Customer',
+            name="Customer",
             fields=[
-                ('id', models.CharField(db_collation='C', editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('email', models.EmailField(max_length=254, null=True)),
-                ('name', models.CharField(max_length=200, null=True)),
-                ('phone', models.CharField(max_length=40, null=True)),
-                ('description', models.CharField(max_length=1000, null=True)),
-                ('metadata', models.JSONField(default=dict)),
-                ('created_at', models.DateTimeField()),
-                ('merchant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='merchants.merchant')),
+                (
+                    "id",
+                    models.CharField(
+                        db_collation="C",
+                        editable=False,
+                        max_length=40,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("email", models.EmailField(max_length=254, null=True)),
+                ("name", models.CharField(max_length=200, null=True)),
+                ("phone", models.CharField(max_length=40, null=True)),
+                ("description", models.CharField(max_length=1000, null=True)),
+                ("metadata", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='PaymentIntent',
+            name="PaymentIntent",
             fields=[
-                ('id', models.CharField(db_collation='C', editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('status', models.CharField(choices=[('requires_payment_method', 'Requires Payment Method'), ('requires_confirmation', 'Requires Confirmation'), ('requires_action', 'Requires Action'), ('processing', 'Processing'), ('requires_capture', 'Requires Capture'), ('succeeded', 'Succeeded'), ('canceled', 'Canceled')], max_length=24)),
-                ('capture_method', models.CharField(choices=[('automatic', 'Automatic'), ('manual', 'Manual')], max_length=9)),
-                ('currency', models.CharField(max_length=3)),
-                ('amount', models.BigIntegerField()),
-                ('surcharge', models.BigIntegerField(default=0)),
-                ('authorized_minor', models.BigIntegerField(default=0)),
-                ('amount_capturable', models.BigIntegerField(default=0)),
-                ('captured_minor', models.BigIntegerField(default=0)),
-                ('captured_surcharge', models.BigIntegerField(default=0)),
-                ('refunded_minor', models.BigIntegerField(default=0)),
-                ('installments', models.SmallIntegerField(default=1)),
-                ('description', models.CharField(max_length=1000, null=True)),
-                ('metadata', models.JSONField(default=dict)),
-                ('return_url', models.CharField(max_length=2000, null=True)),
-                ('billing_details', models.JSONField(default=dict)),
-                ('card', models.JSONField(null=True)),
-                ('three_d_secure_requested', models.CharField(default='automatic', max_length=9)),
-                ('three_d_secure_effective', models.CharField(default='automatic', max_length=9)),
-                ('next_action', models.JSONField(null=True)),
-                ('last_payment_error', models.JSONField(null=True)),
-                ('fraud', models.JSONField(null=True)),
-                ('attempt_ids', models.JSONField(default=list)),
-                ('line_item_ids', models.JSONField(default=list)),
-                ('canceled_at', models.DateTimeField(null=True)),
-                ('cancellation_reason', models.CharField(max_length=30, null=True)),
-                ('created_at', models.DateTimeField()),
-                ('customer', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='payments.customer')),
-                ('merchant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='merchants.merchant')),
-                ('sealed_card', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='vault.sealedcard')),
+                (
+                    "id",
+                    models.CharField(
+                        db_collation="C",
+                        editable=False,
+                        max_length=40,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("requires_payment_method", "Requires Payment Method"),
+                            ("requires_confirmation", "Requires Confirmation"),
+                            ("requires_action", "Requires Action"),
+                            ("processing", "Processing"),
+                            ("requires_capture", "Requires Capture"),
+                            ("succeeded", "Succeeded"),
+                            ("canceled", "Canceled"),
+                        ],
+                        max_length=24,
+                    ),
+                ),
+                (
+                    "capture_method",
+                    models.CharField(
+                        choices=[("automatic", "Automatic"), ("manual", "Manual")], max_length=9
+                    ),
+                ),
+                ("currency", models.CharField(max_length=3)),
+                ("amount", models.BigIntegerField()),
+                ("surcharge", models.BigIntegerField(default=0)),
+                ("authorized_minor", models.BigIntegerField(default=0)),
+                ("amount_capturable", models.BigIntegerField(default=0)),
+                ("captured_minor", models.BigIntegerField(default=0)),
+                ("captured_surcharge", models.BigIntegerField(default=0)),
+                ("refunded_minor", models.BigIntegerField(default=0)),
+                ("installments", models.SmallIntegerField(default=1)),
+                ("description", models.CharField(max_length=1000, null=True)),
+                ("metadata", models.JSONField(default=dict)),
+                ("return_url", models.CharField(max_length=2000, null=True)),
+                ("billing_details", models.JSONField(default=dict)),
+                ("card", models.JSONField(null=True)),
+                ("three_d_secure_requested", models.CharField(default="automatic", max_length=9)),
+                ("three_d_secure_effective", models.CharField(default="automatic", max_length=9)),
+                ("next_action", models.JSONField(null=True)),
+                ("last_payment_error", models.JSONField(null=True)),
+                ("fraud", models.JSONField(null=True)),
+                ("attempt_ids", models.JSONField(default=list)),
+                ("line_item_ids", models.JSONField(default=list)),
+                ("canceled_at", models.DateTimeField(null=True)),
+                ("cancellation_reason", models.CharField(max_length=30, null=True)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "customer",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="payments.customer",
+                    ),
+                ),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+                (
+                    "sealed_card",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="vault.sealedcard",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='LineItem',
+            name="LineItem",
             fields=[
-                ('id', models.CharField(db_collation='C', editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('position', models.SmallIntegerField()),
-                ('name', models.CharField(max_length=500)),
-                ('quantity', models.IntegerField()),
-                ('unit_amount', models.BigIntegerField()),
-                ('amount', models.BigIntegerField()),
-                ('currency', models.CharField(max_length=3)),
-                ('tax_amount', models.BigIntegerField()),
-                ('discount_amount', models.BigIntegerField()),
-                ('product_code', models.CharField(max_length=200, null=True)),
-                ('category', models.CharField(max_length=200, null=True)),
-                ('item_type', models.CharField(choices=[('physical', 'Physical'), ('virtual', 'Virtual')], max_length=8, null=True)),
-                ('created_at', models.DateTimeField()),
-                ('merchant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='merchants.merchant')),
-                ('intent', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.PROTECT, related_name='line_items', to='payments.paymentintent')),
+                (
+                    "id",
+                    models.CharField(
+                        db_collation="C",
+                        editable=False,
+                        max_length=40,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("position", models.SmallIntegerField()),
+                ("name", models.CharField(max_length=500)),
+                ("quantity", models.IntegerField()),
+                ("unit_amount", models.BigIntegerField()),
+                ("amount", models.BigIntegerField()),
+                ("currency", models.CharField(max_length=3)),
+                ("tax_amount", models.BigIntegerField()),
+                ("discount_amount", models.BigIntegerField()),
+                ("product_code", models.CharField(max_length=200, null=True)),
+                ("category", models.CharField(max_length=200, null=True)),
+                (
+                    "item_type",
+                    models.CharField(
+                        choices=[("physical", "Physical"), ("virtual", "Virtual")],
+                        max_length=8,
+                        null=True,
+                    ),
+                ),
+                ("created_at", models.DateTimeField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+                (
+                    "intent",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="line_items",
+                        to="payments.paymentintent",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Attempt',
+            name="Attempt",
             fields=[
-                ('id', models.CharField(db_collation='C', editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('status', models.CharField(choices=[('requires_action', 'Requires Action'), ('processing', 'Processing'), ('authorized', 'Authorized'), ('succeeded', 'Succeeded'), ('failed', 'Failed'), ('abandoned', 'Abandoned'), ('canceled', 'Canceled')], default='processing', max_length=16)),
-                ('acquirer_reference', models.CharField(db_collation='C', max_length=40, unique=True)),
-                ('amount', models.BigIntegerField()),
-                ('surcharge', models.BigIntegerField(default=0)),
-                ('currency', models.CharField(max_length=3)),
-                ('installments', models.SmallIntegerField(default=1)),
-                ('capture_method', models.CharField(choices=[('automatic', 'Automatic'), ('manual', 'Manual')], max_length=9)),
-                ('card', models.JSONField()),
-                ('return_url', models.CharField(max_length=2000, null=True)),
-                ('three_d_secure_requested', models.CharField(max_length=9)),
-                ('authentication_demanded', models.BooleanField(default=False)),
-                ('error', models.JSONField(null=True)),
-                ('authorization_code', models.CharField(max_length=40, null=True)),
-                ('network_reference', models.CharField(max_length=80, null=True)),
-                ('created_at', models.DateTimeField()),
-                ('closed_at', models.DateTimeField(null=True)),
-                ('merchant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='merchants.merchant')),
-                ('sealed_card', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='vault.sealedcard')),
-                ('intent', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.PROTECT, related_name='attempts', to='payments.paymentintent')),
+                (
+                    "id",
+                    models.CharField(
+                        db_collation="C",
+                        editable=False,
+                        max_length=40,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("requires_action", "Requires Action"),
+                            ("processing", "Processing"),
+                            ("authorized", "Authorized"),
+                            ("succeeded", "Succeeded"),
+                            ("failed", "Failed"),
+                            ("abandoned", "Abandoned"),
+                            ("canceled", "Canceled"),
+                        ],
+                        default="processing",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "acquirer_reference",
+                    models.CharField(db_collation="C", max_length=40, unique=True),
+                ),
+                ("amount", models.BigIntegerField()),
+                ("surcharge", models.BigIntegerField(default=0)),
+                ("currency", models.CharField(max_length=3)),
+                ("installments", models.SmallIntegerField(default=1)),
+                (
+                    "capture_method",
+                    models.CharField(
+                        choices=[("automatic", "Automatic"), ("manual", "Manual")], max_length=9
+                    ),
+                ),
+                ("card", models.JSONField()),
+                ("return_url", models.CharField(max_length=2000, null=True)),
+                ("three_d_secure_requested", models.CharField(max_length=9)),
+                ("authentication_demanded", models.BooleanField(default=False)),
+                ("error", models.JSONField(null=True)),
+                ("authorization_code", models.CharField(max_length=40, null=True)),
+                ("network_reference", models.CharField(max_length=80, null=True)),
+                ("created_at", models.DateTimeField()),
+                ("closed_at", models.DateTimeField(null=True)),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+                (
+                    "sealed_card",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="vault.sealedcard",
+                    ),
+                ),
+                (
+                    "intent",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="attempts",
+                        to="payments.paymentintent",
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='customer',
-            constraint=models.UniqueConstraint(fields=('merchant', 'id'), name='a_customer_has_one_merchant'),
+            model_name="customer",
+            constraint=models.UniqueConstraint(
+                fields=("merchant", "id"), name="a_customer_has_one_merchant"
+            ),
         ),
         migrations.AddIndex(
-            model_name='paymentintent',
-            index=models.Index(fields=['merchant', 'created_at', 'id'], name='payments_of_a_merchant'),
+            model_name="paymentintent",
+            index=models.Index(
+                fields=["merchant", "created_at", "id"], name="payments_of_a_merchant"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='paymentintent',
-            constraint=models.UniqueConstraint(fields=('merchant', 'id'), name='a_payment_has_one_merchant'),
+            model_name="paymentintent",
+            constraint=models.UniqueConstraint(
+                fields=("merchant", "id"), name="a_payment_has_one_merchant"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='paymentintent',
-            constraint=models.CheckConstraint(condition=models.Q(('amount__range', (1, 999999999999))), name='a_payment_is_at_least_one'),
+            model_name="paymentintent",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("amount__range", (1, 999999999999))),
+                name="a_payment_is_at_least_one",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='paymentintent',
-            constraint=models.CheckConstraint(condition=models.Q(('amount_capturable__gte', 0), ('captured_surcharge__gte', 0), ('surcharge__gte', 0)), name='no_part_of_a_payment_is_negative'),
+            model_name="paymentintent",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("amount_capturable__gte", 0),
+                    ("captured_surcharge__gte", 0),
+                    ("surcharge__gte", 0),
+                ),
+                name="no_part_of_a_payment_is_negative",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='paymentintent',
-            constraint=models.CheckConstraint(condition=models.Q(('authorized_minor__in', (0, django.db.models.expressions.CombinedExpression(models.F('amount'), '+', models.F('surcharge'))))), name='authorized_is_nothing_or_amount_and_surcharge'),
+            model_name="paymentintent",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "authorized_minor__in",
+                        (
+                            0,
+                            django.db.models.expressions.CombinedExpression(
+                                models.F("amount"), "+", models.F("surcharge")
+                            ),
+                        ),
+                    )
+                ),
+                name="authorized_is_nothing_or_amount_and_surcharge",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='paymentintent',
-            constraint=models.CheckConstraint(condition=models.Q(('captured_minor__lte', django.db.models.expressions.CombinedExpression(models.F('authorized_minor'), '-', models.F('amount_capturable'))), ('captured_surcharge__lte', models.F('captured_minor')), ('refunded_minor__gte', 0), ('refunded_minor__lte', models.F('captured_minor'))), name='refunded_is_within_captured_is_within_authorized'),
+            model_name="paymentintent",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "captured_minor__lte",
+                        django.db.models.expressions.CombinedExpression(
+                            models.F("authorized_minor"), "-", models.F("amount_capturable")
+                        ),
+                    ),
+                    ("captured_surcharge__lte", models.F("captured_minor")),
+                    ("refunded_minor__gte", 0),
+                    ("refunded_minor__lte", models.F("captured_minor")),
+                ),
+                name="refunded_is_within_captured_is_within_authorized",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='paymentintent',
-            constraint=models.CheckConstraint(condition=models.Q(('currency__regex', '^[a-z]{3}$')), name='a_payment_has_a_small_currency'),
+            model_name="paymentintent",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("currency__regex", "^[a-z]{3}$")),
+                name="a_payment_has_a_small_currency",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='paymentintent',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'succeeded'), _negated=True), ('captured_minor__gt', 0), _connector='OR'), name='a_succeeded_payment_has_money'),
+            model_name="paymentintent",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("status", "succeeded"), _negated=True),
+                    ("captured_minor__gt", 0),
+                    _connector="OR",
+                ),
+                name="a_succeeded_payment_has_money",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='paymentintent',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'requires_confirmation'), _negated=True), ('sealed_card__isnull', False), _connector='OR'), name='a_payment_to_confirm_has_a_card'),
+            model_name="paymentintent",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("status", "requires_confirmation"), _negated=True),
+                    ("sealed_card__isnull", False),
+                    _connector="OR",
+                ),
+                name="a_payment_to_confirm_has_a_card",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='lineitem',
-            constraint=models.CheckConstraint(condition=models.Q(('amount', django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(models.F('quantity'), '*', models.F('unit_amount')), '+', models.F('tax_amount')), '-', models.F('discount_amount'))), ('amount__gte', 0)), name='a_line_items_amount_is_what_its_parts_make'),
+            model_name="lineitem",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "amount",
+                        django.db.models.expressions.CombinedExpression(
+                            django.db.models.expressions.CombinedExpression(
+                                django.db.models.expressions.CombinedExpression(
+                                    models.F("quantity"), "*", models.F("unit_amount")
+                                ),
+                                "+",
+                                models.F("tax_amount"),
+                            ),
+                            "-",
+                            models.F("discount_amount"),
+                        ),
+                    ),
+                    ("amount__gte", 0),
+                ),
+                name="a_line_items_amount_is_what_its_parts_make",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='attempt',
-            constraint=models.UniqueConstraint(fields=('merchant', 'id'), name='an_attempt_has_one_merchant'),
+            model_name="attempt",
+            constraint=models.UniqueConstraint(
+                fields=("merchant", "id"), name="an_attempt_has_one_merchant"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='attempt',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ('requires_action', 'processing', 'authorized', 'succeeded'))), fields=('intent',), name='one_open_or_successful_attempt_per_payment'),
+            model_name="attempt",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(
+                    ("status__in", ("requires_action", "processing", "authorized", "succeeded"))
+                ),
+                fields=("intent",),
+                name="one_open_or_successful_attempt_per_payment",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='attempt',
-            constraint=models.CheckConstraint(condition=models.Q(('amount__gte', 1), ('surcharge__gte', 0)), name='an_attempt_asks_for_money'),
+            model_name="attempt",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("amount__gte", 1), ("surcharge__gte", 0)),
+                name="an_attempt_asks_for_money",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='attempt',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', True), ('status__in', ('requires_action', 'processing'))), models.Q(models.Q(('status__in', ('requires_action', 'processing')), _negated=True), ('closed_at__isnull', False)), _connector='OR'), name='an_attempt_is_open_or_closed'),
+            model_name="attempt",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("closed_at__isnull", True),
+                        ("status__in", ("requires_action", "processing")),
+                    ),
+                    models.Q(
+                        models.Q(("status__in", ("requires_action", "processing")), _negated=True),
+                        ("closed_at__isnull", False),
+                    ),
+                    _connector="OR",
+                ),
+                name="an_attempt_is_open_or_closed",
+            ),
         ),
     ]

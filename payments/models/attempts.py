@@ -27,9 +27,7 @@ class Attempt(models.Model):
     surcharge = models.BigIntegerField(default=0)
     currency = models.CharField(max_length=3)
     installments = models.SmallIntegerField(default=1)
-    capture_method = models.CharField(
-        max_length=9, choices=PaymentIntent.CaptureMethod
-    )
+    capture_method = models.CharField(max_length=9, choices=PaymentIntent.CaptureMethod)
     sealed_card = models.ForeignKey(
         SealedCard, models.PROTECT, related_name="+", db_constraint=False
     )

@@ -143,9 +143,7 @@ class LineItem(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(
-                    amount=F("quantity") * F("unit_amount")
-                    + F("tax_amount")
-                    - F("discount_amount")
+                    amount=F("quantity") * F("unit_amount") + F("tax_amount") - F("discount_amount")
                 )
                 & Q(amount__gte=0),
                 name="a_line_items_amount_is_what_its_parts_make",

@@ -5,46 +5,117 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Authorization',
+            name="Authorization",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reference', models.CharField(max_length=64, unique=True)),
-                ('merchant', models.CharField(max_length=64)),
-                ('amount', models.BigIntegerField()),
-                ('captured_amount', models.BigIntegerField(default=0)),
-                ('currency', models.CharField(max_length=3)),
-                ('behaviour', models.CharField(max_length=64)),
-                ('state', models.CharField(choices=[('authorized', 'Authorized'), ('declined', 'Declined'), ('blocked', 'Blocked'), ('demanded_authentication', 'Demanded Authentication'), ('pending', 'Pending')], max_length=32)),
-                ('response_code', models.CharField(max_length=2)),
-                ('authorization_code', models.CharField(blank=True, max_length=6)),
-                ('network_reference', models.CharField(max_length=32)),
-                ('risk_level', models.CharField(choices=[('normal', 'Normal'), ('elevated', 'Elevated'), ('highest', 'Highest')], max_length=16)),
-                ('risk_score', models.SmallIntegerField()),
-                ('answered', models.BooleanField(help_text='Whether the caller was told.')),
-                ('created_at', models.DateTimeField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("reference", models.CharField(max_length=64, unique=True)),
+                ("merchant", models.CharField(max_length=64)),
+                ("amount", models.BigIntegerField()),
+                ("captured_amount", models.BigIntegerField(default=0)),
+                ("currency", models.CharField(max_length=3)),
+                ("behaviour", models.CharField(max_length=64)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("authorized", "Authorized"),
+                            ("declined", "Declined"),
+                            ("blocked", "Blocked"),
+                            ("demanded_authentication", "Demanded Authentication"),
+                            ("pending", "Pending"),
+                        ],
+                        max_length=32,
+                    ),
+                ),
+                ("response_code", models.CharField(max_length=2)),
+                ("authorization_code", models.CharField(blank=True, max_length=6)),
+                ("network_reference", models.CharField(max_length=32)),
+                (
+                    "risk_level",
+                    models.CharField(
+                        choices=[
+                            ("normal", "Normal"),
+                            ("elevated", "Elevated"),
+                            ("highest", "Highest"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("risk_score", models.SmallIntegerField()),
+                ("answered", models.BooleanField(help_text="Whether the caller was told.")),
+                ("created_at", models.DateTimeField()),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('amount__gte', 1)), name='bank_authorizes_at_least_one_minor_unit'), models.CheckConstraint(condition=models.Q(('captured_amount__gte', 0), ('captured_amount__lte', models.F('amount'))), name='bank_captures_at_most_what_it_authorized'), models.CheckConstraint(condition=models.Q(('captured_amount', 0), ('state', 'authorized'), _connector='OR'), name='bank_captures_only_what_it_authorized'), models.CheckConstraint(condition=models.Q(('reference__regex', '[0-9]{13}'), ('merchant__regex', '[0-9]{13}'), ('behaviour__regex', '[0-9]{13}'), ('network_reference__regex', '[0-9]{13}'), _connector='OR', _negated=True), name='bank_keeps_no_card_number')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("amount__gte", 1)),
+                        name="bank_authorizes_at_least_one_minor_unit",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("captured_amount__gte", 0),
+                            ("captured_amount__lte", models.F("amount")),
+                        ),
+                        name="bank_captures_at_most_what_it_authorized",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("captured_amount", 0), ("state", "authorized"), _connector="OR"
+                        ),
+                        name="bank_captures_only_what_it_authorized",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("reference__regex", "[0-9]{13}"),
+                            ("merchant__regex", "[0-9]{13}"),
+                            ("behaviour__regex", "[0-9]{13}"),
+                            ("network_reference__regex", "[0-9]{13}"),
+                            _connector="OR",
+                            _negated=True,
+                        ),
+                        name="bank_keeps_no_card_number",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Capture',
+            name="Capture",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('amount', models.BigIntegerField()),
-                ('created_at', models.DateTimeField()),
-                ('authorization', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='captures', to='testbank.authorization')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("amount", models.BigIntegerField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "authorization",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="captures",
+                        to="testbank.authorization",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('amount__gte', 1)), name='bank_captures_at_least_one_minor_unit')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("amount__gte", 1)),
+                        name="bank_captures_at_least_one_minor_unit",
+                    )
+                ],
             },
         ),
     ]

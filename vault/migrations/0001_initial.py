@@ -5,32 +5,80 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('merchants', '0001_initial'),
+        ("merchants", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='SealedCard',
+            name="SealedCard",
             fields=[
-                ('token', models.CharField(db_collation='C', editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('fingerprint', models.CharField(db_collation='C', max_length=64)),
-                ('bin', models.CharField(max_length=6)),
-                ('last4', models.CharField(max_length=4)),
-                ('exp_month', models.SmallIntegerField()),
-                ('exp_year', models.SmallIntegerField()),
-                ('sealed', models.BinaryField(null=True)),
-                ('key_id', models.CharField(db_collation='C', max_length=255)),
-                ('created_at', models.DateTimeField()),
-                ('destroyed_at', models.DateTimeField(null=True)),
-                ('merchant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='merchants.merchant')),
+                (
+                    "token",
+                    models.CharField(
+                        db_collation="C",
+                        editable=False,
+                        max_length=40,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("fingerprint", models.CharField(db_collation="C", max_length=64)),
+                ("bin", models.CharField(max_length=6)),
+                ("last4", models.CharField(max_length=4)),
+                ("exp_month", models.SmallIntegerField()),
+                ("exp_year", models.SmallIntegerField()),
+                ("sealed", models.BinaryField(null=True)),
+                ("key_id", models.CharField(db_collation="C", max_length=255)),
+                ("created_at", models.DateTimeField()),
+                ("destroyed_at", models.DateTimeField(null=True)),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['merchant', 'fingerprint'], name='cards_by_fingerprint')],
-                'constraints': [models.UniqueConstraint(fields=('merchant', 'token'), name='a_sealed_card_has_one_merchant'), models.CheckConstraint(condition=models.Q(('fingerprint__regex', '^[0-9a-f]{64}$')), name='a_card_fingerprint_is_64_hex_characters'), models.CheckConstraint(condition=models.Q(('bin__regex', '^[0-9]{6}$'), ('last4__regex', '^[0-9]{4}$')), name='a_sealed_card_shows_six_and_four_digits'), models.CheckConstraint(condition=models.Q(('exp_month__range', (1, 12))), name='a_card_expires_in_a_month'), models.CheckConstraint(condition=models.Q(('exp_year__range', (2000, 2099))), name='a_card_expires_in_this_century'), models.CheckConstraint(condition=models.Q(models.Q(('destroyed_at__isnull', True), ('sealed__isnull', False)), models.Q(('destroyed_at__isnull', False), ('sealed__isnull', True)), _connector='OR'), name='a_card_is_either_sealed_or_destroyed')],
+                "indexes": [
+                    models.Index(fields=["merchant", "fingerprint"], name="cards_by_fingerprint")
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("merchant", "token"), name="a_sealed_card_has_one_merchant"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("fingerprint__regex", "^[0-9a-f]{64}$")),
+                        name="a_card_fingerprint_is_64_hex_characters",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("bin__regex", "^[0-9]{6}$"), ("last4__regex", "^[0-9]{4}$")
+                        ),
+                        name="a_sealed_card_shows_six_and_four_digits",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("exp_month__range", (1, 12))),
+                        name="a_card_expires_in_a_month",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("exp_year__range", (2000, 2099))),
+                        name="a_card_expires_in_this_century",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("destroyed_at__isnull", True), ("sealed__isnull", False)),
+                            models.Q(("destroyed_at__isnull", False), ("sealed__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="a_card_is_either_sealed_or_destroyed",
+                    ),
+                ],
             },
         ),
     ]

@@ -16,7 +16,9 @@ class Command(BaseCommand):
         parser.add_argument("--name", required=True)
         parser.add_argument("--email", required=True, help="the owner, who signs in to the panel")
         parser.add_argument("--website", action="append", default=[], help="https://… (repeatable)")
-        parser.add_argument("--callback", action="append", default=[], help="a callback URL (repeatable)")
+        parser.add_argument(
+            "--callback", action="append", default=[], help="a callback URL (repeatable)"
+        )
         parser.add_argument("--country", default="TR", help="two letters")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

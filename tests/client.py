@@ -1,0 +1,58 @@
+"""A merchant's backend, as the tests play it."""
+
+import json
+from typing import Any
+
+from django.test import Client
+
+from merchants.accounts import Opened
+
+
+class Answer:
+    """A response: its status, headers and JSON."""
+
+    def __init__(self, response: Any) -> None:
+        self.response = response
+        self.status: int = response.status_code
+        self.headers = response.headers
+        self.body: dict[str, Any] = json.loads(response.content)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.body[name]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        return self.body["error"]
+
+    @property
+    def refusal(self) -> tuple[int, str, str | None]:
+        """Status, code and param: what a refusal's test is about."""
+        return self.status, self.error["code"], self.error["param"]
+
+
+class ApiClient:
+    """Calls the API with one merchant's key."""
+
+    def __init__(self, opened: Opened) -> None:
+        self.merchant = opened.merchant
+        self.key = opened.secret_key
+        self.http = Client(raise_request_exception=False)
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self._call("GET", path, b"", headers)
+
+    def post(self, path: str, body: dict[str, Any] | bytes | None = None, **headers: str) -> Answer:
+        """POST JSON; keyword arguments are headers, `idempotency_key="k"`."""
+        raw = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
+        return self._call("POST", path, raw, headers)
+
+    def _call(self, method: str, path: str, raw: bytes, headers: dict[str, str]) -> Answer:
+        sent = {
+            "authorization": f"Bearer {self.key}",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        content_type = sent.pop("content-type", "application/json")
+        response = self.http.generic(
+            method, path, raw, content_type=content_type, headers=sent, secure=False
+        )
+        return Answer(response)

@@ -1,0 +1,56 @@
+"""The cast and the stage: Acme is ours, Globex must never see anything of Acme's."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connections
+from hypothesis import settings as hypothesis_settings
+from pytest_socket import socket_allow_hosts
+
+from core import context
+from tests.bank_transport import BankTransport, bank_in_process
+from tests.client import ApiClient
+from tests.factories import open_merchant
+
+# The first text that is not ASCII builds a table; no example may fail for that.
+hypothesis_settings.register_profile("service", deadline=None, derandomize=True)
+hypothesis_settings.load_profile("service")
+
+GUARDS_AGAINST_TRUNCATE = {
+    "events_are_not_truncated": "events_event",
+    "entries_are_not_truncated": "ledger_entry",
+    "movements_are_not_truncated": "ledger_movement",
+}
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: object) -> None:
+    """Drop the triggers that refuse TRUNCATE: it is how transactional tests clean up."""
+    with django_db_blocker.unblock(), connections["default"].cursor() as cursor:
+        for trigger, table in GUARDS_AGAINST_TRUNCATE.items():
+            cursor.execute(f"DROP TRIGGER {trigger} ON {table}")
+
+
+@pytest.fixture(autouse=True)
+def _stay_on_this_machine() -> Iterator[None]:
+    socket_allow_hosts(["127.0.0.1", "localhost"], allow_unix_socket=True)
+    yield
+    context.end()
+
+
+@pytest.fixture
+def bank(db: None) -> Iterator[BankTransport]:
+    """The test bank, in this process, behind the gateway."""
+    with bank_in_process() as transport:
+        yield transport
+
+
+@pytest.fixture
+def acme(db: None) -> ApiClient:
+    """A merchant's client with a key that may do everything."""
+    return ApiClient(open_merchant("Acme Store", website="https://acme.example"))
+
+
+@pytest.fixture
+def globex(db: None) -> ApiClient:
+    return ApiClient(open_merchant("Globex", website="https://globex.example"))

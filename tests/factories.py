@@ -1,0 +1,61 @@
+"""Valid rows and valid bodies, and nothing more."""
+
+from typing import Any
+
+import factory
+
+from core import clock, ids
+from merchants import accounts
+from merchants.models import Merchant
+
+GOOD_CARD = "4242424242424242"
+DECLINED_CARD = "4000000000000002"
+
+
+class MerchantFactory(factory.django.DjangoModelFactory):
+    """A merchant's row, without an owner or a key."""
+
+    class Meta:
+        model = Merchant
+
+    id = factory.LazyFunction(lambda: ids.new("mer"))
+    name = "Acme Store"
+    email = "owner@acme.example"
+    country = "TR"
+    default_currency = "try"
+    timezone = "Europe/Istanbul"
+    api_version = "2026-11-01"
+    created_at = factory.LazyFunction(clock.now)
+
+
+def open_merchant(name: str, *, website: str) -> accounts.Opened:
+    """A whole account: owner, key and a website."""
+    host = website.removeprefix("https://")
+    return accounts.open_account(name=name, email=f"owner@{host}", websites=(website,))
+
+
+def card(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
+    return {"number": number, "exp_month": 12, "exp_year": 2040, "cvc": "123", **changes}
+
+
+def payment_method(number: str = GOOD_CARD, **card_changes: Any) -> dict[str, Any]:
+    return {
+        "type": "card",
+        "card": card(number, **card_changes),
+        "billing_details": {
+            "name": "Ayşe Yılmaz",
+            "email": "ayse@example.com",
+            "address": {"line1": "İstiklal Cd. 1", "city": "İstanbul", "country": "TR"},
+        },
+    }
+
+
+def payment(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
+    """The body of a create-and-confirm."""
+    return {
+        "amount": 12500,
+        "currency": "try",
+        "confirm": True,
+        "payment_method_data": payment_method(number),
+        **changes,
+    }
