@@ -105,6 +105,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["core.rest.renderers.ApiRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.rest.renderers.AlwaysJson",
     "EXCEPTION_HANDLER": "config.errors.exception_handler",
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS is 405: the schema describes the API.
     "UNAUTHENTICATED_USER": None,
 }
 API_VERSIONS = ["2026-11-01"]

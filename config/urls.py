@@ -3,7 +3,7 @@ from django.db import connection
 from django.http import HttpRequest, JsonResponse
 from django.urls import include, path
 
-from config import errors
+from config import errors, pages
 
 
 def healthz(_request: HttpRequest) -> JsonResponse:
@@ -23,6 +23,7 @@ v1 = [
 urlpatterns = [
     path("v1/", include(v1)),
     path("healthz", healthz),
+    path("docs/errors", pages.errors_page),
     path("admin/", admin.site.urls),
 ]
 

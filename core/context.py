@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 from core import ids
 
@@ -19,6 +20,7 @@ class Work:
     deadline: float
     clock_offset_seconds: float | None = None
     facts: dict[str, str] = field(default_factory=dict)  # For the access log: merchant, key.
+    idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
 
 
 _current: ContextVar[Work | None] = ContextVar("work", default=None)

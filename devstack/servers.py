@@ -28,7 +28,7 @@ START_PATIENCE_SECONDS = 30
 POSTGRES_OPTIONS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
-    "max_connections": "100",
+    "max_connections": "200",
     "shared_buffers": "64MB",
     # Containers often have a tiny /dev/shm.
     "dynamic_shared_memory_type": "mmap",

@@ -1,7 +1,6 @@
 """`Idempotency-Key`: one key, one effect, one answer (contract 6)."""
 
 import json
-from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -58,9 +57,6 @@ class Claim:
     taken: bool = False
 
 
-_claim: ContextVar[Claim | None] = ContextVar("claim", default=None)
-
-
 def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: Any) -> None:
     """Look the key up before anything happens.
 
@@ -69,7 +65,6 @@ def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: An
     :raises IdempotencyKeyReused: the key belongs to another request.
     :raises IdempotencyKeyInUse: the first request has no answer yet.
     """
-    _claim.set(None)
     if key is None:
         return
     _validate(key)
@@ -77,7 +72,8 @@ def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: An
     row = _row(claim).first()
     if row is not None:
         _answer_again(row, claim)
-    _claim.set(claim)
+    if work := context.current():
+        work.idempotency_claim = claim
 
 
 def take() -> None:
@@ -88,7 +84,7 @@ def take() -> None:
 
     :raises IdempotencyKeyInUse: another request claimed it a moment ago.
     """
-    claim = _claim.get()
+    claim = _current_claim()
     if claim is None or claim.taken:
         return
     with connection.cursor() as cursor:
@@ -108,20 +104,24 @@ def save_answer(status: int, body: bytes) -> None:
 
     :raises RuntimeError: a use case with a key forgot to `take` it.
     """
-    claim = _claim.get()
+    claim = _current_claim()
     if claim is None:
         return
     if not claim.taken:
         raise RuntimeError("this POST answered without claiming its Idempotency-Key")
     sealed = ring().seal(body, context=_seal_context(claim))
     _row(claim).update(response_status=status, sealed_response=sealed)
-    _claim.set(None)
 
 
 def forget_old() -> int:
     """Delete keys older than 72 hours (real time) and return how many."""
     before = timezone.now() - timedelta(hours=settings.IDEMPOTENCY_KEY_HOURS)
     return IdempotencyKey.objects.filter(created_at__lt=before).delete()[0]
+
+
+def _current_claim() -> Claim | None:
+    work = context.current()
+    return work.idempotency_claim if work else None
 
 
 def _row(claim: Claim) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from django.db import OperationalError, transaction
+from django.db import OperationalError, connection, transaction
 
 from core import clock, context, ids
 from core.errors import InternalError, ParameterMissing
@@ -201,6 +201,8 @@ def _settle_surely(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
         return settlement.settle(attempt, outcome)
     except OperationalError:
         log.warning("settlement tried again", attempt=attempt.id)
+        # Otherwise a lost connection stays lost until the next request.
+        connection.close_if_unusable_or_obsolete()
     if context.remaining_seconds() <= 0:
         raise InternalError
     try:

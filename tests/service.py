@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import psutil
+import requests
 
 from devstack.demo import status_of
 from devstack.state import ROOT
@@ -68,6 +69,15 @@ class RunningService:
 
     def wait(self, seconds: float) -> int:
         return self.launcher.wait(seconds)
+
+    def first_payment(self) -> dict:
+        """Run the printed command as a newcomer would; return the payment."""
+        curl = ["sh", "-c", self.demo["curl"]]
+        return json.loads(subprocess.run(curl, capture_output=True, check=True, timeout=30).stdout)
+
+    def get(self, path: str) -> dict:
+        headers = {"Authorization": f"Bearer {self.key}"}
+        return requests.get(self.base_url + path, headers=headers, timeout=10).json()
 
     def call(self, command: str, *arguments: str) -> subprocess.CompletedProcess:
         """Run another command of `./dev` in the same state directory."""

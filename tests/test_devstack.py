@@ -60,6 +60,8 @@ def test_run_gives_a_command_the_environment_and_leaves_its_output_alone(running
 def test_after_a_kill_nothing_is_left_and_the_next_up_finds_its_data(running_service):
     key, processes = running_service.key, running_service.processes()
     assert len(processes) > 10
+    paid = running_service.first_payment()
+    assert paid["status"] == "succeeded"
 
     running_service.kill()
 
@@ -68,6 +70,12 @@ def test_after_a_kill_nothing_is_left_and_the_next_up_finds_its_data(running_ser
     running_service.start()
     assert running_service.answers()
     assert running_service.key == key
+    assert running_service.get(f"/v1/payment_intents/{paid['id']}") == paid
+    assert running_service.get("/v1/balance")["pending"] == [{"amount": 12500, "currency": "try"}]
+    assert [event["type"] for event in running_service.get("/v1/events")["data"]] == [
+        "payment_intent.succeeded",
+        "payment_intent.created",
+    ]
 
 
 @pytest.mark.slow

@@ -74,11 +74,17 @@ def refusal(detail: Any) -> DomainError:
     return ParameterInvalid(str(problem), param=param)
 
 
+# The codes that fields and forms give themselves, and what each means.
 OWN_CODES = {
-    "amount_too_small", "amount_too_large", "currency_not_supported", "incorrect_number",
-    "invalid_expiry_month", "invalid_expiry_year", "expired_card", "invalid_cvc",
-    "line_items_amount_mismatch",
-}  # fmt: skip
+    "amount_too_small": "The amount must be at least 1 minor unit.",
+    "amount_too_large": "The amount is above what this parameter takes.",
+    "currency_not_supported": "The installation does not take this currency.",
+    "incorrect_number": "The card number is not right: its check digit or length is wrong.",
+    "invalid_expiry_month": "The expiry month is not 1 to 12.",
+    "invalid_expiry_year": "The expiry year is not a year of four digits.",
+    "expired_card": "The card's expiry lies in the past.",
+    "invalid_cvc": "The security code does not have the digits that the card's brand asks for.",
+}
 
 
 def bracketed(path: tuple[str | int, ...]) -> str:
