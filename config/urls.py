@@ -1,15 +1,18 @@
 from django.contrib import admin
-from django.db import connection
-from django.http import HttpRequest, JsonResponse
+from django.db import OperationalError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
 
 from config import errors, pages
 
 
-def healthz(_request: HttpRequest) -> JsonResponse:
+def healthz(_request: HttpRequest) -> HttpResponse:
     """Tell a load balancer that this process answers and reaches its database."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except OperationalError as problem:
+        return errors.envelope_response(errors.as_refusal(problem))
     return JsonResponse({"status": "ok"})
 
 

@@ -101,6 +101,8 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     offered = _offered(merchant, confirmation)
     terms = _terms(intent, offered, confirmation)
     attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms)
+    if offered and intent.sealed_card_id:
+        vault_cvc.drop(intent.sealed_card_id)  # The card that was given first is not used.
     return _ask_bank(attempt, terms)
 
 
