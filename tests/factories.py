@@ -10,6 +10,9 @@ from merchants.models import Merchant
 
 GOOD_CARD = "4242424242424242"
 DECLINED_CARD = "4000000000000002"
+DEBIT_CARD = "4766620000000001"
+SILENT_CARD = "4000001100000025"
+RETURN_URL = "https://acme.example/back"
 
 
 class MerchantFactory(factory.django.DjangoModelFactory):
@@ -59,3 +62,21 @@ def payment(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
         "payment_method_data": payment_method(number),
         **changes,
     }
+
+
+def unconfirmed(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
+    """The body of a create that leaves the confirmation for later."""
+    return {**payment(number), "confirm": False, **changes}
+
+
+def confirmation(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
+    """The body of a confirm with a card."""
+    return {"payment_method_data": payment_method(number), **changes}
+
+
+def three_d_secure(requested: str) -> dict[str, Any]:
+    return {"payment_method_options": {"card": {"three_d_secure": requested}}}
+
+
+def line(amount: int, **changes: Any) -> dict[str, Any]:
+    return {"name": "Tea glass", "unit_amount": amount, **changes}
