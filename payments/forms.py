@@ -131,7 +131,10 @@ class LineItemForm(Form):
 
 
 def line_items() -> serializers.ListSerializer:
-    return LineItemForm(many=True, required=False, allow_null=True, max_length=LINE_ITEMS_MAX)
+    # Not `many=True`, which would hand `allow_null` down to the lines themselves.
+    return serializers.ListSerializer(
+        child=LineItemForm(), required=False, allow_null=True, max_length=LINE_ITEMS_MAX
+    )
 
 
 class CreateIntentForm(Form):
