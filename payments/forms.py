@@ -164,6 +164,13 @@ class UpdateIntentForm(Form):
     description = Text(max_length=1000, required=False)
     metadata = Metadata(required=False)
 
+    def validate(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Null clears what may be empty; an amount and a currency may not."""
+        for name in ("amount", "currency"):
+            if name in changes and changes[name] is None:
+                raise serializers.ValidationError({name: ["May not be cleared."]}, code="null")
+        return changes
+
 
 class ConfirmIntentForm(Form):
     return_url = Text(max_length=URL_MAX, required=False)
