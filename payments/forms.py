@@ -131,7 +131,10 @@ class LineItemForm(Form):
 
 
 def line_items() -> serializers.ListSerializer:
-    return LineItemForm(many=True, required=False, allow_null=True, max_length=LINE_ITEMS_MAX)
+    # Not `many=True`, which would hand `allow_null` down to the lines themselves.
+    return serializers.ListSerializer(
+        child=LineItemForm(), required=False, allow_null=True, max_length=LINE_ITEMS_MAX
+    )
 
 
 class CreateIntentForm(Form):
@@ -160,6 +163,13 @@ class UpdateIntentForm(Form):
     line_items = line_items()
     description = Text(max_length=1000, required=False)
     metadata = Metadata(required=False)
+
+    def validate(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Null clears what may be empty; an amount and a currency may not."""
+        for name in ("amount", "currency"):
+            if name in changes and changes[name] is None:
+                raise serializers.ValidationError({name: ["May not be cleared."]}, code="null")
+        return changes
 
 
 class ConfirmIntentForm(Form):

@@ -115,8 +115,8 @@ def _change_terms(intent: PaymentIntent, changes: dict[str, Any]) -> None:
     ):  # fmt: skip
         raise IntentUnexpectedState(intent)
     require_installments(changes.get("installments"))
-    intent.amount = changes.get("amount") or intent.amount
-    intent.currency = changes.get("currency") or intent.currency
+    intent.amount = changes.get("amount", intent.amount)
+    intent.currency = changes.get("currency", intent.currency)
     if "customer" in changes:
         _require_customer(intent.merchant, changes["customer"])
         intent.customer_id = changes["customer"]

@@ -102,7 +102,8 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     terms = _terms(intent, offered, confirmation)
     attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms)
     if offered and intent.sealed_card_id:
-        vault_cvc.drop(intent.sealed_card_id)  # The card that was given first is not used.
+        # Replaced by the card given now; nobody will ever take its CVC.
+        vault_cvc.drop(intent.sealed_card_id)
     return _ask_bank(attempt, terms)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from django.test import Client
 
 from merchants.accounts import Opened
+from tests.factories import GOOD_CARD, payment
 
 
 class Answer:
@@ -45,6 +46,23 @@ class ApiClient:
         """POST JSON; keyword arguments are headers, `idempotency_key="k"`."""
         raw = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
         return self._call("POST", path, raw, headers)
+
+    def pay(self, number: str = GOOD_CARD, **changes: Any) -> Answer:
+        """Create and confirm a payment with a card."""
+        return self.post("/v1/payment_intents", payment(number, **changes))
+
+    def payment(self, payment_id: str) -> Answer:
+        return self.get(f"/v1/payment_intents/{payment_id}")
+
+    def events_of(self, object_id: str) -> list[dict[str, Any]]:
+        """Return an object's events, oldest first."""
+        events = self.get("/v1/events?limit=100")["data"]
+        return [event for event in reversed(events) if event["aggregate_id"] == object_id]
+
+    def pending(self, currency: str = "try") -> int:
+        """Return what the balance shows as pending, in minor units."""
+        rows = self.get("/v1/balance")["pending"]
+        return next(row["amount"] for row in rows if row["currency"] == currency)
 
     def _call(self, method: str, path: str, raw: bytes, headers: dict[str, str]) -> Answer:
         sent = {

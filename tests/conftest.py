@@ -8,6 +8,7 @@ from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
 from core import context
+from core.redis import client as redis
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
 from tests.factories import open_merchant
@@ -36,6 +37,11 @@ def _stay_on_this_machine() -> Iterator[None]:
     socket_allow_hosts(["127.0.0.1", "localhost"], allow_unix_socket=True)
     yield
     context.end()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_held_from_the_test_before() -> None:
+    redis().flushdb()
 
 
 @pytest.fixture

@@ -5,11 +5,18 @@ from typing import Any
 import factory
 
 from core import clock, ids
+from core.cards import CardData
 from merchants import accounts
 from merchants.models import Merchant
+from payments.models import Attempt, PaymentIntent
+from vault import cards as vault_cards
+from vault.models import SealedCard
 
 GOOD_CARD = "4242424242424242"
 DECLINED_CARD = "4000000000000002"
+DEBIT_CARD = "4766620000000001"
+SILENT_CARD = "4000001100000025"
+RETURN_URL = "https://acme.example/back"
 
 
 class MerchantFactory(factory.django.DjangoModelFactory):
@@ -25,6 +32,45 @@ class MerchantFactory(factory.django.DjangoModelFactory):
     default_currency = "try"
     timezone = "Europe/Istanbul"
     api_version = "2026-11-01"
+    created_at = factory.LazyFunction(clock.now)
+
+
+def sealed_card(merchant: Merchant) -> SealedCard:
+    return vault_cards.seal(merchant.id, CardData(GOOD_CARD, 12, 2040), now=clock.now())
+
+
+class PaymentFactory(factory.django.DjangoModelFactory):
+    """A charged payment's row, past the API: only for what the database itself refuses."""
+
+    class Meta:
+        model = PaymentIntent
+
+    id = factory.LazyFunction(lambda: ids.new("pi"))
+    merchant = factory.SubFactory(MerchantFactory)
+    status = "succeeded"
+    capture_method = "automatic"
+    currency = "try"
+    amount = 12500
+    authorized_minor = 12500
+    captured_minor = 12500
+    sealed_card = factory.LazyAttribute(lambda row: sealed_card(row.merchant))
+    created_at = factory.LazyFunction(clock.now)
+
+
+class AttemptFactory(factory.django.DjangoModelFactory):
+    class Meta:
+        model = Attempt
+
+    id = factory.LazyFunction(lambda: ids.new("att"))
+    intent = factory.SubFactory(PaymentFactory)
+    merchant = factory.LazyAttribute(lambda row: row.intent.merchant)
+    acquirer_reference = factory.LazyFunction(lambda: ids.new("ref"))
+    amount = 12500
+    currency = "try"
+    capture_method = "automatic"
+    sealed_card = factory.LazyAttribute(lambda row: sealed_card(row.merchant))
+    card = {}
+    three_d_secure_requested = "automatic"
     created_at = factory.LazyFunction(clock.now)
 
 
@@ -59,3 +105,21 @@ def payment(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
         "payment_method_data": payment_method(number),
         **changes,
     }
+
+
+def unconfirmed(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
+    """The body of a create that leaves the confirmation for later."""
+    return {**payment(number), "confirm": False, **changes}
+
+
+def confirmation(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
+    """The body of a confirm with a card."""
+    return {"payment_method_data": payment_method(number), **changes}
+
+
+def three_d_secure(requested: str) -> dict[str, Any]:
+    return {"payment_method_options": {"card": {"three_d_secure": requested}}}
+
+
+def line(amount: int, **changes: Any) -> dict[str, Any]:
+    return {"name": "Tea glass", "unit_amount": amount, **changes}

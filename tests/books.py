@@ -1,0 +1,52 @@
+"""What is written down after a request: the bank's book, and every table's rows."""
+
+from typing import Any
+
+from django.apps import apps
+from django.db.models import Sum
+
+from core.redis import client as redis
+from testbank.models import Authorization
+from tests.bank_transport import BankTransport
+from tests.client import Answer, ApiClient
+
+# A choice's message lists what is allowed, so these may be read in one.
+ALLOWED_TO_BE_READ = {"automatic", "required", "manual", "Idempotency-Key"}
+
+
+def captured_by_bank(client: ApiClient) -> int:
+    """Return what the bank took from cards for the merchant, in minor units."""
+    book = Authorization.objects.filter(merchant=client.merchant.id)
+    return book.aggregate(total=Sum("captured_amount"))["total"] or 0
+
+
+def row_counts() -> dict[str, int]:
+    """Return how many rows every table of ours has, and how many CVCs are held."""
+    tables = {model._meta.db_table: model.objects.count() for model in apps.get_models()}
+    return {**tables, "cvc": len(redis().keys("cvc:*"))}
+
+
+def refused(
+    client: ApiClient, path: str, body: dict[str, Any], *, bank: BankTransport, **headers: str
+) -> Answer:
+    """POST what must be refused without a trace: no row, no bank, no value read back."""
+    before, asked = row_counts(), list(bank.seen)
+
+    answer = client.post(path, body, **headers)
+
+    assert answer.status >= 400, answer.body
+    assert row_counts() == before
+    assert bank.seen == asked
+    said = f"{answer.error['message']} {answer.error['param']}"
+    assert [value for value in _values(body) if value in said] == []
+    return answer
+
+
+def _values(sent: Any) -> list[str]:
+    """Return the values of a body that are long enough not to be read by accident."""
+    if isinstance(sent, dict):
+        return [value for inner in sent.values() for value in _values(inner)]
+    if isinstance(sent, list):
+        return [value for inner in sent for value in _values(inner)]
+    text = str(sent)
+    return [text] if len(text) > 4 and text not in ALLOWED_TO_BE_READ else []
