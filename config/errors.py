@@ -7,7 +7,7 @@ import orjson
 import structlog
 from django.core.exceptions import SuspiciousOperation
 from django.db import OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions as rest
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -52,6 +52,8 @@ def as_refusal(problem: BaseException) -> errors.DomainError:
             return errors.UnsupportedMediaType()
         case Http404() | rest.NotFound():
             return errors.UrlNotFound()
+        case UnreadablePostError():
+            return errors.BodyInvalid("The body ended early.")
         case SuspiciousOperation():
             return errors.ParameterInvalid("The request is malformed.")
         case OperationalError():
