@@ -1,11 +1,13 @@
 """Every error of every layer leaves in the envelope of contract 4."""
 
+import sys
 from typing import Any
 
 import orjson
 import structlog
+from django.core.exceptions import SuspiciousOperation
 from django.db import OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions as rest
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -26,13 +28,18 @@ def exception_handler(problem: Exception, _context: dict[str, Any]) -> Response:
     set_rollback()
     if isinstance(problem, Replayed):
         return Response(problem.body, status=problem.status, headers=problem.headers)
-    refusal = as_refusal(problem)
-    if isinstance(refusal, errors.InternalError):
-        log.error("request crashed", exc_info=problem)
+    refusal = _told(problem)
     return Response(error_body(refusal), status=refusal.http_status, headers=error_headers(refusal))
 
 
-def as_refusal(problem: Exception) -> errors.DomainError:
+def _told(problem: BaseException) -> errors.DomainError:
+    refusal = as_refusal(problem)
+    if isinstance(refusal, errors.InternalError):
+        log.error("request crashed", exc_info=problem)
+    return refusal
+
+
+def as_refusal(problem: BaseException) -> errors.DomainError:
     """Return what the caller is told about any exception."""
     match problem:
         case errors.DomainError():
@@ -45,6 +52,10 @@ def as_refusal(problem: Exception) -> errors.DomainError:
             return errors.UnsupportedMediaType()
         case Http404() | rest.NotFound():
             return errors.UrlNotFound()
+        case UnreadablePostError():
+            return errors.BodyInvalid("The body ended early.")
+        case SuspiciousOperation():
+            return errors.ParameterInvalid("The request is malformed.")
         case OperationalError():
             return _database_refusal(problem)
     return errors.InternalError()
@@ -72,6 +83,10 @@ def bad_request(_request: HttpRequest, exception: Exception) -> HttpResponse:
     return envelope_response(errors.ParameterInvalid("The request is malformed."))
 
 
+def csrf_failure(_request: HttpRequest, reason: str = "") -> HttpResponse:
+    return envelope_response(errors.PermissionDenied("The form has expired: load it again."))
+
+
 def permission_denied(_request: HttpRequest, exception: Exception) -> HttpResponse:
     return envelope_response(errors.PermissionDenied())
 
@@ -81,4 +96,5 @@ def not_found(_request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(_request: HttpRequest) -> HttpResponse:
-    return envelope_response(errors.InternalError())
+    """Answer for what a page raised; Django calls this while it handles the exception."""
+    return envelope_response(_told(sys.exception() or errors.InternalError()))

@@ -2,11 +2,21 @@
 
 import os
 import socket
+import time
+from contextlib import suppress
+from typing import Any
 
 import orjson
 from gunicorn import util
-from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine
-from gunicorn.workers.gthread import ThreadWorker
+from gunicorn.http.errors import (
+    ConfigurationProblem,
+    InvalidResponseHeader,
+    InvalidResponseHeaderName,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    ParseException,
+)
+from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from config.logs import logging_config
 from core import context
@@ -29,24 +39,52 @@ class MalformedRequest(ParameterInvalid):
 
 
 REFUSED_AS = {LimitRequestLine: UriTooLong, LimitRequestHeaders: HeadersTooLarge}
+# What gunicorn's parser raises although no client is to blame.
+OUR_FAULTS = (ConfigurationProblem, InvalidResponseHeader, InvalidResponseHeaderName)
+READ_SECONDS = float(os.environ.get("WEB_READ_SECONDS", "30"))
 
 
 class EnvelopeWorker(ThreadWorker):
     """Answer requests that never reach the application in our envelope.
 
-    gunicorn's own limits stay on, so that an endless request line ends at 8 KB.
+    gunicorn's own limits stay on, so that an endless request line ends at 8 KB. It has
+    none for time: a few clients that send half a request would hold every thread, so
+    their sockets are closed for reading when `READ_SECONDS` are over. A request that
+    was read by then does not notice.
     """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.read_until: dict[TConn, float] = {}
+
+    def handle(self, conn: TConn) -> Any:
+        self.read_until[conn] = time.monotonic() + READ_SECONDS
+        try:
+            return super().handle(conn)
+        finally:
+            del self.read_until[conn]
+
+    def murder_pending(self) -> None:
+        """End the waits that are over; the worker's loop calls this every second."""
+        super().murder_pending()
+        now = time.monotonic()
+        for conn, deadline in list(self.read_until.items()):
+            if now > deadline:
+                with suppress(OSError):
+                    conn.sock.shutdown(socket.SHUT_RD)
 
     def handle_error(
         self, req: object, client: socket.socket, addr: object, exc: Exception
     ) -> None:
-        is_http_problem = type(exc).__module__.startswith("gunicorn.http")
-        refusal = (
-            REFUSED_AS.get(type(exc), MalformedRequest)() if is_http_problem else InternalError()
-        )
+        is_ours = isinstance(exc, OUR_FAULTS) or not isinstance(exc, ParseException)
+        refusal = InternalError() if is_ours else REFUSED_AS.get(type(exc), MalformedRequest)()
         with context.work() as work:
+            # The class alone: a parser's text quotes what the client sent.
             self.log.warning("%s answered %s", type(exc).__name__, refusal.http_status)
-            util.write_nonblock(client, _http_answer(refusal, work.request_id))
+            if is_ours:
+                self.log.error("request crashed", exc_info=exc)
+            with suppress(OSError):
+                util.write_nonblock(client, _http_answer(refusal, work.request_id))
 
 
 def _http_answer(refusal: DomainError, request_id: str) -> bytes:

@@ -39,6 +39,7 @@ SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
 SECURE_HSTS_PRELOAD = _https
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
 SECURE_REFERRER_POLICY = "no-referrer"
 X_FRAME_OPTIONS = "DENY"
 APPEND_SLASH = False
@@ -107,6 +108,8 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "config.errors.exception_handler",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS is 405: the schema describes the API.
     "UNAUTHENTICATED_USER": None,
+    # Where a form's problem is about the whole object: a name that no client can send.
+    "NON_FIELD_ERRORS_KEY": "\x00",
 }
 API_VERSIONS = ["2026-11-01"]
 BODY_MAX_BYTES = 256 * 1024

@@ -1,18 +1,22 @@
 from django.contrib import admin
-from django.db import OperationalError, connection
+from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
+from django.views.decorators.csrf import csrf_exempt
 
 from config import errors, pages
+from core.errors import MethodNotAllowed
 
 
-def healthz(_request: HttpRequest) -> HttpResponse:
+@csrf_exempt
+def healthz(request: HttpRequest) -> HttpResponse:
     """Tell a load balancer that this process answers and reaches its database."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except OperationalError as problem:
-        return errors.envelope_response(errors.as_refusal(problem))
+    if request.method not in ("GET", "HEAD"):
+        refused = errors.envelope_response(MethodNotAllowed())
+        refused["Allow"] = "GET, HEAD"
+        return refused
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
     return JsonResponse({"status": "ok"})
 
 

@@ -18,7 +18,8 @@ class MerchantRows(QuerySet[Any]):
 
         :raises ResourceMissing: the queryset has no such row.
         """
-        row = self.filter(id=row_id).first()
+        # A path may hold a NUL, which PostgreSQL's driver refuses with a crash.
+        row = self.filter(id=row_id).first() if "\x00" not in row_id else None
         if row is None:
             raise ResourceMissing(param=param)
         return row

@@ -48,7 +48,13 @@ def parse(text: str) -> Url:
     except ValueError as error:
         raise BadUrl from error
     host = (parts.hostname or "").lower()
-    if parts.scheme not in DEFAULT_PORTS or "@" in parts.netloc or not _is_plain_host(host):
+    # Port 0 is no default: browsers go to port 0.
+    if (
+        port == 0
+        or parts.scheme not in DEFAULT_PORTS
+        or "@" in parts.netloc
+        or not _is_plain_host(host)
+    ):
         raise BadUrl
     if not text.lower().startswith(f"{parts.scheme}://") or _has_dot_segment(parts.path):
         raise BadUrl

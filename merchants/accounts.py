@@ -44,8 +44,9 @@ def open_account(
     password stays theirs and `password` is None.
 
     :raises sites.SiteRefused: an address that cannot be registered.
+    :raises django.core.exceptions.ValidationError: no name, e-mail address or country.
     """
-    merchant = Merchant.objects.create(
+    merchant = Merchant(
         id=ids.new("mer"),
         name=name,
         email=email,
@@ -55,6 +56,9 @@ def open_account(
         api_version=settings.API_VERSIONS[-1],
         created_at=clock.now(),
     )
+    # Apart from metadata, which is empty and may be.
+    merchant.full_clean(exclude=["metadata"])
+    merchant.save(force_insert=True)
     owner, password = _owner(email)
     Member.objects.create(
         merchant=merchant, user=owner, role=Member.Role.OWNER, created_at=clock.now()

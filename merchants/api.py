@@ -29,6 +29,8 @@ class ApiViewSet(ViewSet):
 
     scope: str | None = None
     arguments: tuple[str, ...] = ()
+    # Without OPTIONS, whose stock answer describes our classes.
+    http_method_names = ["get", "post", "delete", "head"]
 
     request: Request
 
@@ -74,7 +76,9 @@ def _version(request: Request) -> str:
 
 
 def _expand_of(body: dict[str, Any]) -> list[str]:
-    fields = body.pop("expand", None) or []
+    fields = body.pop("expand", None)
+    if fields is None:
+        return []
     if not isinstance(fields, list) or not all(isinstance(field, str) for field in fields):
         raise ParameterInvalid("Must be an array of field names.", param="expand")
     return fields

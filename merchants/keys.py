@@ -13,6 +13,8 @@ from merchants.models import ApiKey, Merchant, User
 
 BODY_LENGTH = 43
 CHECKSUM_LENGTH = 6
+# What a scope may name: a misspelt one would leave the key its default, write.
+RESOURCES = ("customers", "events", "merchant", "payment_intents")
 SCOPE_LEVELS = ("none", "read", "write")
 
 
@@ -26,8 +28,11 @@ def create(
 ) -> tuple[ApiKey, str]:
     """Make a key and return it with its secret, which cannot be read again.
 
-    :raises ValueError: a scope level that is not none, read or write.
+    :raises ValueError: a resource that does not exist, or a level that is not none,
+        read or write.
     """
+    if wrong := set(scopes or {}) - set(RESOURCES):
+        raise ValueError(f"unknown resource: {sorted(wrong)}")
     if wrong := set((scopes or {}).values()) - set(SCOPE_LEVELS):
         raise ValueError(f"unknown scope level: {sorted(wrong)}")
     secret = new_secret()

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connections
+from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
@@ -30,6 +31,13 @@ def django_db_setup(django_db_setup: None, django_db_blocker: object) -> None:
     with django_db_blocker.unblock(), connections["default"].cursor() as cursor:
         for trigger, table in GUARDS_AGAINST_TRUNCATE.items():
             cursor.execute(f"DROP TRIGGER {trigger} ON {table}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_passwords() -> Iterator[None]:
+    # Every merchant's owner gets one, and the real hash is slow on purpose.
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @pytest.fixture(autouse=True)

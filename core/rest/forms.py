@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
+from rest_framework.settings import api_settings
 
 from core.errors import DomainError, ParameterInvalid, ParameterMissing, ParameterUnknown
 from core.rest.parsers import shown_name
@@ -25,7 +26,8 @@ class Form(serializers.Serializer):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
             raise serializers.ValidationError(
-                {"": ["Must be an object."]}, code="parameter_invalid"
+                {api_settings.NON_FIELD_ERRORS_KEY: ["Must be an object."]},
+                code="parameter_invalid",
             )
         self._refuse_unknown(data)
         nulls = [name for name, value in data.items() if value is None]
@@ -64,7 +66,7 @@ class Refused(DomainError):
 def refusal(detail: Any) -> DomainError:
     """Turn a validation error's detail into the refusal of its first problem."""
     path, problem = _first(detail, ())
-    param = shown_name(bracketed(path)) or None
+    param = shown_name(bracketed(path)) if path else None
     if problem.code in MISSING:
         return ParameterMissing(param=param)
     if problem.code == "parameter_unknown":
@@ -98,8 +100,8 @@ def _first(detail: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, .
         return path, detail
     if isinstance(detail, dict):
         name, inner = next(iter(detail.items()))
-        own = name in ("", "non_field_errors")
-        return _first(inner, path if own else (*path, name))
+        is_own = name == api_settings.NON_FIELD_ERRORS_KEY
+        return _first(inner, path if is_own else (*path, name))
     for index, inner in enumerate(detail):
         if inner:
             return _first(inner, path if isinstance(inner, ErrorDetail) else (*path, index))

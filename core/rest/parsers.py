@@ -11,8 +11,6 @@ from core.errors import BodyInvalid, BodyTooLarge, CardDataNotAllowed, Unsupport
 
 MAX_DEPTH = 8
 MAX_NUMBER_DIGITS = 100
-DRAIN_MAX_BYTES = 4 * 1024 * 1024
-DRAIN_STEP_BYTES = 64 * 1024
 
 
 class CardInput:
@@ -59,16 +57,8 @@ def _read(stream: Any) -> bytes:
     limit = settings.BODY_MAX_BYTES
     declared = int(stream.META.get("CONTENT_LENGTH") or 0)
     if declared > limit:
-        _drain(stream)
         raise BodyTooLarge(f"The body may have up to {limit} bytes.")
     return stream.read(limit)
-
-
-def _drain(stream: Any) -> None:
-    # A client that still writes when we close never gets to read the 413.
-    left = DRAIN_MAX_BYTES
-    while left > 0 and (chunk := stream.read(min(DRAIN_STEP_BYTES, left))):
-        left -= len(chunk)
 
 
 def _load(raw: bytes) -> dict[str, Any]:

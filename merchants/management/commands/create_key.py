@@ -1,10 +1,10 @@
 """Make one more API key of a merchant."""
 
 import json
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils.dateparse import parse_datetime
 
 from merchants import keys
 from merchants.models import Merchant
@@ -27,15 +27,30 @@ class Command(BaseCommand):
         merchant = Merchant.objects.filter(id=options["merchant"]).first()
         if merchant is None:
             raise CommandError("There is no such merchant.")
-        expires_at = parse_datetime(options["expires"]) if options["expires"] else None
-        if options["expires"] and (expires_at is None or expires_at.tzinfo is None):
-            raise CommandError("--expires takes ISO 8601 with a time zone.")
         try:
             scopes = dict(scope.split("=", 1) for scope in options["scope"])
             key, secret = keys.create(
-                merchant, name=options["name"], scopes=scopes, expires_at=expires_at
+                merchant,
+                name=options["name"],
+                scopes=scopes,
+                expires_at=_moment(options["expires"]),
             )
         except ValueError as error:
-            raise CommandError("A scope is RESOURCE=none, =read or =write.") from error
+            resources = ", ".join(keys.RESOURCES)
+            raise CommandError(
+                f"A scope is RESOURCE=none, =read or =write; the resources are {resources}."
+            ) from error
         facts = {"id": key.id, "secret_key": secret, "merchant_id": merchant.id}
         self.stdout.write(json.dumps(facts) if options["json"] else secret)
+
+
+def _moment(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise CommandError("--expires takes ISO 8601 with a time zone.") from error
+    if moment.tzinfo is None:
+        raise CommandError("--expires takes ISO 8601 with a time zone.")
+    return moment

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from merchants import accounts
@@ -33,6 +34,9 @@ class Command(BaseCommand):
             )
         except SiteRefused as refusal:
             raise CommandError(str(refusal)) from refusal
+        except ValidationError as problem:
+            reasons = [f"{name}: {' '.join(why)}" for name, why in problem.message_dict.items()]
+            raise CommandError(" ".join(reasons)) from problem
         facts = {
             "merchant_id": opened.merchant.id,
             "secret_key": opened.secret_key,

@@ -1,0 +1,255 @@
+"""What reaches gunicorn over a real socket: broken, slow and hostile clients included."""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from core.keyring import ring
+from tests.client import ApiClient
+from tests.factories import open_merchant
+from tests.web_process import RawAnswer, WebProcess
+
+# The databases are made for the tests that are marked; nothing here uses a transaction of its own.
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+READ_SECONDS = 1.0
+CARD = b"4242424242424242"
+
+
+@pytest.fixture(scope="module")
+def web(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any
+) -> Iterator[WebProcess]:
+    """The web process, and `web.acme`, a merchant whose rows are committed."""
+    ring()
+    with django_db_blocker.unblock():
+        acme = ApiClient(open_merchant("Acme Store", website="https://acme.example"))
+        web = WebProcess(tmp_path_factory.mktemp("web") / "log", WEB_READ_SECONDS=str(READ_SECONDS))
+        web.acme = acme
+        yield web
+        web.stop()
+        call_command("flush", interactive=False, verbosity=0)
+
+
+def request(web: WebProcess, *headers: bytes, method: bytes = b"POST") -> bytes:
+    lines = [
+        method + b" /v1/customers HTTP/1.1",
+        b"Host: 127.0.0.1",
+        b"Authorization: Bearer " + web.acme.key.encode(),
+        b"Content-Type: application/json",
+        *headers,
+    ]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def whole(web: WebProcess, body: bytes) -> bytes:
+    return request(web, b"Content-Length: %d" % len(body)) + body
+
+
+def chunk(part: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(part), part)
+
+
+def assert_envelope(answer: RawAnswer, status: int, code: str) -> None:
+    assert (answer.status, answer.error["code"]) == (status, code)
+    assert answer.headers["Request-Id"] == answer.error["request_id"]
+    assert answer.headers["Content-Type"] == "application/json"
+
+
+# --- What is no request ---------------------------------------------------------------------
+
+HOST = b"Host: 127.0.0.1\r\n"
+NO_REQUESTS = {
+    "garbage": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 garbage\r\n\r\n",
+    "card number": CARD + b"\r\n\r\n",
+    "no version": b"GET /v1/balance\r\n\r\n",
+    "small method": b"get / HTTP/1.1\r\n" + HOST + b"\r\n",
+    "HTTP/2 preface": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "HTTP/9": b"GET / HTTP/9.9\r\n\r\n",
+    "raw bytes in the path": b"GET /v1/\xff\xfe HTTP/1.1\r\n" + HOST + b"\r\n",
+    "space in the path": b"GET /v1/a b HTTP/1.1\r\n" + HOST + b"\r\n",
+    "header without a colon": b"GET / HTTP/1.1\r\n" + HOST + b"X-" + CARD + b"\r\n\r\n",
+    "header with a space": b"GET / HTTP/1.1\r\n" + HOST + b"X y: 1\r\n\r\n",
+    "folded header": b"GET / HTTP/1.1\r\n" + HOST + b"X: 1\r\n  " + CARD + b"\r\n\r\n",
+    "NUL in a header": b"GET / HTTP/1.1\r\n" + HOST + b"X: a\0b\r\n\r\n",
+    "two hosts": b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+    "strange expectation": b"GET / HTTP/1.1\r\n" + HOST + b"Expect: " + CARD + b"\r\n\r\n",
+    "length and chunks": b"POST / HTTP/1.1\r\n"
+    + HOST
+    + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "two lengths": b"POST / HTTP/1.1\r\n"
+    + HOST
+    + b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+    "negative length": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: -1\r\n\r\n",
+    "length of words": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: ten\r\n\r\n",
+    "unknown coding": b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: x\r\n\r\n",
+    "chunked twice": b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked, chunked\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", NO_REQUESTS)
+def test_what_is_not_http_is_refused_in_the_envelope(web: WebProcess, name: str) -> None:
+    answer = web.send(NO_REQUESTS[name], then_close=True)
+
+    assert_envelope(answer, 400, "parameter_invalid")
+    assert CARD not in answer.content
+
+
+def test_an_endless_request_line_is_414(web: WebProcess) -> None:
+    answer = web.send(b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n")
+
+    assert_envelope(answer, 414, "parameter_invalid")
+
+
+def test_a_header_of_100_kilobytes_is_431(web: WebProcess) -> None:
+    answer = web.send(request(web, b"X: " + b"a" * 100_000))
+
+    assert_envelope(answer, 431, "parameter_invalid")
+
+
+def test_65_headers_are_431(web: WebProcess) -> None:
+    answer = web.send(request(web, *(b"X-%d: 1" % n for n in range(65))))
+
+    assert_envelope(answer, 431, "parameter_invalid")
+
+
+def test_a_bad_host_and_no_host_are_answered(web: WebProcess) -> None:
+    bad = web.send(b"GET /v1/balance HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+    none = web.send(b"GET /nothing HTTP/1.0\r\n\r\n")
+
+    assert_envelope(bad, 400, "parameter_invalid")
+    assert_envelope(none, 404, "url_not_found")
+
+
+# --- Bodies ---------------------------------------------------------------------------------
+
+
+def test_a_chunked_body_is_read_as_the_body(web: WebProcess) -> None:
+    chunks = chunk(b'{"email": "ada') + chunk(b'@example.com"}') + b"0\r\n\r\n"
+
+    answer = web.send(request(web, b"Transfer-Encoding: chunked"), chunks)
+
+    assert answer.status == 200
+    assert json.loads(answer.content)["email"] == "ada@example.com"
+
+
+@pytest.mark.parametrize(("size", "status"), [(256 * 1024, 200), (256 * 1024 + 1, 413)])
+def test_a_chunked_body_has_the_same_limit(web: WebProcess, size: int, status: int) -> None:
+    body = b"{}".ljust(size)
+    chunks = b"".join(chunk(body[at : at + 8000]) for at in range(0, size, 8000))
+
+    answer = web.send(request(web, b"Transfer-Encoding: chunked"), chunks, b"0\r\n\r\n")
+
+    assert answer.status == status
+
+
+@pytest.mark.parametrize("megabytes", [1, 3])
+@pytest.mark.parametrize("is_chunked", [True, False])
+def test_a_client_that_sends_too_much_gets_to_read_the_413(
+    web: WebProcess, megabytes: int, is_chunked: bool
+) -> None:
+    body = b" " * megabytes * 1024 * 1024
+    chunked = (request(web, b"Transfer-Encoding: chunked"), chunk(body), b"0\r\n\r\n")
+
+    answer = web.send(*(chunked if is_chunked else (whole(web, body),)))
+
+    assert_envelope(answer, 413, "body_too_large")
+
+
+def test_a_client_that_sends_much_with_a_bad_key_gets_to_read_the_401(web: WebProcess) -> None:
+    sent = whole(web, b" " * 1024 * 1024).replace(web.acme.key.encode(), b"sk_sandbox_x")
+
+    assert_envelope(web.send(sent), 401, "api_key_invalid")
+
+
+@pytest.mark.parametrize("rest", [b"zz\r\n", b"5;a=\x01\r\n", b"2\r\n{}xx", CARD + b"z\r\n"])
+def test_broken_chunks_are_refused(web: WebProcess, rest: bytes) -> None:
+    answer = web.send(request(web, b"Transfer-Encoding: chunked"), rest, then_close=True)
+
+    assert_envelope(answer, 400, "parameter_invalid")
+
+
+def test_a_body_that_ends_early_is_refused(web: WebProcess) -> None:
+    head = request(web, b"Content-Length: 100")
+
+    assert_envelope(web.send(head, b'{"email"', then_close=True), 400, "body_invalid")
+
+
+def test_chunks_that_end_early_close_the_connection(web: WebProcess) -> None:
+    head = request(web, b"Transfer-Encoding: chunked")
+
+    assert web.send(head, b"5\r\n{}", then_close=True).status is None
+
+
+def test_a_client_that_waits_for_100_continue_is_told_to_go_on(web: WebProcess) -> None:
+    with web.connect() as wire:
+        wire.sendall(request(web, b"Content-Length: 2", b"Expect: 100-continue"))
+        told = wire.recv(100)
+        wire.sendall(b"{}")
+        answer = RawAnswer.read(wire)
+
+    assert told.startswith(b"HTTP/1.1 100")
+    assert answer.status == 200
+
+
+# --- Connections ----------------------------------------------------------------------------
+
+
+def test_pipelined_requests_are_answered_in_order_on_one_connection(web: WebProcess) -> None:
+    refused = whole(web, b'{"nme": "x"}')
+    chunked = request(web, b"Transfer-Encoding: chunked") + chunk(b"{}") + b"0\r\n\r\n"
+
+    with web.connect() as wire, wire.makefile("rb") as file:
+        wire.sendall(whole(web, b"{}") + refused + chunked + whole(web, b"[]"))
+        answers = [RawAnswer.next(file) for _ in range(4)]
+
+    assert [answer.status for answer in answers] == [200, 400, 200, 400]
+    assert len({answer.headers["Request-Id"] for answer in answers}) == 4
+
+
+def test_a_refused_body_does_not_become_the_next_request(web: WebProcess) -> None:
+    smuggled = b"GET /v1/smuggled HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    body = smuggled.ljust(300_000)
+
+    with web.connect() as wire, wire.makefile("rb") as file:
+        wire.sendall(whole(web, body) + whole(web, b"{}"))
+        answers = [RawAnswer.next(file) for _ in range(2)]
+
+    assert [answer.status for answer in answers] == [413, 200]
+
+
+def test_clients_that_stop_in_the_middle_are_let_go_and_hold_nobody_up(web: WebProcess) -> None:
+    half_head, half_body = request(web)[:40], request(web, b"Content-Length: 10") + b"{"
+
+    began = time.monotonic()
+    slow = [web.connect() for _ in range(10)]
+    for number, wire in enumerate(slow):
+        wire.sendall(half_body if number % 2 else half_head)
+    answers = [RawAnswer.read(wire) for wire in slow]
+    for wire in slow:
+        wire.close()
+
+    assert {answer.status for answer in answers} == {None, 400}
+    assert time.monotonic() - began < 3 * READ_SECONDS + 3
+    assert web.is_alive()
+
+
+# --- After all of that ----------------------------------------------------------------------
+
+
+def test_the_log_is_json_lines_without_what_clients_sent(web: WebProcess) -> None:
+    web.send(b"GET /v1/" + CARD + b"?q=" + CARD + b" HTTP/1.1\r\n" + HOST + b"\r\n")
+    web.send(b"GET /" + CARD + b" HTTP/1.1\r\n" + HOST + b"\r\n")
+
+    lines = [json.loads(line) for line in web.log.splitlines()]
+
+    assert len(lines) > 40
+    assert CARD.decode() not in web.log
+    assert web.acme.key not in web.log
+    assert "garbage" not in web.log
+    assert not [line for line in lines if line["level"] in ("error", "critical")]
+    assert web.is_alive()

@@ -1,0 +1,81 @@
+"""The import contracts bite: an import planted against them is found."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from devstack.state import ROOT
+
+ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "root_packages"
+]
+LINTER = Path(sys.executable).with_name("lint-imports")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the rooms, to plant imports in."""
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def lint(tree: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [LINTER, "--no-cache"],
+        cwd=tree,
+        # Not our own rooms, which pytest put on the path.
+        env={**os.environ, "PYTHONPATH": str(tree)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def plant(tree: Path, file: str, statement: str) -> None:
+    path = tree / file
+    path.write_text(f"{path.read_text()}\n{statement}\n")
+
+
+def test_the_tree_as_it_is_keeps_all_contracts(tree: Path) -> None:
+    done = lint(tree)
+
+    assert done.returncode == 0, done.stdout
+    assert "0 broken" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "statement", "contract"),
+    [
+        ("core/ids.py", "from merchants import keys", "Rooms import downward only"),
+        ("events/outbox.py", "import payments.states", "Rooms import downward only"),
+        ("webhooks/views.py", "from payments import render", "Rooms import downward only"),
+        ("ledger/book.py", "from vault import cards", "Rooms import downward only"),
+        ("payments/render.py", "from vault import reveal", "Only the gateways reveal a card"),
+        ("vault/cards.py", "from vault import reveal", "Only the gateways reveal a card"),
+        ("config/errors.py", "from vault.reveal import reveal", "Only the gateways reveal a card"),
+        ("payments/states.py", "from payments import views", "Inside payments"),
+        ("merchants/keys.py", "from merchants import api", "Inside merchants"),
+    ],
+)
+def test_an_import_against_a_contract_is_found(
+    tree: Path, file: str, statement: str, contract: str
+) -> None:
+    plant(tree, file, statement)
+
+    done = lint(tree)
+
+    assert done.returncode == 1
+    broken = [line for line in done.stdout.splitlines() if line.endswith("BROKEN")]
+    assert [line for line in broken if line.startswith(contract)], done.stdout
+
+
+def test_a_gateway_may_reveal(tree: Path) -> None:
+    plant(tree, "payments/gateways/base.py", "from vault import reveal")
+
+    assert lint(tree).returncode == 0
