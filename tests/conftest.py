@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connections
+from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
@@ -30,6 +31,13 @@ def django_db_setup(django_db_setup: None, django_db_blocker: object) -> None:
     with django_db_blocker.unblock(), connections["default"].cursor() as cursor:
         for trigger, table in GUARDS_AGAINST_TRUNCATE.items():
             cursor.execute(f"DROP TRIGGER {trigger} ON {table}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _passwords_are_hashed_fast() -> Iterator[None]:
+    """Argon2 takes its tenth of a second by design, and every account of a test would pay it."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @pytest.fixture(autouse=True)
