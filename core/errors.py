@@ -19,6 +19,8 @@ class DomainError(Exception):
     message: ClassVar[str] = "The request was refused."
     param: str | None = None
     retry_after_seconds: ClassVar[int | None] = None
+    # Decided on a locked row, so a retry with the same Idempotency-Key gets it again (contract 6).
+    is_lasting: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -54,6 +54,13 @@ class ApiViewSet(ViewSet):
     def merchant(self) -> Merchant:
         return self.request.user
 
+    def handle_exception(self, exc: Exception) -> Response:
+        response = super().handle_exception(exc)
+        if isinstance(exc, DomainError) and exc.is_lasting:
+            response.data = orjson.dumps(response.data)
+            idempotency.save_refusal(response.status_code, response.data)
+        return response
+
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> Response:

@@ -1,12 +1,13 @@
 """`Idempotency-Key`: one key, one effect, one answer (contract 6)."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from core import context
@@ -111,6 +112,21 @@ def save_answer(status: int, body: bytes) -> None:
         raise RuntimeError("this POST answered without claiming its Idempotency-Key")
     sealed = ring().seal(body, context=_seal_context(claim))
     _row(claim).update(response_status=status, sealed_response=sealed)
+
+
+def save_refusal(status: int, body: bytes) -> None:
+    """Keep a refusal that a use case gave after its `take`, which was rolled back with it.
+
+    Refused before the claim: the key stays free. Claimed by another request since
+    then: that one's answer counts.
+    """
+    claim = _current_claim()
+    if claim is None or not claim.taken:
+        return
+    claim.taken = False
+    with suppress(IdempotencyKeyInUse), transaction.atomic():
+        take()
+        save_answer(status, body)
 
 
 def forget_old() -> int:

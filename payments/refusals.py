@@ -10,6 +10,7 @@ class IntentUnexpectedState(DomainError):
 
     code = "payment_intent_unexpected_state"
     message = "The payment's status does not allow this."
+    is_lasting = True
 
     def __init__(self, intent: PaymentIntent) -> None:
         super().__init__(

@@ -1,6 +1,7 @@
 """The test bank inside the test's own process: its real WSGI application, without a socket."""
 
 import io
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,7 +28,7 @@ class BankTransport(BaseAdapter):
     - `delay`: the bank has done its work, the gateway stopped waiting;
     - `garble`: the answer arrives as `garbled`.
 
-    `seen` are the paths that the bank was asked for.
+    `seen` are the paths that the bank was asked for; `pause_seconds` is how long it takes.
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class BankTransport(BaseAdapter):
         self.fault: str | None = None
         self.garbled = b"<garbled>"
         self.seen: list[str] = []
+        self.pause_seconds = 0.0
 
     def send(self, request: requests.PreparedRequest, **_kwargs: Any) -> requests.Response:
         if self.fault == "cut_before":
@@ -51,6 +53,7 @@ class BankTransport(BaseAdapter):
 
     def _ask(self, request: requests.PreparedRequest) -> tuple[int, bytes]:
         self.seen.append(request.path_url)
+        time.sleep(self.pause_seconds)
         # Read as the wire would: the gateway tells by it whether anything was sent.
         sent = request.body.read() if hasattr(request.body, "read") else request.body or b""
         return call_bank(request.method, request.path_url, sent)

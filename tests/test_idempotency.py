@@ -1,12 +1,12 @@
 """`Idempotency-Key`: one key, one effect, one answer (contract 6)."""
 
-import copy
 import json
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
+from core.errors import LockTimeout
 from merchants import keys, tasks
 from merchants.models import IdempotencyKey
 from payments.models import PaymentIntent
@@ -127,14 +127,37 @@ def test_a_refused_request_leaves_the_key_free(acme: ApiClient, bank: BankTransp
     assert acme.post(PATH, payment(), idempotency_key="k")["status"] == "succeeded"
 
 
+def test_a_refusal_for_the_payments_state_is_kept(acme: ApiClient, bank: BankTransport) -> None:
+    path = f"{PATH}/{acme.pay()['id']}"
+    first = acme.post(path, {"amount": 100}, idempotency_key="k")
+    acme.post(path, {"description": "Tea"})
+
+    second = acme.post(path, {"amount": 100}, idempotency_key="k")
+
+    assert first.refusal == (400, "payment_intent_unexpected_state", None)
+    assert (second.status, second.response.content) == (400, first.response.content)
+    assert second.headers["Original-Request"] == first.headers["Request-Id"]
+    assert acme.post(path, {"amount": 200}, idempotency_key="k").refusal == REUSED
+
+
+def test_a_lock_that_was_not_got_leaves_the_key_free(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{PATH}/{acme.post(PATH, unconfirmed())['id']}"
+    with monkeypatch.context() as patch:
+        patch.setattr("payments.intents.refuse_in_flight", _find_locked)
+        assert acme.post(path, {"amount": 100}, idempotency_key="k").status == 409
+
+    assert acme.post(path, {"amount": 100}, idempotency_key="k")["amount"] == 100
+
+
 def test_two_keys_of_one_merchant_share_idempotency_keys(
     acme: ApiClient, bank: BankTransport
 ) -> None:
-    colleague = copy.copy(acme)
-    _key, colleague.key = keys.create(acme.merchant, name="Second key")
+    _key, secret = keys.create(acme.merchant, name="Second key")
     first = acme.post(PATH, payment(), idempotency_key="k")
 
-    assert colleague.post(PATH, payment(), idempotency_key="k").body == first.body
+    assert acme.twin(secret).post(PATH, payment(), idempotency_key="k").body == first.body
 
 
 def test_two_merchants_with_one_key_do_not_meet(
@@ -213,3 +236,7 @@ def test_a_request_under_way_holds_its_key(
 
 def _crash(*_arguments: object) -> None:
     raise RuntimeError("the process died")
+
+
+def _find_locked(_intent: PaymentIntent) -> None:
+    raise LockTimeout

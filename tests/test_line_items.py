@@ -32,14 +32,15 @@ def test_a_line_shows_its_parts(acme: ApiClient, bank: BankTransport) -> None:
 
     [item] = acme.pay(line_items=[sent], expand=["line_items"])["line_items"]
 
-    assert item == {
-        **sent,
-        "id": item["id"],
-        "object": "line_item",
-        "amount": 12500,
-        "currency": "try",
-        "created": item["created"],
-        "livemode": False,
+    assert item.items() >= sent.items()
+    assert (item["object"], item["amount"], item["currency"]) == ("line_item", 12500, "try")
+    assert item.keys() == sent.keys() | {
+        "id",
+        "object",
+        "amount",
+        "currency",
+        "created",
+        "livemode",
     }
     assert item["id"].startswith("li_")
 

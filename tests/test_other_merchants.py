@@ -1,0 +1,78 @@
+"""A foreign id is as unknown as a made-up one, at every address that takes an id (I11)."""
+
+import re
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.bank_transport import BankTransport
+from tests.books import row_counts
+from tests.client import Answer, ApiClient
+from tests.factories import confirmation, unconfirmed
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+ARGUMENT = re.compile(r"<str:(\w+)>")
+UNKNOWN = {"intent_id": "pi_unknown", "customer_id": "cus_unknown", "event_id": "evt_unknown"}
+BODIES = {"confirm": confirmation(), "update": {"description": "Tea"}}
+
+
+def doors(patterns: list[URLPattern | URLResolver], start: str = "/") -> list[tuple[str, str, str]]:
+    """Return method, address and action of everything below /v1 that takes an id."""
+    found = []
+    for pattern in patterns:
+        address = start + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            found += doors(pattern.url_patterns, address)
+        elif address.startswith("/v1/") and ARGUMENT.search(address):
+            actions = pattern.callback.actions.items()
+            found += [(method, address, action) for method, action in actions]
+    return found
+
+
+DOORS = doors(get_resolver().url_patterns)
+
+
+@pytest.fixture
+def ids(acme: ApiClient, bank: BankTransport) -> dict[str, str]:
+    """An object of Acme's for every kind of id that an address takes."""
+    customer = acme.post("/v1/customers")["id"]
+    payment = acme.post("/v1/payment_intents", unconfirmed(customer=customer))["id"]
+    event = acme.events_of(payment)[0]["id"]
+    return {"intent_id": payment, "customer_id": customer, "event_id": event}
+
+
+def call(client: ApiClient, door: tuple[str, str, str], given: dict[str, str]) -> Answer:
+    method, address, action = door
+    path = ARGUMENT.sub(lambda argument: given[argument[1]], address)
+    return client.get(path) if method == "get" else client.post(path, BODIES.get(action))
+
+
+def without_request_id(answer: Answer) -> dict:
+    return {**answer.error, "request_id": None}
+
+
+def test_the_matrix_has_every_door() -> None:
+    assert len(DOORS) >= 5
+    assert {method for method, _address, _action in DOORS} <= {"get", "post"}
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door[0]} {door[1]}")
+def test_a_foreign_id_is_as_unknown_as_a_made_up_one(
+    door: tuple[str, str, str], ids: dict[str, str], globex: ApiClient, acme: ApiClient
+) -> None:
+    before, rows = call(acme, ("get", "/v1/payment_intents/<str:intent_id>", ""), ids), row_counts()
+
+    foreign, unknown = call(globex, door, ids), call(globex, door, UNKNOWN)
+
+    assert foreign.refusal == (404, "resource_missing", None)
+    assert without_request_id(foreign) == without_request_id(unknown)
+    assert row_counts() == rows
+    assert acme.payment(ids["intent_id"]).body == before.body
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door[0]} {door[1]}")
+def test_the_owner_is_let_in(
+    door: tuple[str, str, str], ids: dict[str, str], acme: ApiClient
+) -> None:
+    assert call(acme, door, ids).status == 200
