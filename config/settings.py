@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import environ
 
-from config.logs import configure_structlog, logging_config
+from config.logs import configure_logs, logging_config
 from core.redis import broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -162,7 +162,6 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"webhooks.tasks.*": {"queue": "webhooks"}}
 CELERY_TIMEZONE = "UTC"
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "forget-idempotency-keys": {
         "task": "merchants.tasks.forget_idempotency_keys",
@@ -190,4 +189,4 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 LOGGING = logging_config(level=env.str("LOG_LEVEL", default="INFO"))
-configure_structlog()
+configure_logs()
