@@ -1,11 +1,29 @@
 """One JSON line per log record, every line through the scrubber."""
 
+import logging
+import sys
+import threading
+from types import TracebackType
 from typing import Any
 
 import structlog
 
 from core import context
 from core.scrub import scrub
+
+LOST_LINE = "The line of %s could not be written: %s"
+
+
+class LineHandler(logging.StreamHandler):  # type: ignore[type-arg]
+    """Write lines to stderr, also in the place of one that cannot be written."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        # The standard library's prints the record's arguments as they are.
+        if record.msg == LOST_LINE:
+            return  # Nobody can be told: the stream itself is gone.
+        reason, place = _name(sys.exc_info()[0]), f"{record.module}:{record.lineno}"
+        told = (LOST_LINE, (place, reason), None)
+        self.emit(logging.LogRecord(record.name, logging.ERROR, "", 0, *told))
 
 
 def logging_config(*, level: str) -> dict[str, Any]:
@@ -26,7 +44,7 @@ def logging_config(*, level: str) -> dict[str, Any]:
                 ],
             },
         },
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "handlers": {"stderr": {"()": LineHandler, "formatter": "json"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # The access log tells the same in one line, without the query.
@@ -39,8 +57,13 @@ def logging_config(*, level: str) -> dict[str, Any]:
     }
 
 
-def configure_structlog() -> None:
-    """Send structlog's records through the standard library's handlers."""
+def configure_logs() -> None:
+    """Send structlog's records, warnings and crashes through the standard library's handlers."""
+    logging.captureWarnings(True)
+    sys.excepthook = _log_crash
+    threading.excepthook = lambda crash: _log_crash(
+        crash.exc_type, crash.exc_value or crash.exc_type(), crash.exc_traceback
+    )
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -50,6 +73,19 @@ def configure_structlog() -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+
+
+def _log_crash(
+    kind: type[BaseException], problem: BaseException, trace: TracebackType | None
+) -> None:
+    if not issubclass(kind, Exception):
+        sys.__excepthook__(kind, problem, trace)  # Ctrl-C is no crash.
+        return
+    logging.getLogger("process").critical("crashed", exc_info=(kind, problem, trace))
+
+
+def _name(kind: type[BaseException] | None) -> str:
+    return kind.__name__ if kind else "unknown"
 
 
 def _with_request_id(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:

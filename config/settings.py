@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import environ
 
-from config.logs import configure_structlog, logging_config
+from config.logs import configure_logs, logging_config
 from core.redis import broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -18,14 +18,30 @@ if INSTALLATION not in ("sandbox", "live"):
     raise environ.ImproperlyConfigured("Set INSTALLATION to sandbox or live.")
 LIVEMODE = INSTALLATION == "live"
 
-BASE_URL = env.str("BASE_URL").rstrip("/")
-SECRET_KEY = env.str("SECRET_KEY")
-KEYRING_FILE = Path(env.str("KEYRING_FILE"))
+
+def _required(name: str, meaning: str) -> str:
+    value = env.str(name, default="").strip()
+    if not value:
+        raise environ.ImproperlyConfigured(f"Set {name} to {meaning}.")
+    return value
+
+
+BASE_URL = _required(
+    "BASE_URL", "the address that clients reach this installation at, such as https://pay.example"
+).rstrip("/")
+SECRET_KEY = _required("SECRET_KEY", "50 or more random characters, which sign sessions")
+KEYRING_FILE = Path(
+    _required("KEYRING_FILE", "the path of the key ring, made by `manage.py create_keyring`")
+)
 DEBUG = False
 
 # --- HTTP -----------------------------------------------------------------------------------
 
 _base = urlsplit(BASE_URL)
+if not _base.hostname or _base.scheme not in (("https",) if LIVEMODE else ("https", "http")):
+    raise environ.ImproperlyConfigured(
+        "Set BASE_URL to an https:// address; a sandbox may be at an http:// one."
+    )
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), _base.hostname]
 ALLOWED_HOSTS += ["localhost"] if _base.hostname == "127.0.0.1" else []
 _https = _base.scheme == "https"
@@ -132,7 +148,10 @@ TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
 LOCK_TIMEOUT_SECONDS = 3
 
 
-def _database(url: str) -> dict:
+def _database(name: str, meaning: str) -> dict:
+    url = _required(name, meaning)
+    if not url.startswith(("postgres://", "postgresql://")):
+        raise environ.ImproperlyConfigured(f"Set {name} to {meaning}.")
     options = {
         # Terse settings of the session: locks are waited for briefly, text is UTF-8, time is UTC.
         "options": f"-c lock_timeout={LOCK_TIMEOUT_SECONDS}s -c client_min_messages=error",
@@ -142,13 +161,19 @@ def _database(url: str) -> dict:
     return {**config, "CONN_MAX_AGE": 60, "OPTIONS": {**config.get("OPTIONS", {}), **options}}
 
 
-DATABASES = {"default": _database(env.str("DATABASE_URL"))}
+DATABASES = {
+    "default": _database(
+        "DATABASE_URL", "the database's address, such as postgresql://user:password@host:5432/name"
+    )
+}
 if not LIVEMODE:
-    DATABASES["bank"] = _database(env.str("BANK_DATABASE_URL"))
+    DATABASES["bank"] = _database(
+        "BANK_DATABASE_URL", "the postgresql:// address of a second database, the test bank's own"
+    )
     DATABASE_ROUTERS = ["testbank.router.BankRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = env.str("REDIS_URL")
+REDIS_URL = _required("REDIS_URL", "the address of Redis, such as redis://host:6379/0")
 
 # --- Events ---------------------------------------------------------------------------------
 
@@ -163,7 +188,6 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"webhooks.tasks.*": {"queue": "webhooks"}}
 CELERY_TIMEZONE = "UTC"
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "forget-idempotency-keys": {
         "task": "merchants.tasks.forget_idempotency_keys",
@@ -191,4 +215,4 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 LOGGING = logging_config(level=env.str("LOG_LEVEL", default="INFO"))
-configure_structlog()
+configure_logs()
