@@ -82,7 +82,7 @@ def test_a_payment_has_one_open_or_successful_attempt(
         attempt(intent, second)
 
 
-@pytest.mark.parametrize("first", set(AttemptStatus) - set(TAKES_THE_PLACE))
+@pytest.mark.parametrize("first", sorted(set(AttemptStatus) - set(TAKES_THE_PLACE)))
 def test_an_attempt_that_ended_without_money_makes_room(first: AttemptStatus) -> None:
     intent = PaymentFactory()
 
