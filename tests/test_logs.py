@@ -110,7 +110,8 @@ def lines_of(code: str) -> list[dict[str, object]]:
 def test_what_is_logged_is_json_lines_without_secrets(name: str) -> None:
     lines = lines_of(LOGGING[name])
 
-    text = json.dumps(lines)
+    # The time's digits may be any.
+    text = json.dumps([{**line, "timestamp": ""} for line in lines])
     assert lines
     for secret in (CARD, "4242 4242 4242 4242", KEY, "987"):
         assert secret not in text
