@@ -12,7 +12,7 @@ from rest_framework import exceptions as rest
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from core import errors
+from core import context, errors
 from core.rest import forms
 from core.rest.envelope import error_body, error_headers
 from merchants.idempotency import Replayed
@@ -62,6 +62,8 @@ def as_refusal(problem: BaseException) -> errors.DomainError:
 
 
 def _database_refusal(problem: OperationalError) -> errors.DomainError:
+    if context.is_irrevocable():
+        return errors.InternalError()
     state = getattr(problem.__cause__, "sqlstate", None)
     if state in (LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED):
         return errors.LockTimeout()

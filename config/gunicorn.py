@@ -41,7 +41,7 @@ class MalformedRequest(ParameterInvalid):
 REFUSED_AS = {LimitRequestLine: UriTooLong, LimitRequestHeaders: HeadersTooLarge}
 # What gunicorn's parser raises although no client is to blame.
 OUR_FAULTS = (ConfigurationProblem, InvalidResponseHeader, InvalidResponseHeaderName)
-READ_SECONDS = float(os.environ.get("WEB_READ_SECONDS", "30"))
+READ_SECONDS = float(os.environ.get("WEB_READ_SECONDS", "10"))
 
 
 class EnvelopeWorker(ThreadWorker):

@@ -129,7 +129,8 @@ REST_FRAMEWORK = {
 }
 API_VERSIONS = ["2026-11-01"]
 BODY_MAX_BYTES = 256 * 1024
-CURRENCIES = env.list("CURRENCIES", default=["try", "usd", "eur", "gbp"])
+CURRENCIES = [code.strip().lower() for code in env.list("CURRENCIES", default=[]) if code.strip()]
+CURRENCIES = CURRENCIES or ["try", "usd", "eur", "gbp"]
 IDEMPOTENCY_KEY_HOURS = 72
 DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
 

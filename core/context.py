@@ -20,6 +20,7 @@ class Work:
     deadline: float
     clock_offset_seconds: float | None = None
     facts: dict[str, str] = field(default_factory=dict)  # For the access log: merchant, key.
+    is_irrevocable: bool = False
     idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
 
 
@@ -60,6 +61,21 @@ def request_id() -> str:
     """
     work = _current.get()
     return work.request_id if work else ids.new("req")
+
+
+def mark_irrevocable() -> None:
+    """Say that from here on the work may have moved money, whatever fails now.
+
+    No answer of it may be a 4xx or 503, which tell the caller that nothing happened.
+    """
+    if work := _current.get():
+        work.is_irrevocable = True
+
+
+def is_irrevocable() -> bool:
+    """Tell whether the work at hand may have moved money."""
+    work = _current.get()
+    return work is not None and work.is_irrevocable
 
 
 def remaining_seconds() -> float:

@@ -14,7 +14,8 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 from uuid import UUID
 
-from core.cards import contains_card_number, looks_like_card_number, mask_card_numbers
+from core.cards import looks_like_card_number
+from core.detection import contains_card_number, mask_card_numbers
 
 REDACTED = "[redacted]"
 MAX_DEPTH = 12

@@ -9,7 +9,7 @@ MAX_LENGTH = 2000
 DEFAULT_PORTS = {"https": 443, "http": 80}
 # Browsers read a backslash as a slash and drop control characters, so an address with
 # either means another host to them than to us.
-FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\x9f\\\u2028\u2029\ufeff\u200b-\u200f]")
+FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\x9f\\\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 HOST = re.compile(r"^(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!-))*$")
 
 
@@ -82,4 +82,5 @@ def _is_address(host: str) -> bool:
 
 
 def _has_dot_segment(path: str) -> bool:
-    return any(unquote(segment) in (".", "..") for segment in path.split("/"))
+    # Decoded first: some servers take `..%2f` for a step up.
+    return any(segment in (".", "..") for segment in unquote(path).split("/"))

@@ -72,7 +72,7 @@ def open_account(
 
 
 def _owner(email: str) -> tuple[User, str | None]:
-    user = User.objects.filter(email=email.lower()).first()
+    user = User.objects.filter(email=User.objects.normalize_email(email)).first()
     if user:
         return user, None
     password = secrets.token_urlsafe(15)

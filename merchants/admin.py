@@ -5,9 +5,8 @@ from core.admin import ReadOnly, ReadOnlyAdmin
 from merchants.models import ApiKey, CallbackUrl, Member, Merchant, User, Website
 
 
-class MemberInline(admin.TabularInline):
+class MemberInline(ReadOnly, admin.TabularInline):
     model = Member
-    extra = 0
 
 
 class WebsiteInline(ReadOnly, admin.TabularInline):
@@ -20,18 +19,12 @@ class CallbackUrlInline(ReadOnly, admin.TabularInline):
 
 
 @admin.register(Merchant)
-class MerchantAdmin(admin.ModelAdmin):
+class MerchantAdmin(ReadOnlyAdmin):
+    # Changing a merchant is a domain function's work: it tells `merchant.updated`.
     list_display = ("name", "id", "country", "status", "charges_enabled", "created_at")
     list_filter = ("status", "country")
     search_fields = ("name", "id", "email")
-    readonly_fields = ("id", "api_version", "created_at", "metadata")
     inlines = (MemberInline, WebsiteInline, CallbackUrlInline)
-
-    def has_add_permission(self, request: object) -> bool:
-        return False
-
-    def has_delete_permission(self, request: object, obj: object = None) -> bool:
-        return False
 
 
 @admin.register(ApiKey)

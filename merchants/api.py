@@ -1,9 +1,12 @@
 """The base of every /v1 view: version, strict query, idempotent POSTs."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
+import structlog
 from django.conf import settings
+from django.db import OperationalError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
@@ -11,7 +14,10 @@ from rest_framework.viewsets import ViewSet
 from core.errors import DomainError, ParameterInvalid
 from core.rest import query
 from merchants import idempotency
+from merchants.authentication import READ_METHODS, require_scope
 from merchants.models import Merchant
+
+log = structlog.get_logger(__name__)
 
 
 class ApiVersionInvalid(DomainError):
@@ -24,11 +30,13 @@ class ApiViewSet(ViewSet):
     """A resource of the API, on behalf of the merchant whose key was sent.
 
     `scope` names the resource in a key's scopes; `arguments` are the scalar query
-    parameters that GET takes.
+    parameters that GET takes; `expandable` are the fields that `expand[]` takes, each with
+    the scope whose read access it needs beside the view's own.
     """
 
     scope: str | None = None
     arguments: tuple[str, ...] = ()
+    expandable: Mapping[str, str | None] = {}
     # Without OPTIONS, whose stock answer describes our classes.
     http_method_names = ["get", "post", "delete", "head"]
 
@@ -36,8 +44,10 @@ class ApiViewSet(ViewSet):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
+        if self.action is None:
+            self.http_method_not_allowed(request)  # Before a body that nobody asked for is judged.
         self.api_version = _version(request)
-        scalars = self.arguments if request.method == "GET" else ()
+        scalars = self.arguments if request.method in READ_METHODS else ()
         self.query = query.arguments(request.query_params, scalars=scalars, arrays=("expand",))
         self.expand = self.query.pop("expand", [])
         if request.method == "POST":
@@ -49,16 +59,24 @@ class ApiViewSet(ViewSet):
                 body=self.body,
             )
             self.expand += _expand_of(self.body)
+        self._check_expand(request)
 
     @property
     def merchant(self) -> Merchant:
         return self.request.user
 
+    def _check_expand(self, request: Request) -> None:
+        for field in self.expand:
+            if field not in self.expandable:
+                raise ParameterInvalid("One of the fields cannot be expanded.", param="expand[]")
+            if scope := self.expandable[field]:
+                require_scope(request.auth, scope, "GET")
+
     def handle_exception(self, exc: Exception) -> Response:
         response = super().handle_exception(exc)
         if isinstance(exc, DomainError) and exc.is_lasting:
             response.data = orjson.dumps(response.data)
-            idempotency.save_refusal(response.status_code, response.data)
+            _keep(idempotency.save_refusal, response)
         return response
 
     def finalize_response(
@@ -69,8 +87,16 @@ class ApiViewSet(ViewSet):
         is_fresh = not response.has_header("Idempotent-Replayed")
         if request.method == "POST" and response.status_code == 200 and is_fresh:
             response.data = orjson.dumps(response.data)
-            idempotency.save_answer(response.status_code, response.data)
+            _keep(idempotency.save_answer, response)
         return super().finalize_response(request, response, *args, **kwargs)
+
+
+def _keep(save: Callable[[int, bytes], None], response: Response) -> None:
+    """Save an answer for replays; what was done is done, and is answered all the same."""
+    try:
+        save(response.status_code, response.data)
+    except OperationalError:
+        log.warning("answer not kept for replays", exc_info=True)
 
 
 def _version(request: Request) -> str:

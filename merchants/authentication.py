@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from django.db import OperationalError, connection
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
@@ -63,8 +64,7 @@ def _bearer(header: str) -> str:
 def _key_of(secret: str) -> ApiKey:
     if not keys.is_well_formed(secret):
         raise ApiKeyInvalid
-    hashed = keys.secret_hash(secret)
-    key = ApiKey.objects.select_related("merchant").filter(hash=hashed).first()
+    key = _stored(keys.secret_hash(secret))
     if key is None:
         raise ApiKeyInvalid
     now = timezone.now()
@@ -77,6 +77,19 @@ def _key_of(secret: str) -> ApiKey:
     return key
 
 
+def _stored(hashed: bytes) -> ApiKey | None:
+    rows = ApiKey.objects.select_related("merchant").filter(hash=hashed)
+    try:
+        return rows.first()
+    except OperationalError:
+        if connection.in_atomic_block:
+            raise
+        # PostgreSQL may have restarted since this connection's last request. Nothing has
+        # happened in this request yet, so it may begin anew on a new connection.
+        connection.close()
+        return rows.first()
+
+
 class HasScope(BasePermission):
     """The key's scope for the view's resource covers the method (contract 5).
 
@@ -85,14 +98,17 @@ class HasScope(BasePermission):
 
     def has_permission(self, request: Request, view: Any) -> bool:
         scope = getattr(view, "scope", None)
-        if scope is None:
-            return True
-        level = request.auth.scopes.get(scope, "write")
-        allowed = level == "write" or (level == "read" and request.method in READ_METHODS)
-        if not allowed:
-            raise PermissionDenied(f"The key has no {_needed(request)} access to {scope}.")
+        if scope is not None:
+            require_scope(request.auth, scope, request.method)
         return True
 
 
-def _needed(request: Request) -> str:
-    return "read" if request.method in READ_METHODS else "write"
+def require_scope(key: ApiKey, resource: str, method: str) -> None:
+    """Refuse what a key may not do with a resource.
+
+    :raises PermissionDenied: the key's level for it does not cover the HTTP method.
+    """
+    level = key.scopes.get(resource, "write")
+    needed = "read" if method in READ_METHODS else "write"
+    if level != "write" and level != needed:
+        raise PermissionDenied(f"The key has no {needed} access to {resource}.")

@@ -6,7 +6,9 @@ from payments.models import Attempt, Customer, LineItem, PaymentIntent
 
 class AttemptInline(ReadOnly, admin.TabularInline):
     model = Attempt
-    fields = ("id", "status", "amount", "currency", "acquirer_reference", "created_at", "closed_at")
+    fields = readonly_fields = (
+        "id", "status", "amount", "currency", "acquirer_reference", "created_at", "closed_at",
+    )  # fmt: skip
 
 
 class LineItemInline(ReadOnly, admin.TabularInline):

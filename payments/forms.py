@@ -96,6 +96,12 @@ class PaymentMethodForm(Form):
     billing_details = BillingDetailsForm(required=False)
 
 
+class ConfirmedMethodForm(PaymentMethodForm):
+    """At confirm the card may be the one stored with the payment."""
+
+    card = CardField(required=False)
+
+
 class CardOptionsForm(Form):
     three_d_secure = Choice(("automatic", "required", "none"), required=False)
 
@@ -174,7 +180,7 @@ class UpdateIntentForm(Form):
 
 class ConfirmIntentForm(Form):
     return_url = Text(max_length=URL_MAX, required=False)
-    payment_method_data = PaymentMethodForm(required=False)
+    payment_method_data = ConfirmedMethodForm(required=False)
     payment_method_options = PaymentMethodOptionsForm(required=False)
     installments = Integer(minimum=1, maximum=99, required=False)
 

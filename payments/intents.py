@@ -11,7 +11,7 @@ from events import outbox
 from merchants import idempotency
 from merchants.models import Merchant
 from payments import render
-from payments.methods import OfferedCard, requested_authentication
+from payments.methods import OfferedCard, billing_of, requested_authentication
 from payments.models import Customer, LineItem, PaymentIntent
 from payments.refusals import (
     InstallmentsNotAvailable,
@@ -70,7 +70,8 @@ def add(merchant: Merchant, draft: dict[str, Any], offered: OfferedCard | None) 
     )
     if offered:
         intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=now)
-        intent.card, intent.billing_details = offered.shown, offered.billing
+        intent.card = offered.shown
+        intent.billing_details = billing_of(draft["payment_method_data"])
     items = _line_items(intent, draft.get("line_items") or [])
     intent.save(force_insert=True)
     LineItem.objects.bulk_create(items)

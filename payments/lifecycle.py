@@ -4,7 +4,7 @@ No transaction is open while the bank works. What a crash leaves behind is an op
 attempt, whose reference the bank knows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -30,10 +30,14 @@ CVC_PARAM = "payment_method_data[card][cvc]"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What one attempt is made with, checked before anything is stored."""
+    """What one attempt is made with, checked before anything is stored.
+
+    :param card: the card as the API shows it.
+    """
 
     card: dict[str, Any]
-    cvc: str | None
+    cvc: str | None = field(repr=False)
+    billing: dict[str, Any] = field(repr=False)
     return_url: str | None
     requested: str
 
@@ -52,7 +56,9 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
     intents.check(merchant, draft)
     if draft.get("return_url"):
         sites.require_return_url(merchant, draft["return_url"])
-    offered = _offered(merchant, draft)
+    method = draft.get("payment_method_data")
+    billing = methods.billing_of(method)
+    offered = methods.accept(merchant, method["card"], billing) if method else None
     if draft.get("confirm"):
         return _create_and_confirm(merchant, draft, offered)
     with transaction.atomic(durable=True):
@@ -70,12 +76,14 @@ def _create_and_confirm(
     gateways.acquirer()
     if offered is None:
         raise ParameterMissing(param="payment_method_data")
-    methods.require_billing(offered.billing)
-    requested = methods.requested_authentication(draft.get("payment_method_options"))
     terms = Terms(
-        offered.shown, offered.data.cvc, draft.get("return_url"), requested or "automatic"
+        card=offered.shown,
+        cvc=offered.data.cvc,
+        billing=methods.billing_of(draft["payment_method_data"]),
+        return_url=draft.get("return_url"),
+        requested=_requested(draft) or "automatic",
     )
-    _require_return_address(terms)
+    _require_complete(terms)
     with transaction.atomic(durable=True):
         idempotency.take()
         intent = intents.add(merchant, draft, offered)
@@ -98,32 +106,48 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
         sites.require_return_url(merchant, confirmation["return_url"])
     intent = PaymentIntent.objects.for_merchant(merchant).find(intent_id)
     _require_confirmable(intent)
-    offered = _offered(merchant, confirmation)
-    terms = _terms(intent, offered, confirmation)
-    attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms)
-    if offered and intent.sealed_card_id:
-        # Replaced by the card given now; nobody will ever take its CVC.
+    terms, offered = _confirmed_terms(merchant, intent, confirmation)
+    attempt = _open_confirmed(merchant, intent.id, offered=offered, terms=terms)
+    if intent.sealed_card_id:
+        # Used now, or replaced by the card given now; never again.
         vault_cvc.drop(intent.sealed_card_id)
     return _ask_bank(attempt, terms)
 
 
+def _confirmed_terms(
+    merchant: Merchant, intent: PaymentIntent, confirmation: dict[str, Any]
+) -> tuple[Terms, OfferedCard | None]:
+    method = confirmation.get("payment_method_data") or {}
+    billing = methods.merged_billing(intent.billing_details, methods.billing_of(method))
+    offered = methods.accept(merchant, method["card"], billing) if method.get("card") else None
+    if offered is None and intent.status != Status.REQUIRES_CONFIRMATION:
+        raise ParameterMissing(param="payment_method_data" + ("[card]" if method else ""))
+    stored_cvc = None if offered else vault_cvc.look(intent.sealed_card_id)
+    terms = Terms(
+        card=offered.shown if offered else intent.card,
+        cvc=offered.data.cvc if offered else stored_cvc,
+        billing=billing,
+        return_url=confirmation.get("return_url") or intent.return_url,
+        requested=_requested(confirmation) or intent.three_d_secure_requested,
+    )
+    _require_complete(terms)
+    return terms, offered
+
+
 @transaction.atomic(durable=True)
 def _open_confirmed(
-    merchant: Merchant, intent: PaymentIntent, *, offered: OfferedCard | None, terms: Terms
+    merchant: Merchant, intent_id: str, *, offered: OfferedCard | None, terms: Terms
 ) -> Attempt:
     idempotency.take()
-    tried_card_id = intent.sealed_card_id
-    intent = PaymentIntent.objects.for_merchant(merchant).lock(intent.id)
+    intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
     _require_confirmable(intent)
     if terms.cvc is None:
+        # Only now: another confirm, which used the code, is the better reason to refuse.
         raise ParameterMissing(param=CVC_PARAM)
     if offered:
         intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=clock.now())
-        intent.billing_details = offered.billing
-        intent.save(update_fields=["sealed_card", "billing_details"])
-    elif intent.sealed_card_id != tried_card_id:
-        # Somebody offered another card between our look and our lock.
-        raise IntentUnexpectedState(intent)
+    intent.billing_details = terms.billing
+    intent.save(update_fields=["sealed_card", "billing_details"])
     return _open_attempt(intent, terms)
 
 
@@ -133,31 +157,12 @@ def _require_confirmable(intent: PaymentIntent) -> None:
     intents.refuse_in_flight(intent)
 
 
-def _offered(merchant: Merchant, body: dict[str, Any]) -> OfferedCard | None:
-    method = body.get("payment_method_data")
-    return methods.accept(merchant, method) if method else None
+def _requested(body: dict[str, Any]) -> str | None:
+    return methods.requested_authentication(body.get("payment_method_options"))
 
 
-def _terms(
-    intent: PaymentIntent, offered: OfferedCard | None, confirmation: dict[str, Any]
-) -> Terms:
-    options = confirmation.get("payment_method_options")
-    requested = methods.requested_authentication(options) or intent.three_d_secure_requested
-    return_url = confirmation.get("return_url") or intent.return_url
-    if offered:
-        methods.require_billing(offered.billing)
-        terms = Terms(offered.shown, offered.data.cvc, return_url, requested)
-        _require_return_address(terms)
-        return terms
-    if intent.status != Status.REQUIRES_CONFIRMATION:
-        raise ParameterMissing(param="payment_method_data")
-    methods.require_billing(intent.billing_details)
-    _require_return_address(Terms(intent.card, None, return_url, requested))
-    # Read once, so only when nothing else can be refused.
-    return Terms(intent.card, vault_cvc.take(intent.sealed_card_id), return_url, requested)
-
-
-def _require_return_address(terms: Terms) -> None:
+def _require_complete(terms: Terms) -> None:
+    methods.require_billing(terms.billing)
     if terms.authentication_demanded and not terms.return_url:
         raise ParameterMissing(param="return_url")
 
@@ -195,6 +200,7 @@ def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
         sealed=attempt.sealed_card,
         cvc=terms.cvc,
     )
+    context.mark_irrevocable()
     return _settle_surely(attempt, gateways.acquirer().authorize(request))
 
 
@@ -208,8 +214,4 @@ def _settle_surely(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
         connection.close_if_unusable_or_obsolete()
     if context.remaining_seconds() <= 0:
         raise InternalError
-    try:
-        return settlement.settle(attempt, outcome)
-    except OperationalError as error:
-        # Never a 4xx or 503 from here on: they would say that nothing was charged.
-        raise InternalError from error
+    return settlement.settle(attempt, outcome)

@@ -23,20 +23,18 @@ class OfferedCard:
 
     data: CardData
     shown: dict[str, Any]
-    billing: dict[str, Any]
 
 
-def accept(merchant: Merchant, method: dict[str, Any]) -> OfferedCard:
+def accept(merchant: Merchant, card: CardData, billing: dict[str, Any]) -> OfferedCard:
     """Look the card's issuer up, before the number is sealed.
 
+    :param billing: whose name is the card holder's, if the card has none.
     :raises CardNotSupported: the acquirer does not take this number.
     :raises UpstreamUnavailable: there is no acquirer.
     """
-    card: CardData = method["card"]
     facts = gateways.acquirer().facts(card.number)
     if facts is None:
         raise CardNotSupported
-    billing = method.get("billing_details") or {}
     shown = {
         "brand": facts.brand,
         "bin": card.bin,
@@ -49,7 +47,18 @@ def accept(merchant: Merchant, method: dict[str, Any]) -> OfferedCard:
     }
     holder = card.holder_name or billing.get("name")
     named = CardData(card.number, card.exp_month, card.exp_year, card.cvc, holder)
-    return OfferedCard(named, shown, billing)
+    return OfferedCard(named, shown)
+
+
+def billing_of(method: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the billing details that a request gives, empty if none."""
+    return (method or {}).get("billing_details") or {}
+
+
+def merged_billing(stored: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Lay what is given now over what was given with an earlier card."""
+    address = {**(stored.get("address") or {}), **(given.get("address") or {})}
+    return {**stored, **given, **({"address": address} if address else {})}
 
 
 def require_billing(billing: dict[str, Any]) -> None:

@@ -1,9 +1,6 @@
-from typing import Any
-
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.errors import ParameterInvalid
 from merchants.api import ApiViewSet
 from payments import customers, expansion, intents, lifecycle, render
 from payments.forms import (
@@ -19,10 +16,7 @@ class PaymentIntentViewSet(ApiViewSet):
     """Payments (spec: Endpoints)."""
 
     scope = "payment_intents"
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        expansion.check(self.expand)
+    expandable = expansion.PAYMENT_INTENT
 
     def create(self, request: Request) -> Response:
         draft = CreateIntentForm.read(self.body)
@@ -47,11 +41,6 @@ class CustomerViewSet(ApiViewSet):
     """Customers."""
 
     scope = "customers"
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        if self.expand:
-            raise ParameterInvalid("A customer has nothing to expand.", param="expand[]")
 
     def create(self, request: Request) -> Response:
         draft = CreateCustomerForm.read(self.body)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import cards
+from core import cards, detection
 from core.cards import CardData
 
 VISA = "4242424242424242"
@@ -112,7 +112,7 @@ def test_only_ascii_digits_pass_luhn(digits: str) -> None:
 
 @given(written_numbers())
 def test_a_card_number_is_found_however_it_is_written(written: str) -> None:
-    assert cards.contains_card_number(f"paid with: {written}, thanks")
+    assert detection.contains_card_number(f"paid with: {written}, thanks")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_card_number_is_found_however_it_is_written(written: str) -> None:
     ],
 )
 def test_separators_and_neighbours_do_not_hide_a_card(text: str) -> None:
-    assert cards.contains_card_number(text)
+    assert detection.contains_card_number(text)
 
 
 @pytest.mark.parametrize(
@@ -154,24 +154,24 @@ def test_separators_and_neighbours_do_not_hide_a_card(text: str) -> None:
     ],
 )
 def test_ids_times_and_other_digits_are_no_card(text: str) -> None:
-    assert not cards.contains_card_number(text)
+    assert not detection.contains_card_number(text)
 
 
 @given(st.text("0123456789 -ax4", max_size=120), written_numbers(), st.text("0123456789 -ax4"))
 def test_nothing_card_like_is_left_after_masking(before: str, written: str, after: str) -> None:
-    assert not cards.contains_card_number(cards.mask_card_numbers(before + written + after))
+    assert not detection.contains_card_number(detection.mask_card_numbers(before + written + after))
 
 
 def test_masking_keeps_the_text_around_the_number() -> None:
     text = "½ of it on 4242 4242\u200b 4242 4242, 12/30; and ５５２８ ７９００ ００００ ０００８!"
 
-    shown = cards.mask_card_numbers(text)
+    shown = detection.mask_card_numbers(text)
 
     assert shown == "½ of it on 424242******4242, 12/30; and 552879******0008!"
 
 
 def test_two_numbers_side_by_side_leave_no_third_behind() -> None:
-    assert cards.mask_card_numbers(" 4242" * 7) == " 424242******4242"
+    assert detection.mask_card_numbers(" 4242" * 7) == " 424242******4242"
 
 
 @pytest.mark.parametrize(
@@ -223,10 +223,32 @@ def test_cards_with_equal_numbers_are_not_equal(card: CardData) -> None:
     assert card != CardData(VISA, 12, 2030, cvc="987", holder_name="Ada Lovelace")
 
 
-def test_a_card_without_its_cvc_is_otherwise_the_same(card: CardData) -> None:
-    stripped = card.without_cvc()
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%B4242424242424242^LOVELACE/ADA^30122010000000000?",
+        "B4242424242424242^LOVELACE/ADA^3012",
+    ],
+)
+def test_a_magnetic_stripes_track_is_found_and_masked(text: str) -> None:
+    assert detection.contains_card_number(text)
+    assert VISA not in detection.mask_card_numbers(text)
 
-    assert stripped.cvc is None
-    assert (stripped.number, stripped.exp_month, stripped.exp_year) == (VISA, 12, 2030)
-    assert stripped.holder_name == "Ada Lovelace"
-    assert card.cvc == "987"
+
+@given(st.integers(0, 10**22 - 1))
+def test_an_iban_is_no_card_number(account: int) -> None:
+    body = f"{account:022}"
+    check = 98 - int(f"{body}292700") % 97
+    iban = f"TR{check:02}{body}"
+    spaced = " ".join(iban[start : start + 4] for start in range(0, 26, 4))
+
+    assert not detection.contains_card_number(f"Refund to {spaced}.")
+
+
+@given(st.floats(-180, 180, allow_nan=False).filter(lambda number: abs(number) > 1e-3))
+def test_a_coordinate_is_no_card_number(degrees: float) -> None:
+    assert not detection.contains_card_number(f"lat {degrees:.14f}")
+
+
+def test_a_wrong_iban_hides_no_card_number() -> None:
+    assert detection.contains_card_number("TR00 4242 4242 4242 4242 00")

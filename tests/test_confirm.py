@@ -202,3 +202,51 @@ def test_a_confirm_may_expand(acme: ApiClient, bank: BankTransport) -> None:
     answer = confirm(acme, create(acme), {"expand": ["latest_attempt"]})
 
     assert answer["latest_attempt"]["status"] == "succeeded"
+
+
+def test_a_refused_confirm_does_not_cost_the_payer_the_cvc(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    payment_id = create(acme)
+    path = f"/v1/payment_intents/{payment_id}/confirm"
+    refused(acme, path, {"return_url": "https://elsewhere.example/"}, bank=bank)
+    refused(acme, path, {**three_d_secure("required")}, bank=bank)
+
+    assert confirm(acme, payment_id)["status"] == "succeeded"
+
+
+def test_billing_details_may_come_with_the_confirm_of_a_stored_card(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    method = payment_method()
+    billing = method.pop("billing_details")
+    payment_id = acme.post("/v1/payment_intents", unconfirmed(payment_method_data=method))["id"]
+
+    answer = confirm(
+        acme, payment_id, {"payment_method_data": {"type": "card", "billing_details": billing}}
+    )
+
+    assert (answer.status, answer["status"]) == (200, "succeeded")
+
+
+def test_a_second_card_may_use_the_first_ones_billing_details(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    declined = acme.pay(DECLINED_CARD)
+    method = payment_method()
+    del method["billing_details"]
+
+    answer = confirm(acme, declined["id"], {"payment_method_data": method})
+
+    assert answer["status"] == "succeeded"
+
+
+def test_billing_details_alone_do_not_confirm_after_a_decline(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    declined = acme.pay(DECLINED_CARD)
+    path = f"/v1/payment_intents/{declined['id']}/confirm"
+
+    answer = refused(acme, path, {"payment_method_data": {"type": "card"}}, bank=bank)
+
+    assert answer.refusal == (400, "parameter_missing", "payment_method_data[card]")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from merchants import keys
 from tests.bank_transport import BankTransport
 from tests.client import ApiClient
 from tests.factories import DECLINED_CARD, confirmation, line, payment
@@ -100,5 +101,23 @@ def test_an_unknown_field_is_refused(field: str, acme: ApiClient, bank: BankTran
     paid = acme.pay()
 
     answer = acme.get(f"/v1/payment_intents/{paid['id']}?expand[]={field}")
+
+    assert answer.refusal == (400, "parameter_invalid", "expand[]")
+
+
+def test_expanding_the_customer_needs_its_scope(acme: ApiClient, bank: BankTransport) -> None:
+    customer_id = acme.post("/v1/customers", {"email": "ada@example.com"})["id"]
+    payment_id = acme.pay(customer=customer_id)["id"]
+    _key, secret = keys.create(acme.merchant, name="No people", scopes={"customers": "none"})
+    blind = acme.twin(secret)
+
+    assert blind.payment(payment_id)["customer"] == customer_id
+    refused = blind.get(f"/v1/payment_intents/{payment_id}?expand[]=customer")
+    assert refused.refusal == (403, "permission_denied", None)
+
+
+@pytest.mark.parametrize("path", ["balance", "merchant", "events"])
+def test_what_has_nothing_to_expand_says_so(acme: ApiClient, path: str) -> None:
+    answer = acme.get(f"/v1/{path}?expand[]=customer")
 
     assert answer.refusal == (400, "parameter_invalid", "expand[]")

@@ -173,10 +173,11 @@ def test_broken_chunks_are_refused(web: WebProcess, rest: bytes) -> None:
     assert_envelope(answer, 400, "parameter_invalid")
 
 
-def test_a_body_that_ends_early_is_refused(web: WebProcess) -> None:
+@pytest.mark.parametrize("part", [b'{"email"', b'{"name": "whole, but announced as longer"}'])
+def test_a_body_that_ends_early_is_refused(web: WebProcess, part: bytes) -> None:
     head = request(web, b"Content-Length: 100")
 
-    assert_envelope(web.send(head, b'{"email"', then_close=True), 400, "body_invalid")
+    assert_envelope(web.send(head, part, then_close=True), 400, "body_invalid")
 
 
 def test_chunks_that_end_early_close_the_connection(web: WebProcess) -> None:

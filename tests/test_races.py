@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
+from django.db import connection
 
 from merchants import idempotency
 from payments import lifecycle
@@ -173,3 +175,27 @@ def test_the_index_alone_keeps_the_bank_from_charging_twice(
     confirms(acme, created["id"], confirmation(), times=5)
 
     assert_charged_once(acme)
+
+
+def test_a_confirm_that_waits_in_vain_does_not_cost_the_payer_the_cvc(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    payment_id = acme.post(PATH, unconfirmed())["id"]
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '100ms'")
+    with psycopg.connect(**connection.get_connection_params()) as other:
+        other.execute("SELECT 1 FROM payments_paymentintent FOR UPDATE")
+        assert acme.post(f"{PATH}/{payment_id}/confirm").refusal == (409, "lock_timeout", None)
+
+    assert acme.post(f"{PATH}/{payment_id}/confirm")["status"] == "succeeded"
+
+
+def test_a_restarted_database_costs_no_request(acme: ApiClient) -> None:
+    acme.get("/v1/balance")
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+    assert acme.get("/v1/balance").status == 200

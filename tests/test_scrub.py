@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.logs import logging_config
-from core.cards import CardData, contains_card_number
+from core.cards import CardData
+from core.detection import contains_card_number
 from core.scrub import MAX_CHARACTERS, scrub
 
 VISA = "4242424242424242"

@@ -1,4 +1,4 @@
-"""The CVC between two requests: encrypted, in memory only, at most 15 minutes, read once.
+"""The CVC between two requests: encrypted, in memory only, at most 15 minutes, used once.
 
 Redis may lose it at any time; the payer is then asked again (architecture: vault).
 """
@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 
 
 def hold(token: str, cvc: str) -> None:
-    """Keep the card's CVC until it is taken or 15 minutes are over."""
+    """Keep the card's CVC until it is dropped or 15 minutes are over."""
     blob = keyring.ring().seal_cvc(cvc.encode(), context=_context(token))
     try:
         client().set(_name(token), blob, ex=LIFE_SECONDS)
@@ -24,10 +24,14 @@ def hold(token: str, cvc: str) -> None:
         log.warning("cvc_not_held", vault_token=token)
 
 
-def take(token: str) -> str | None:
-    """Return the card's CVC and forget it; None if it is not held."""
+def look(token: str) -> str | None:
+    """Return the card's CVC, None if it is not held.
+
+    Whoever uses it drops it as soon as that is decided: a request that is refused in
+    between must not cost the payer the code.
+    """
     try:
-        blob = client().getdel(_name(token))
+        blob = client().get(_name(token))
     except RedisError:
         log.warning("cvc_not_readable", vault_token=token)
         return None

@@ -1,16 +1,19 @@
 """Reading a JSON body strictly: what cannot mean one thing only is refused."""
 
 import json
+import re
 from typing import Any
 
 from django.conf import settings
 from rest_framework.parsers import BaseParser
 
-from core.cards import contains_card_number, mask_card_numbers
+from core.detection import contains_card_number, mask_card_numbers
 from core.errors import BodyInvalid, BodyTooLarge, CardDataNotAllowed, UnsupportedMediaType
 
 MAX_DEPTH = 8
 MAX_NUMBER_DIGITS = 100
+CHARSET = re.compile(r"""charset=["']?([^"';\s]*)""")
+UTF_8 = ("utf-8", "utf8")
 
 
 class CardInput:
@@ -48,8 +51,8 @@ class StrictJSONParser(BaseParser):
 
 def _refuse_encodings(stream: Any, media_type: str) -> None:
     encoding = stream.META.get("HTTP_CONTENT_ENCODING", "identity")
-    charset = media_type.lower().partition("charset=")[2].strip('"; ')
-    if encoding.lower() != "identity" or charset not in ("", "utf-8", "utf8"):
+    charset = CHARSET.search(media_type.lower())
+    if encoding.lower() != "identity" or (charset and charset[1] not in UTF_8):
         raise UnsupportedMediaType("Send the body as plain UTF-8 JSON.")
 
 
@@ -58,7 +61,10 @@ def _read(stream: Any) -> bytes:
     declared = int(stream.META.get("CONTENT_LENGTH") or 0)
     if declared > limit:
         raise BodyTooLarge(f"The body may have up to {limit} bytes.")
-    return stream.read(limit)
+    raw = stream.read(limit)
+    if len(raw) != declared:
+        raise BodyInvalid("The body ended early.")
+    return raw
 
 
 def _load(raw: bytes) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 from django.http import QueryDict
 
-from core.cards import contains_card_number
+from core.detection import contains_card_number
 from core.errors import CardDataInUrl, ParameterInvalid
 from core.rest.parsers import shown_name
 

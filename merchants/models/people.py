@@ -2,15 +2,20 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models
+from django.db.models.functions import Lower
 
 from merchants.models.merchant import Merchant
 
 
 class UserManager(BaseUserManager["User"]):
-    """Make users, who sign in by e-mail."""
+    """Make users, who sign in by e-mail, in any case."""
+
+    @classmethod
+    def normalize_email(cls, email: str | None) -> str:
+        return (email or "").strip().lower()
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user = self.model(email=self.normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -19,7 +24,7 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        return self.get(email=(username or "").lower())
+        return self.get(email=self.normalize_email(username))
 
 
 class User(AbstractUser):
@@ -32,6 +37,13 @@ class User(AbstractUser):
     REQUIRED_FIELDS = []
 
     objects = UserManager()
+
+    class Meta(AbstractUser.Meta):
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(email=Lower("email")), name="a_users_email_is_lowercase"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.email

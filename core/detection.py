@@ -1,0 +1,187 @@
+"""Card numbers in free text: found however they are written, and masked.
+
+Digit groups count whole, never in part, and never beside a letter: those are ids. Other
+things of many digits that people write are known by their form (`NO_CARDS`).
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from itertools import accumulate
+
+from core.cards import (
+    LONGEST_PREFIX,
+    SHORTEST_NUMBER,
+    is_luhn_part,
+    lengths_issued,
+    luhn_sums,
+)
+from core.lookalikes import NO_CARDS
+
+_SEPARATORS = r"\s\x00-\x1f\x7f\-._/\\|+*~•"
+# ASCII letters only: ids and hex are ASCII, while a script written without spaces puts a
+# real card number directly behind its last letter.
+_GROUP = r"\d++(?![A-Za-z])"
+_ENOUGH = rf"\d(?:[{_SEPARATORS}]{{0,3}}+\d){{{SHORTEST_NUMBER - 1}}}"
+_MANY_DIGITS = re.compile(_ENOUGH, re.ASCII)
+_RUN = re.compile(
+    rf"(?<![A-Za-z\d])(?={_ENOUGH})"
+    rf"{_GROUP}(?:[{_SEPARATORS}]{{1,3}}+{_GROUP})*+",
+    re.ASCII,
+)
+_DIGITS = re.compile(r"\d+", re.ASCII)
+# What a card number starts behind on a magnetic stripe's first track.
+_TRACK_START = re.compile(r"[Bb](?=\d{12,19}\^)")
+
+
+def contains_card_number(text: str) -> bool:
+    """Tell whether free text holds a card number, however its digits are written.
+
+    Whole digit groups only, joined over up to three separators; digits beside an
+    ASCII letter are an id's. The time is linear in the text.
+    """
+    folded = _folded(text)
+    if not _MANY_DIGITS.search(folded):
+        return False
+    return any(next(_hits(_DIGITS.findall(run)), None) for _start, run in _runs(folded))
+
+
+def mask_card_numbers(text: str) -> str:
+    """Return the text with each card number cut to its first six and last four."""
+    if not contains_card_number(text):
+        return text
+    folded, origin = _folded_with_origin(text)
+    parts, done = [], 0
+    for run_start, run in _runs(folded):
+        for start, end, mask in _masks(run):
+            first, last = origin[run_start + start], origin[run_start + end - 1]
+            parts += [text[done:first], mask]
+            done = last + 1
+    return "".join([*parts, text[done:]])
+
+
+def _runs(folded: str) -> Iterator[tuple[int, str]]:
+    """Yield where each chain of digit groups starts, and the chain."""
+    folded = _TRACK_START.sub("%", folded)
+    for form, blank in NO_CARDS:
+        folded = form.sub(blank, folded)
+    for match in _RUN.finditer(folded):
+        yield match.start(), match.group()
+
+
+def _masks(run: str) -> list[tuple[int, int, str]]:
+    """Return the spans of the run to replace, and by what."""
+    at = [place for place, char in enumerate(run) if char.isdigit()]
+    hits = _merged(_hits(_DIGITS.findall(run)))
+    spans = [(at[start], at[stop - 1] + 1) for start, stop in hits]
+    found = [(start, end, _first6_last4(run[start:end])) for start, end in spans]
+    # The digits left visible may read as a card number together with their neighbours.
+    if found and contains_card_number(_replaced(run, found)):
+        return [(0, len(run), _first6_last4(run))]
+    return found
+
+
+def _hits(groups: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last digit's place (half open) of each would-be card number.
+
+    Places count the digits of all groups; per start the longest number comes.
+    """
+    digits = "".join(groups)
+    bounds = list(accumulate(map(len, groups), initial=0))
+    ends, sums = set(bounds), luhn_sums(digits)
+    for start in bounds:
+        for length in _LENGTHS.get(digits[start : start + LONGEST_PREFIX], ()):
+            if start + length in ends and is_luhn_part(sums, start, start + length):
+                yield start, start + length
+                break
+
+
+# The lengths to try, longest first, by the four digits that a number starts with.
+_LENGTHS = {
+    start: tuple(sorted(lengths_issued(start), reverse=True))
+    for start in (f"{number:04}" for number in range(10_000))
+    if lengths_issued(start)
+}
+
+
+def _merged(hits: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join spans that overlap: either of them may be the real number."""
+    spans: list[tuple[int, int]] = []
+    for start, end in hits:
+        if spans and start < spans[-1][1]:
+            start, end = spans[-1][0], max(end, spans.pop()[1])
+        spans.append((start, end))
+    return spans
+
+
+def _replaced(run: str, masks: list[tuple[int, int, str]]) -> str:
+    parts, done = [], 0
+    for start, end, mask in masks:
+        parts += [run[done:start], mask]
+        done = end
+    return "".join([*parts, run[done:]])
+
+
+def _first6_last4(run: str) -> str:
+    # Always six asterisks: four or more keep the two ends from reading as one number.
+    digits = "".join(_DIGITS.findall(run))
+    return f"{digits[:6]}******{digits[-4:]}"
+
+
+# --- Other scripts' digits, spaces and dashes --------------------------------------------------
+
+_BLANK = "\x85\u115f\u1160\u2800\u3164\uffa0"
+_DOTS = "·‧∙⋅・･"
+_BY_CATEGORY = {
+    "Cf": "", "Mn": "", "Me": "", "Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-", "Pc": "_",
+}  # fmt: skip
+# Every block with digits, spaces, dashes or marks; not the large ones of Han, Hangul, Tangut and
+# cuneiform, which would double the time to build the table.
+_LOOKED_AT = [
+    range(0x80, 0x3400), range(0xA000, 0xAC00), range(0xD7B0, 0xD800), range(0xFB00, 0x12000),
+    range(0x13430, 0x13460), range(0x16100, 0x17000), range(0x1BC00, 0x20000),
+    range(0xE0000, 0xE0200),
+]  # fmt: skip
+
+
+def _folded(text: str) -> str:
+    return text if text.isascii() else text.translate(_folds())
+
+
+def _folded_with_origin(text: str) -> tuple[str, list[int] | range]:
+    """Return the folded text, and for each of its characters the place it came from."""
+    folded = _folded(text)
+    if folded == text:
+        return folded, range(len(text))
+    folds = _folds()
+    origin = [i for i, char in enumerate(text) for _ in folds.get(ord(char), char)]
+    return folded, origin
+
+
+@cache
+def _folds() -> dict[int, str]:
+    """Return what to read a character as: an ASCII digit, a separator, or nothing at all.
+
+    A table, not `unicodedata.normalize` of the whole text: that one is quadratic in
+    combining marks.
+    """
+    folds = {ord(char): " " for char in _BLANK} | {ord(char): "." for char in _DOTS}
+    for code in (code for block in _LOOKED_AT for code in block):
+        fold = _fold(chr(code))
+        if fold is not None:
+            folds.setdefault(code, fold)
+    return folds
+
+
+_ASCII_SEPARATOR = re.compile(rf"[{_SEPARATORS}]", re.ASCII)
+
+
+def _fold(char: str) -> str | None:
+    by_category = _BY_CATEGORY.get(unicodedata.category(char))
+    if by_category is not None:
+        return by_category
+    plain = unicodedata.normalize("NFKC", char)
+    if any(part.isdecimal() for part in plain):
+        return "".join(str(unicodedata.decimal(part, part)) for part in plain)
+    return plain if plain != char and _ASCII_SEPARATOR.fullmatch(plain) else None
