@@ -27,8 +27,18 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     # Before the start, so that a half-done start is cleaned up as well.
     early_config.add_cleanup(servers.stop)
     try:
-        places = storage.open_storage(servers, os.environ, prefix="TEST_")
+        places = (
+            environment.NOWHERE
+            if _only_hands_out_work(early_config)
+            else storage.open_storage(servers, os.environ, prefix="TEST_")
+        )
     except Refused as refusal:
         raise pytest.UsageError(str(refusal)) from refusal
     os.environ.update(environment.throw_away(places, secrets_directory))
     return (yield)
+
+
+def _only_hands_out_work(early_config: pytest.Config) -> bool:
+    """Tell whether worker processes will run the tests, each on servers of its own."""
+    has_workers = getattr(early_config.known_args_namespace, "numprocesses", None)
+    return bool(has_workers) and "PYTEST_XDIST_WORKER" not in os.environ
