@@ -14,6 +14,8 @@ from core.errors import DomainError, ParameterInvalid
 from core.rest.query import refuse_unsafe_url
 
 access_log = structlog.get_logger("access")
+# Load balancers ask for it by address.
+HEALTH_PATH = "/healthz"
 API_PATH = re.compile(r"^/v1(/|$)")
 
 
@@ -32,6 +34,7 @@ class RequestFrame:
         try:
             response = self._refused(request) or self.get_response(request)
             response["Request-Id"] = work.request_id
+            _measure(request, response)
             self._log(request, response, work, time.perf_counter() - started)
         finally:
             context.end()
@@ -39,7 +42,8 @@ class RequestFrame:
 
     def _refused(self, request: HttpRequest) -> HttpResponse | None:
         try:
-            request.get_host()
+            if request.path_info != HEALTH_PATH:
+                request.get_host()
             if API_PATH.match(request.path_info):
                 refuse_unsafe_url(request.path_info, request.META.get("QUERY_STRING", ""))
         except DisallowedHost:
@@ -60,3 +64,11 @@ class RequestFrame:
             ip=request.META.get("REMOTE_ADDR", ""),
             **work.facts,
         )
+
+
+def _measure(request: HttpRequest, response: HttpResponse) -> None:
+    """Say how long the answer is, or gunicorn sends it in chunks; HEAD has no body."""
+    if not response.streaming:
+        response["Content-Length"] = str(len(response.content))
+        if request.method == "HEAD":
+            response.content = b""

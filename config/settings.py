@@ -137,11 +137,15 @@ DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
 # --- The bank -------------------------------------------------------------------------------
 
 # The acquirer's gateway as a dotted path. A live installation without one answers 503 to a confirm.
-ACQUIRER = env.str(
-    "ACQUIRER", default="" if LIVEMODE else "payments.gateways.sandbox.SandboxGateway"
-)
+ACQUIRER = env.str("ACQUIRER", default="")
+if not ACQUIRER and not LIVEMODE:
+    ACQUIRER = "payments.gateways.sandbox.SandboxGateway"
 ACQUIRER_TIMEOUT_SECONDS = env.float("ACQUIRER_TIMEOUT_SECONDS", default=30.0 if LIVEMODE else 5.0)
-TESTBANK_URL = env.str("TESTBANK_URL", default="")
+TESTBANK_URL = (
+    ""
+    if LIVEMODE
+    else _required("TESTBANK_URL", "the test bank's address, such as http://127.0.0.1:8100")
+)
 TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
 
 # --- Storage --------------------------------------------------------------------------------

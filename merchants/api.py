@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import structlog
 from django.conf import settings
-from django.db import OperationalError
+from django.db import DatabaseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
@@ -95,7 +95,7 @@ def _keep(save: Callable[[int, bytes], None], response: Response) -> None:
     """Save an answer for replays; what was done is done, and is answered all the same."""
     try:
         save(response.status_code, response.data)
-    except OperationalError:
+    except DatabaseError:
         log.warning("answer not kept for replays", exc_info=True)
 
 

@@ -5,13 +5,13 @@ attempt, whose reference the bank knows.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import structlog
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from core import clock, context, ids
-from core.errors import InternalError, ParameterMissing
+from core.errors import InternalError, LockTimeout, ParameterMissing
 from merchants import accounts, idempotency, sites
 from merchants.models import Merchant
 from payments import gateways, intents, methods, settlement
@@ -105,7 +105,8 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     if confirmation.get("return_url"):
         sites.require_return_url(merchant, confirmation["return_url"])
     intent = PaymentIntent.objects.for_merchant(merchant).find(intent_id)
-    _require_confirmable(intent)
+    if not _is_confirmable(intent):
+        _refuse_on_locked_row(merchant, intent_id)
     terms, offered = _confirmed_terms(merchant, intent, confirmation)
     attempt = _open_confirmed(merchant, intent.id, offered=offered, terms=terms)
     if intent.sealed_card_id:
@@ -120,8 +121,7 @@ def _confirmed_terms(
     method = confirmation.get("payment_method_data") or {}
     billing = methods.merged_billing(intent.billing_details, methods.billing_of(method))
     offered = methods.accept(merchant, method["card"], billing) if method.get("card") else None
-    if offered is None and intent.status != Status.REQUIRES_CONFIRMATION:
-        raise ParameterMissing(param="payment_method_data" + ("[card]" if method else ""))
+    _require_card(intent, offered, param="payment_method_data" + ("[card]" if method else ""))
     stored_cvc = None if offered else vault_cvc.look(intent.sealed_card_id)
     terms = Terms(
         card=offered.shown if offered else intent.card,
@@ -141,8 +141,9 @@ def _open_confirmed(
     idempotency.take()
     intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
     _require_confirmable(intent)
+    # Again, for another confirm may have used up the stored card, and its code, since our look.
+    _require_card(intent, offered, param="payment_method_data")
     if terms.cvc is None:
-        # Only now: another confirm, which used the code, is the better reason to refuse.
         raise ParameterMissing(param=CVC_PARAM)
     if offered:
         intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=clock.now())
@@ -151,10 +152,27 @@ def _open_confirmed(
     return _open_attempt(intent, terms)
 
 
+@transaction.atomic(durable=True)
+def _refuse_on_locked_row(merchant: Merchant, intent_id: str) -> NoReturn:
+    """Refuse a payment that does not wait for a card, for good: a retry hears it again."""
+    idempotency.take()
+    _require_confirmable(PaymentIntent.objects.for_merchant(merchant).lock(intent_id))
+    raise LockTimeout  # It has come to wait for one this moment.
+
+
 def _require_confirmable(intent: PaymentIntent) -> None:
-    if intent.status not in CONFIRMABLE:
+    if not _is_confirmable(intent):
         raise IntentUnexpectedState(intent)
     intents.refuse_in_flight(intent)
+
+
+def _is_confirmable(intent: PaymentIntent) -> bool:
+    return intent.status in CONFIRMABLE
+
+
+def _require_card(intent: PaymentIntent, offered: OfferedCard | None, *, param: str) -> None:
+    if offered is None and intent.status != Status.REQUIRES_CONFIRMATION:
+        raise ParameterMissing(param=param)
 
 
 def _requested(body: dict[str, Any]) -> str | None:
@@ -208,7 +226,7 @@ def _settle_surely(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     """Settle; try once more if the database fails, for the card may be charged already."""
     try:
         return settlement.settle(attempt, outcome)
-    except OperationalError:
+    except DatabaseError:
         log.warning("settlement tried again", attempt=attempt.id)
         # Otherwise a lost connection stays lost until the next request.
         connection.close_if_unusable_or_obsolete()

@@ -18,7 +18,7 @@ from merchants import keys
 from merchants.models import ApiKey, Member, Merchant, User
 from tests.client import Answer, ApiClient
 from tests.factories import payment
-from tests.test_frame import assert_envelope, assert_nothing_stored, raw
+from tests.refusals import assert_envelope, assert_nothing_stored, raw
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 

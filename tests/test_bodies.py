@@ -137,8 +137,9 @@ def test_text_that_is_no_text_is_refused(acme: ApiClient, body: str, param: str,
     assert_nothing_stored()
 
 
-@pytest.mark.parametrize("deep", [b"[" * 300 + b"]" * 300, b"[" * 900 + b"]" * 900])
-def test_a_card_number_that_is_a_deep_list_is_a_refusal(acme: ApiClient, deep: bytes) -> None:
+@pytest.mark.parametrize("depth", [1, 9, 300, *range(900, 1000, 4), 2000])
+def test_a_card_number_that_is_a_deep_list_is_a_refusal(acme: ApiClient, depth: int) -> None:
+    deep = b"[" * depth + b"]" * depth
     body = json.dumps(payment()).encode().replace(f'"{CARD}"'.encode(), deep)
 
     answer = acme.post("/v1/payment_intents", body, idempotency_key="k")

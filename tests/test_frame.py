@@ -81,12 +81,25 @@ def test_the_health_check_takes_no_orders() -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "a b", "127.0.0.1:x", "acme.example@127.0.0.1"])
-@pytest.mark.parametrize("path", ["/v1/balance", "/nothing", "/admin/", "/healthz"])
+@pytest.mark.parametrize("path", ["/v1/balance", "/nothing", "/admin/"])
 def test_a_host_that_is_not_ours_is_refused(host: str, path: str) -> None:
     answer = raw("GET", path, headers={"host": host})
 
     assert answer.refusal == (400, "parameter_invalid", "Host")
     assert_envelope(answer)
+
+
+def test_a_load_balancer_may_ask_by_address_whether_we_are_well() -> None:
+    assert raw("GET", "/healthz", headers={"host": "10.0.0.7:8000"}).status == 200
+
+
+def test_a_head_request_has_the_length_and_no_body(acme: ApiClient) -> None:
+    whole = acme.get("/v1/merchant").response
+
+    head = acme.http.head("/v1/merchant", headers={"authorization": f"Bearer {acme.key}"})
+
+    assert head.content == b""
+    assert head["Content-Length"] == whole["Content-Length"] == str(len(whole.content))
 
 
 def test_a_form_of_the_pages_without_its_token_is_refused_in_the_envelope() -> None:

@@ -13,7 +13,14 @@ from payments.models import PaymentIntent
 from tests.bank_transport import BankTransport
 from tests.books import captured_by_bank, refused
 from tests.client import ApiClient
-from tests.factories import DECLINED_CARD, GOOD_CARD, payment, payment_method, unconfirmed
+from tests.factories import (
+    DECLINED_CARD,
+    GOOD_CARD,
+    confirmation,
+    payment,
+    payment_method,
+    unconfirmed,
+)
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -138,6 +145,17 @@ def test_a_refusal_for_the_payments_state_is_kept(acme: ApiClient, bank: BankTra
     assert (second.status, second.response.content) == (400, first.response.content)
     assert second.headers["Original-Request"] == first.headers["Request-Id"]
     assert acme.post(path, {"amount": 200}, idempotency_key="k").refusal == REUSED
+
+
+def test_a_refused_confirm_is_kept_too(acme: ApiClient, bank: BankTransport) -> None:
+    path = f"{PATH}/{acme.pay()['id']}/confirm"
+    first = acme.post(path, confirmation(), idempotency_key="k")
+
+    second = acme.post(path, confirmation(), idempotency_key="k")
+
+    assert first.refusal == (400, "payment_intent_unexpected_state", None)
+    assert second.headers["Original-Request"] == first.headers["Request-Id"]
+    assert len(bank.seen) == 1
 
 
 def test_a_lock_that_was_not_got_leaves_the_key_free(

@@ -19,7 +19,7 @@ from testbank.models import Authorization
 from tests.bank_transport import BankTransport
 from tests.books import captured_by_bank
 from tests.client import Answer, ApiClient
-from tests.factories import confirmation, payment, unconfirmed
+from tests.factories import DECLINED_CARD, confirmation, payment, unconfirmed
 from tests.threads import at_once, dropped
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
@@ -107,6 +107,21 @@ def test_twenty_confirms_of_a_stored_card_charge_once(
     assert [answer["status"] for answer in answers if answer.status == 200] == ["succeeded"]
     assert {answer.status for answer in answers} <= {200, 400, 409}
     assert_charged_once(acme)
+
+
+@pytest.mark.parametrize("turn", range(3))
+def test_confirms_of_a_stored_card_that_is_declined_are_declined_or_refused(
+    turn: int, acme: ApiClient, bank: BankTransport
+) -> None:
+    created = acme.post(PATH, unconfirmed(DECLINED_CARD))
+
+    answers = confirms(acme, created["id"], {}, times=20)
+
+    declined = [answer for answer in answers if answer.status == 200]
+    others = {answer.refusal for answer in answers if answer.status != 200}
+    assert [answer["status"] for answer in declined] == ["requires_payment_method"]
+    missing = (400, "parameter_missing", "payment_method_data")
+    assert others <= {(409, "lock_timeout", None), missing}
 
 
 @pytest.mark.parametrize("turn", range(ROUNDS))

@@ -7,7 +7,7 @@ from rest_framework.exceptions import ErrorDetail
 from rest_framework.settings import api_settings
 
 from core.errors import DomainError, ParameterInvalid, ParameterMissing, ParameterUnknown
-from core.rest.parsers import shown_name
+from core.rest.parsers import bracketed, shown_name
 
 MISSING = ("required", "null", "blank")
 
@@ -87,12 +87,6 @@ OWN_CODES = {
     "expired_card": "The card's expiry lies in the past.",
     "invalid_cvc": "The security code does not have the digits that the card's brand asks for.",
 }
-
-
-def bracketed(path: tuple[str | int, ...]) -> str:
-    """Write a path as the client would: `a[b][0]`."""
-    first, *rest = path or ("",)
-    return f"{first}" + "".join(f"[{part}]" for part in rest)
 
 
 def _first(detail: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], ErrorDetail]:

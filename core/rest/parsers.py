@@ -8,9 +8,19 @@ from django.conf import settings
 from rest_framework.parsers import BaseParser
 
 from core.detection import contains_card_number, mask_card_numbers
-from core.errors import BodyInvalid, BodyTooLarge, CardDataNotAllowed, UnsupportedMediaType
+from core.errors import (
+    BodyInvalid,
+    BodyTooLarge,
+    CardDataNotAllowed,
+    ParameterInvalid,
+    UnsupportedMediaType,
+)
+
+Path = tuple[str | int, ...]
 
 MAX_DEPTH = 8
+CARD_PATH = ("payment_method_data", "card")
+NUMBER_PATH = (*CARD_PATH, "number")
 MAX_NUMBER_DIGITS = 100
 CHARSET = re.compile(r"""charset=["']?([^"';\s]*)""")
 UTF_8 = ("utf-8", "utf8")
@@ -45,7 +55,7 @@ class StrictJSONParser(BaseParser):
         _refuse_encodings(stream, media_type or "")
         body = _load(_read(stream))
         _lift_card(body)
-        _inspect(body, path="", depth=1)
+        _inspect(body, ())
         return body
 
 
@@ -116,37 +126,46 @@ def _lift_card(body: dict[str, Any]) -> None:
     if isinstance(method, dict) and isinstance(method.get("card"), dict):
         card = method["card"]
         number = card.pop("number", None)
-        _inspect(card, path="payment_method_data[card]", depth=3)
-        if isinstance(number, str):
-            _inspect_text(number, "payment_method_data[card][number]", may_hold_card=True)
+        _inspect(card, CARD_PATH)
         if number is not None:
+            _inspect_number(number)
             card["number"] = number
         method["card"] = CardInput(card)
 
 
-def _inspect(value: Any, *, path: str, depth: int) -> None:
+def _inspect_number(number: Any) -> None:
+    if not isinstance(number, str):
+        raise ParameterInvalid("Must be a string.", param=bracketed(NUMBER_PATH))
+    _refuse_no_text(number, NUMBER_PATH)
+
+
+def _inspect(value: Any, path: Path) -> None:
     """Walk the body once: depth, text that no database can keep, card numbers."""
-    if depth > MAX_DEPTH + 1:
+    if len(path) > MAX_DEPTH:
         raise BodyInvalid("The body is nested too deeply.")
     if isinstance(value, dict):
         for name, inner in value.items():
-            inner_path = f"{path}[{name}]" if path else name
-            _inspect_text(name, inner_path)
-            _inspect(inner, path=inner_path, depth=depth + 1)
+            _inspect_text(name, (*path, name))
+            _inspect(inner, (*path, name))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            _inspect(inner, path=f"{path}[{index}]", depth=depth + 1)
+            _inspect(inner, (*path, index))
     elif isinstance(value, str):
         _inspect_text(value, path)
     elif isinstance(value, int | float) and contains_card_number(str(value)):
-        raise CardDataNotAllowed(param=path)
+        raise CardDataNotAllowed(param=shown_name(bracketed(path)))
 
 
-def _inspect_text(text: str, path: str, *, may_hold_card: bool = False) -> None:
+def _inspect_text(text: str, path: Path) -> None:
+    _refuse_no_text(text, path)
+    if contains_card_number(text):
+        raise CardDataNotAllowed(param=shown_name(bracketed(path)))
+
+
+def _refuse_no_text(text: str, path: Path) -> None:
     if "\x00" in text or not _is_utf8(text):
-        raise BodyInvalid("The body holds a character that is not text.", param=shown_name(path))
-    if not may_hold_card and contains_card_number(text):
-        raise CardDataNotAllowed(param=shown_name(path))
+        message = "The body holds a character that is not text."
+        raise BodyInvalid(message, param=shown_name(bracketed(path)))
 
 
 def _is_utf8(text: str) -> bool:
@@ -155,6 +174,12 @@ def _is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def bracketed(path: Path) -> str:
+    """Write a path as the client would: `a[b][0]`."""
+    first, *rest = path or ("",)
+    return f"{first}" + "".join(f"[{part}]" for part in rest)
 
 
 def shown_name(name: str) -> str:
