@@ -25,7 +25,7 @@ from tests.threads import at_once, dropped
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
 PATH = "/v1/payment_intents"
-ROUNDS = 10
+ROUNDS = 5
 CREATE = {"amount": 12500, "currency": "try"}
 
 
@@ -109,7 +109,7 @@ def test_twenty_confirms_of_a_stored_card_charge_once(
     assert_charged_once(acme)
 
 
-@pytest.mark.parametrize("turn", range(3))
+@pytest.mark.parametrize("turn", range(2))
 def test_confirms_of_a_stored_card_that_is_declined_are_declined_or_refused(
     turn: int, acme: ApiClient, bank: BankTransport
 ) -> None:
