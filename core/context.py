@@ -64,16 +64,16 @@ def request_id() -> str:
 
 
 def mark_irrevocable() -> None:
-    """Say that from here on the work may have moved money, whatever fails now.
+    """Say that from here on an attempt exists and money may move, whatever fails now.
 
-    No answer of it may be a 4xx or 503, which tell the caller that nothing happened.
+    No failure of ours may be answered by a 4xx or 503, which say that nothing happened.
     """
     if work := _current.get():
         work.is_irrevocable = True
 
 
 def is_irrevocable() -> bool:
-    """Tell whether the work at hand may have moved money."""
+    """Tell whether the work at hand has come so far that money may have moved."""
     work = _current.get()
     return work is not None and work.is_irrevocable
 

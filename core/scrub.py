@@ -126,6 +126,15 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
         "[redacted PEM block]",
     ),
     (
+        # PostgreSQL's DETAIL quotes whole rows: names, addresses, e-mails. The end may be cut off.
+        re.compile(r"(Failing row contains \().*?(?:\)(?=\.(?:\s|\Z))|\Z)", re.DOTALL),
+        rf"\1{REDACTED})",
+    ),
+    (
+        re.compile(r"(\bKey \([^()\n]{1,300}\)=\().*?(?:\)(?= [a-z]{2,12} )|\Z)", re.DOTALL),
+        rf"\1{REDACTED})",
+    ),
+    (
         # authorization: Basic …, "Authorization": "Bearer …", authorization=…
         re.compile(
             rf"(?i)\b(authorization(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?)"

@@ -206,6 +206,7 @@ def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
 
 
 def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
+    context.mark_irrevocable()  # An attempt is written, and the bank may do its part.
     if attempt.authentication_demanded:
         # Never a fall-back to a payment without authentication.
         return _settle_surely(attempt, Outcome(Answer.AUTHENTICATION_REQUIRED))
@@ -218,7 +219,6 @@ def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
         sealed=attempt.sealed_card,
         cvc=terms.cvc,
     )
-    context.mark_irrevocable()
     return _settle_surely(attempt, gateways.acquirer().authorize(request))
 
 

@@ -67,6 +67,17 @@ def test_a_settlement_that_fails_once_is_made_again(
     assert captured_by_bank(acme) == acme.pending() == 12500
 
 
+def test_an_authentication_that_cannot_be_written_down_is_a_500(
+    acme: ApiClient, bank: BankTransport, database_fails: object
+) -> None:
+    database_fails(settlement, "settle")
+
+    answer = acme.pay("4766620000000001", return_url="https://acme.example/return")
+
+    assert answer.refusal == (500, "internal_error", None)
+    assert bank.seen == []
+
+
 def test_a_settlement_that_keeps_failing_is_a_500(
     acme: ApiClient, bank: BankTransport, database_fails: object
 ) -> None:

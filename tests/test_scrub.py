@@ -158,3 +158,21 @@ def test_a_log_line_with_a_traceback_shows_no_card(log_line: logging.Formatter) 
 
     assert "ValueError" in line
     assert VISA not in line
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        "DETAIL:  Failing row contains (cus_1, Ada (the) Lovelace, ada@example.com, null).",
+        "DETAIL:  Failing row contains (cus_1, Ada\nLovelace, ada@example.com).\nSTATEMENT: x",
+        "DETAIL:  Failing row contains (cus_1, Ada Lovelace, ada@exam",
+        "DETAIL:  Key (email)=(ada@example.com) already exists.",
+        "DETAIL:  Key (name, email)=(Ada Lovelace, ada@example.com) already exists.",
+    ],
+)
+def test_what_a_database_error_says_of_people_is_not_shown(detail: str) -> None:
+    shown = scrub(f'violates constraint "a_rule"\n{detail}')
+
+    assert "a_rule" in shown
+    assert "Ada" not in shown
+    assert "ada@" not in shown
