@@ -132,6 +132,8 @@ BODY_MAX_BYTES = 256 * 1024
 CURRENCIES = [code.strip().lower() for code in env.list("CURRENCIES", default=[]) if code.strip()]
 CURRENCIES = CURRENCIES or ["try", "usd", "eur", "gbp"]
 IDEMPOTENCY_KEY_HOURS = 72
+# How long a request that died keeps others from finishing its work; above the request's budget.
+REQUEST_LEASE_SECONDS = env.float("REQUEST_LEASE_SECONDS", default=60.0)
 DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
 
 # --- The bank -------------------------------------------------------------------------------

@@ -97,9 +97,16 @@ def take() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO merchants_idempotencykey"
-            " (merchant_id, key, fingerprint, request_id, created_at)"
-            " VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-            [claim.merchant_id, claim.key, claim.fingerprint, context.request_id(), timezone.now()],
+            " (merchant_id, key, fingerprint, request_id, lease_until, is_settled, created_at)"
+            " VALUES (%s, %s, %s, %s, %s, false, %s) ON CONFLICT DO NOTHING",
+            [
+                claim.merchant_id,
+                claim.key,
+                claim.fingerprint,
+                context.request_id(),
+                timezone.now(),
+                timezone.now(),
+            ],
         )
         if cursor.rowcount == 0:
             raise IdempotencyKeyInUse

@@ -5,10 +5,13 @@ attempt, whose reference the bank knows.
 """
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, NoReturn
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
 
 from core import clock, context, ids
 from core.errors import InternalError, LockTimeout, ParameterMissing
@@ -187,6 +190,7 @@ def _require_complete(terms: Terms) -> None:
 
 def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
     # Committed before the bank is called, so that a crash leaves a trace to follow.
+    now = clock.now()
     return Attempt.objects.create(
         id=ids.new("att"),
         merchant_id=intent.merchant_id,
@@ -201,7 +205,11 @@ def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
         return_url=terms.return_url,
         three_d_secure_requested=terms.requested,
         authentication_demanded=terms.authentication_demanded,
-        created_at=clock.now(),
+        request_id=context.request_id(),
+        created_at=now,
+        lease_until=timezone.now() + timedelta(seconds=settings.REQUEST_LEASE_SECONDS),
+        asked_at=now,
+        next_inquiry_at=now,
     )
 
 

@@ -38,6 +38,7 @@ def _entry(order: AuthorizationOrder, behaviour: Behaviour) -> dict[str, Any]:
     return {
         "merchant": order.merchant,
         "amount": order.amount,
+        "capture": order.capture,
         "captured_amount": order.amount if is_authorized and order.capture else 0,
         "currency": order.currency,
         "behaviour": behaviour.name,

@@ -15,6 +15,7 @@ class Authorization(models.Model):
     reference = models.CharField(max_length=64, unique=True)
     merchant = models.CharField(max_length=64)
     amount = models.BigIntegerField()
+    capture = models.BooleanField(help_text="Whether the money is taken with the yes.")
     captured_amount = models.BigIntegerField(default=0)
     currency = models.CharField(max_length=3)
     behaviour = models.CharField(max_length=64)

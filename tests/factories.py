@@ -71,7 +71,9 @@ class AttemptFactory(factory.django.DjangoModelFactory):
     sealed_card = factory.LazyAttribute(lambda row: sealed_card(row.merchant))
     card = {}
     three_d_secure_requested = "automatic"
+    request_id = factory.LazyFunction(lambda: ids.new("req"))
     created_at = factory.LazyFunction(clock.now)
+    asked_at = next_inquiry_at = factory.LazyAttribute(lambda row: row.created_at)
 
 
 def open_merchant(name: str, *, website: str) -> accounts.Opened:

@@ -24,6 +24,12 @@ class SealedCard(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["merchant", "fingerprint"], name="cards_by_fingerprint"),
+            models.Index(
+                fields=["created_at"], condition=Q(sealed__isnull=False), name="cards_to_destroy"
+            ),
+            models.Index(
+                fields=["key_id", "token"], condition=Q(sealed__isnull=False), name="cards_by_key"
+            ),
         ]
         constraints = [
             # What a composite foreign key (merchant, card) points at.

@@ -1,5 +1,15 @@
 from merchants.models.access import ApiKey, IdempotencyKey
 from merchants.models.merchant import CallbackUrl, Merchant, Website
 from merchants.models.people import Member, User
+from merchants.models.request_logs import RequestLog
 
-__all__ = ["ApiKey", "CallbackUrl", "IdempotencyKey", "Member", "Merchant", "User", "Website"]
+__all__ = [
+    "ApiKey",
+    "CallbackUrl",
+    "IdempotencyKey",
+    "Member",
+    "Merchant",
+    "RequestLog",
+    "User",
+    "Website",
+]

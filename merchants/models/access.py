@@ -27,15 +27,25 @@ class ApiKey(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """What a merchant's request with an `Idempotency-Key` did, for 72 hours (contract 6)."""
+    """What a merchant's request with an `Idempotency-Key` did, for 72 hours (contract 6).
+
+    All its times are real ones.
+    """
 
     merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="+")
     key = models.CharField(max_length=255, db_collation="C")
     fingerprint = models.BinaryField(max_length=32)
     request_id = models.CharField(max_length=40)
-    # Both null while the first request is under way.
+    # Whoever holds the lease works on the request; when it is over, a retry may take it.
+    lease_until = models.DateTimeField()
+    # The recovery point: what the request is about, and whether all but the answer is done.
+    object_id = models.CharField(max_length=40, null=True, db_collation="C")
+    is_settled = models.BooleanField(default=False)
+    # Both null while there is no answer; the body alone once a secret in it is forgotten.
     response_status = models.SmallIntegerField(null=True)
     sealed_response = models.BinaryField(null=True)
+    # An answer with a secret is not kept as long as its key is.
+    answer_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_index=True)
 
     class Meta:
@@ -44,8 +54,8 @@ class IdempotencyKey(models.Model):
                 fields=["merchant", "key"], name="an_idempotency_key_is_used_once_per_merchant"
             ),
             models.CheckConstraint(
-                condition=models.Q(response_status__isnull=True, sealed_response__isnull=True)
-                | models.Q(response_status__isnull=False, sealed_response__isnull=False),
-                name="a_stored_answer_has_a_status_and_a_body",
+                condition=models.Q(sealed_response__isnull=True)
+                | models.Q(response_status__isnull=False),
+                name="a_stored_answer_has_a_status",
             ),
         ]

@@ -39,12 +39,29 @@ class Attempt(models.Model):
     error = models.JSONField(null=True)
     authorization_code = models.CharField(max_length=40, null=True)
     network_reference = models.CharField(max_length=80, null=True)
+    # The request that began it: what the attempt's later events name as their cause.
+    request_id = models.CharField(max_length=40)
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)
+
+    # While the outcome is unknown. The lease is in real time: whoever holds it may ask the bank.
+    lease_until = models.DateTimeField(null=True)
+    asked_at = models.DateTimeField()
+    next_inquiry_at = models.DateTimeField()
+    inquiry_count = models.SmallIntegerField(default=0)
+    # How often the bank said, long enough after `asked_at`, that it has no record.
+    no_record_count = models.SmallIntegerField(default=0)
 
     objects = MerchantRows.as_manager()
 
     class Meta:
+        indexes = [
+            models.Index(
+                fields=["next_inquiry_at"],
+                condition=Q(status=AttemptStatus.PROCESSING),
+                name="attempts_to_inquire",
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["merchant", "id"], name="an_attempt_has_one_merchant"),
             models.UniqueConstraint(

@@ -1,0 +1,56 @@
+from django.contrib.postgres.indexes import BrinIndex
+from django.db import models
+
+from core.fields import id_field
+from core.querysets import MerchantRows
+
+
+class RequestLog(models.Model):
+    """One request to /v1, or one background change, as it may be shown (contract 2, Request log).
+
+    Bodies are redacted before they come here. Without a key that we know, the request
+    belongs to no merchant.
+    """
+
+    class Kind(models.TextChoices):
+        API = "api"
+        JOB = "job"
+
+    id = id_field()
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    kind = models.CharField(max_length=3, choices=Kind)
+    # Null for a job, whose path is the task's name.
+    method = models.CharField(max_length=16, null=True)
+    path = models.CharField(max_length=500)
+    query = models.TextField(null=True)
+    status = models.SmallIntegerField(null=True)
+    duration_ms = models.IntegerField()
+    api_key = models.CharField(max_length=40, null=True)
+    idempotency_key = models.CharField(max_length=255, null=True)
+    object_id = models.CharField(max_length=40, null=True, db_collation="C")
+    ip = models.CharField(max_length=45, null=True)
+    api_version = models.CharField(max_length=10, null=True)
+    request_body = models.TextField(null=True)
+    response_body = models.TextField(null=True)
+    truncated = models.BooleanField(default=False)
+    error_code = models.CharField(max_length=60, null=True)
+    created_at = models.DateTimeField()
+
+    objects = MerchantRows.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["merchant", "created_at", "id"], name="requests_of_a_merchant"),
+            models.Index(
+                fields=["merchant", "object_id", "created_at"],
+                name="requests_about_an_object",
+                condition=models.Q(object_id__isnull=False),
+            ),
+            # Rows come in order of time and leave in it.
+            BrinIndex(fields=["created_at"], name="requests_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
