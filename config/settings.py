@@ -196,6 +196,11 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"webhooks.tasks.*": {"queue": "webhooks"}}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
+    "settle-unknown": {
+        "task": "payments.tasks.settle_unknown",
+        "schedule": 2.0,
+        "options": {"expires": 2},
+    },
     "forget-idempotency-keys": {
         "task": "merchants.tasks.forget_idempotency_keys",
         "schedule": 600.0,
