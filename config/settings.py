@@ -198,7 +198,15 @@ EVENT_SUBSCRIBERS: list[str] = []
 # --- Background work ------------------------------------------------------------------------
 
 CELERY_BROKER_URL = broker_url(REDIS_URL)
+# However long Redis is away, workers and beat come back by themselves. Without the time-outs
+# they would wait for ever on a connection whose other end is gone without a word.
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_timeout": 5.0,
+    "socket_connect_timeout": 5.0,
+    "socket_keepalive": True,
+}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"webhooks.tasks.*": {"queue": "webhooks"}}
