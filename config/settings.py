@@ -138,6 +138,8 @@ CURRENCIES = CURRENCIES or ["try", "usd", "eur", "gbp"]
 RATE_LIMIT_PER_SECOND = env.int("RATE_LIMIT_PER_SECOND", default=100 if LIVEMODE else 25)
 FAILED_AUTHENTICATIONS_PER_MINUTE = env.int("FAILED_AUTHENTICATIONS_PER_MINUTE", default=30)
 IDEMPOTENCY_KEY_HOURS = 72
+# What a new merchant may take without 3-D Secure per payment, in minor units of its currency.
+NON_SECURE_PER_PAYMENT = 500_000
 # How long a request that died keeps others from finishing its work; above the request's budget.
 REQUEST_LEASE_SECONDS = env.float("REQUEST_LEASE_SECONDS", default=60.0)
 DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")

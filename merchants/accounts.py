@@ -10,7 +10,7 @@ from django.db import transaction
 from core import clock, ids
 from core.errors import DomainError
 from merchants import keys, sites
-from merchants.models import Member, Merchant, User
+from merchants.models import Member, Merchant, NonSecureLimit, User
 
 
 class MerchantRestricted(DomainError):
@@ -53,12 +53,18 @@ def open_account(
         country=country,
         default_currency=settings.CURRENCIES[0],
         timezone="Europe/Istanbul",
+        non_secure_allowed=True,
         api_version=settings.API_VERSIONS[-1],
         created_at=clock.now(),
     )
     # Apart from metadata, which is empty and may be.
     merchant.full_clean(exclude=["metadata"])
     merchant.save(force_insert=True)
+    NonSecureLimit.objects.create(
+        merchant=merchant,
+        currency=merchant.default_currency,
+        per_payment=settings.NON_SECURE_PER_PAYMENT,
+    )
     owner, password = _owner(email)
     Member.objects.create(
         merchant=merchant, user=owner, role=Member.Role.OWNER, created_at=clock.now()
@@ -102,6 +108,11 @@ def shown(merchant: Merchant) -> dict[str, Any]:
         "status": merchant.status,
         "charges_enabled": merchant.charges_enabled,
         "payouts_enabled": merchant.payouts_enabled,
+        "non_secure_allowed": merchant.non_secure_allowed,
+        "non_secure_limits": [
+            {"currency": row.currency, "per_payment": row.per_payment, "per_day": row.per_day}
+            for row in merchant.non_secure_limits.order_by("currency")
+        ],
         "websites": [str(site) for site in merchant.websites.order_by("id")],
         "callback_urls": [str(site) for site in merchant.callback_urls.order_by("id")],
         "metadata": merchant.metadata,

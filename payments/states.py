@@ -30,29 +30,63 @@ class AttemptStatus(models.TextChoices):
     CANCELED = "canceled"
 
 
+class Operation(models.TextChoices):
+    """What a bank does with what it has authorised."""
+
+    CAPTURE = "capture"
+    VOID = "void"  # The merchant cancels, or the authorisation has expired.
+    FALL_BACK = "fallback"  # Its capture was refused: release it.
+    REVERSE = "reverse"  # It was charged after we had given up on it.
+
+
 class UnlistedTransition(Exception):
     """A bug: the code asked for a change that the table does not know."""
 
 
-CONFIRMABLE = (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION)
+CONFIRMABLE = (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
 OPEN_ATTEMPT = (AttemptStatus.REQUIRES_ACTION, AttemptStatus.PROCESSING)
 SUCCESSFUL_ATTEMPT = (AttemptStatus.AUTHORIZED, AttemptStatus.SUCCEEDED)
 
 CREATED = "payment_intent.created"
+ACTION = "payment_intent.requires_action"
+PROCESSING = "payment_intent.processing"
+CAPTURABLE = "payment_intent.amount_capturable_updated"
+SUCCEEDED = "payment_intent.succeeded"
 FAILED = "payment_intent.payment_failed"
+CANCELED = "payment_intent.canceled"
 
-# (from, to): event. The database's trigger knows the same pairs (migration 0002).
-TRANSITIONS = {
-    (status, to): event
-    for status in (*CONFIRMABLE, Status.PROCESSING)
-    for to, event in {
-        Status.SUCCEEDED: "payment_intent.succeeded",
-        Status.REQUIRES_CAPTURE: "payment_intent.amount_capturable_updated",
-        Status.PROCESSING: "payment_intent.processing",
-        Status.REQUIRES_PAYMENT_METHOD: FAILED,
-    }.items()
-    if status != Status.PROCESSING or to != Status.PROCESSING
-}
+# from, to, event: every change of a payment's status that there is. The database's trigger
+# knows the same pairs (migration 0002), and docs/states.md is made from this.
+TABLE = (
+    (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_ACTION, ACTION),
+    (Status.REQUIRES_PAYMENT_METHOD, Status.PROCESSING, PROCESSING),
+    (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CAPTURE, CAPTURABLE),
+    (Status.REQUIRES_PAYMENT_METHOD, Status.SUCCEEDED, SUCCEEDED),
+    (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_PAYMENT_METHOD, FAILED),
+    (Status.REQUIRES_PAYMENT_METHOD, Status.CANCELED, CANCELED),
+    (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION, ACTION),
+    (Status.REQUIRES_CONFIRMATION, Status.PROCESSING, PROCESSING),
+    (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_CAPTURE, CAPTURABLE),
+    (Status.REQUIRES_CONFIRMATION, Status.SUCCEEDED, SUCCEEDED),
+    (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_PAYMENT_METHOD, FAILED),
+    (Status.REQUIRES_CONFIRMATION, Status.CANCELED, CANCELED),
+    # Confirmed again while the payer was at the bank: a new attempt, perhaps with a new action.
+    (Status.REQUIRES_ACTION, Status.REQUIRES_ACTION, ACTION),
+    (Status.REQUIRES_ACTION, Status.PROCESSING, PROCESSING),
+    (Status.REQUIRES_ACTION, Status.REQUIRES_CAPTURE, CAPTURABLE),
+    (Status.REQUIRES_ACTION, Status.SUCCEEDED, SUCCEEDED),
+    (Status.REQUIRES_ACTION, Status.REQUIRES_PAYMENT_METHOD, FAILED),
+    (Status.REQUIRES_ACTION, Status.CANCELED, CANCELED),
+    (Status.PROCESSING, Status.REQUIRES_CAPTURE, CAPTURABLE),
+    (Status.PROCESSING, Status.SUCCEEDED, SUCCEEDED),
+    (Status.PROCESSING, Status.REQUIRES_PAYMENT_METHOD, FAILED),
+    (Status.PROCESSING, Status.CANCELED, CANCELED),
+    (Status.REQUIRES_CAPTURE, Status.SUCCEEDED, SUCCEEDED),
+    (Status.REQUIRES_CAPTURE, Status.PROCESSING, PROCESSING),
+    (Status.REQUIRES_CAPTURE, Status.REQUIRES_PAYMENT_METHOD, FAILED),
+    (Status.REQUIRES_CAPTURE, Status.CANCELED, CANCELED),
+)
+TRANSITIONS = {(before, after): event for before, after, event in TABLE}
 
 
 def event_of(before: str, after: str) -> str:

@@ -1,5 +1,5 @@
 from merchants.models.access import ApiKey, IdempotencyKey
-from merchants.models.merchant import CallbackUrl, Merchant, Website
+from merchants.models.merchant import CallbackUrl, Merchant, NonSecureLimit, Website
 from merchants.models.people import Member, User
 from merchants.models.request_logs import RequestLog
 
@@ -9,6 +9,7 @@ __all__ = [
     "IdempotencyKey",
     "Member",
     "Merchant",
+    "NonSecureLimit",
     "RequestLog",
     "User",
     "Website",

@@ -23,6 +23,8 @@ class Merchant(models.Model):
     status = models.CharField(max_length=12, choices=Status, default=Status.ACTIVE)
     charges_enabled = models.BooleanField(default=True)
     payouts_enabled = models.BooleanField(default=True)
+    # May take payments without 3-D Secure, within `NonSecureLimit`.
+    non_secure_allowed = models.BooleanField(default=False)
     api_version = models.CharField(max_length=10)
     metadata = models.JSONField(default=dict)
     created_at = models.DateTimeField()
@@ -44,6 +46,33 @@ class Merchant(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class NonSecureLimit(models.Model):
+    """How much a merchant may take without 3-D Secure, per currency, in minor units.
+
+    A currency without a row allows none; a null limits nothing (contract 10).
+    """
+
+    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="non_secure_limits")
+    currency = models.CharField(max_length=3)
+    per_payment = models.BigIntegerField(null=True)
+    per_day = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["merchant", "currency"], name="one_non_secure_limit_per_currency"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(per_payment__gte=0) | models.Q(per_payment__isnull=True),
+                name="a_limit_per_payment_is_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(per_day__gte=0) | models.Q(per_day__isnull=True),
+                name="a_limit_per_day_is_not_negative",
+            ),
+        ]
 
 
 class Website(models.Model):

@@ -1,7 +1,7 @@
 """What every acquirer's gateway is asked and answers."""
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,6 +18,8 @@ class Answer(enum.Enum):
     UNKNOWN = "unknown"  # It may have reached the bank; only the bank knows what became of it.
     NOT_SENT = "not_sent"  # It certainly never reached the bank.
     NO_RECORD = "no_record"  # To an inquiry: the bank has heard of no such reference, so far.
+    VOIDED = "voided"  # To an inquiry: authorised once, and released since.
+    LAPSED = "lapsed"  # To an inquiry: authorised once, and expired at the bank.
 
 
 NEVER_AT_THE_BANK = (Answer.NOT_SENT, Answer.NO_RECORD)
@@ -29,6 +31,7 @@ class Outcome:
 
     :param response_code: ISO 8583, as the bank wrote it.
     :param risk_level: `normal`, `elevated` or `highest`; `risk_score` is 0 to 100.
+    :param captured: in minor units; None if the bank did not say.
     """
 
     answer: Answer
@@ -37,6 +40,16 @@ class Outcome:
     network_reference: str | None = None
     risk_level: str | None = None
     risk_score: int | None = None
+    captured: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The bank's word that its customer authenticated: sent with the authorisation."""
+
+    transaction_id: str
+    eci: str
+    cavv: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +59,7 @@ class AuthorizationRequest:
     :param reference: the acquirer reference, chosen by us and unique for ever.
     :param amount: in minor units, surcharge included.
     :param capture: take the money at once.
+    :param proof: of 3-D Secure; None without it.
     """
 
     reference: str
@@ -55,6 +69,55 @@ class AuthorizationRequest:
     capture: bool
     sealed: SealedCard = field(repr=False)
     cvc: str | None = field(repr=False)
+    proof: Proof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticationRequest:
+    """One request to let the bank authenticate its customer for a payment.
+
+    :param callback_url: where the customer's browser brings the bank's signed answer.
+    :param return_url: the shop's address, where the browser goes in the end.
+    """
+
+    reference: str
+    merchant_id: str
+    merchant_name: str
+    amount: int
+    currency: str
+    callback_url: str
+    return_url: str
+    sealed: SealedCard = field(repr=False)
+    cvc: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """An authentication that has begun: where the bank awaits its customer."""
+
+    transaction_id: str
+    acs_url: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Authentication:
+    """What the bank says of an authentication, its signature verified.
+
+    :param md_status: `1` is full, `2` to `4` an attempt; anything else is none.
+    """
+
+    reference: str
+    transaction_id: str
+    amount: int
+    currency: str
+    md_status: str
+    eci: str
+    cavv: str = field(repr=False)
+
+
+class Forged(Exception):
+    """The answer is not the bank's, or not whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +168,18 @@ class Gateway(Protocol):
 
         :raises StatementUnreadable: the bank did not give all of it.
         """
+
+    def start_authentication(self, request: AuthenticationRequest) -> Challenge | None:
+        """Begin 3-D Secure; None if it cannot begin, for whatever reason. Charges nothing."""
+
+    def read_authentication(self, fields: Mapping[str, str]) -> Authentication:
+        """Verify and read the answer that the customer's browser brought.
+
+        :raises Forged: names, values or signature are not the bank's.
+        """
+
+    def capture(self, reference: str, *, amount: int) -> Outcome:
+        """Take money that was authorised, at most once; `amount` in minor units."""
+
+    def void(self, reference: str) -> Outcome:
+        """Release what was authorised, or give back what was taken today."""

@@ -1,6 +1,6 @@
 """The gateway of sandbox installations: the test bank, over HTTP."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -8,10 +8,13 @@ import requests
 from django.conf import settings
 
 from core import context
-from payments.gateways import sandbox_cards, wire
+from payments.gateways import sandbox_authentication, sandbox_cards, wire
 from payments.gateways.base import (
     Answer,
+    Authentication,
+    AuthenticationRequest,
     AuthorizationRequest,
+    Challenge,
     IssuerFacts,
     Outcome,
     StatementLine,
@@ -24,6 +27,16 @@ ANSWERS = {
     "declined": Answer.DECLINED,
     "authentication_required": Answer.AUTHENTICATION_REQUIRED,
     "pending": Answer.PENDING,
+}
+ANSWERS_TO_INQUIRIES = ANSWERS | {
+    "unknown": Answer.UNKNOWN,
+    "voided": Answer.VOIDED,
+    "lapsed": Answer.LAPSED,
+}
+ANSWERS_TO_OPERATIONS = {
+    "captured": Answer.APPROVED,
+    "voided": Answer.APPROVED,
+    "refused": Answer.DECLINED,
 }
 
 
@@ -41,17 +54,8 @@ class SandboxGateway:
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Ask the bank once, within its time-out and what is left of the request's budget."""
-        seconds = _patience_seconds()
-        if seconds <= 0:
-            return Outcome(Answer.NOT_SENT)
-        url = f"{settings.TESTBANK_URL}/authorizations"
-        try:
-            told = wire.post_json(self.session, url, _order(request), seconds=seconds)
-        except wire.NotSent:
-            return Outcome(Answer.NOT_SENT)
-        except wire.NoAnswer:
-            return Outcome(Answer.UNKNOWN)
-        return _outcome(told, reference=request.reference)
+        sent = _order(request)
+        return self._post("", sent, lambda told: _outcome(told, request.reference, ANSWERS))
 
     def inquire(self, reference: str) -> Outcome:
         """Ask what became of an authorisation, within the same bounds."""
@@ -65,7 +69,49 @@ class SandboxGateway:
             return Outcome(Answer.UNKNOWN)
         if told == {"reference": reference, "result": "no_record"}:
             return Outcome(Answer.NO_RECORD)
-        return _outcome(told, reference=reference)
+        return _outcome(told, reference, ANSWERS_TO_INQUIRIES)
+
+    def capture(self, reference: str, *, amount: int) -> Outcome:
+        """Take money that was authorised; the same amount again is the same capture."""
+        return self._operate(reference, "capture", {"amount": amount})
+
+    def void(self, reference: str) -> Outcome:
+        """Release what was authorised; safe to repeat."""
+        return self._operate(reference, "void", {})
+
+    def start_authentication(self, request: AuthenticationRequest) -> Challenge | None:
+        """Ask the bank where it wants to see its customer."""
+        seconds = _patience_seconds()
+        if seconds <= 0:
+            return None
+        url = f"{settings.TESTBANK_URL}/authentications"
+        try:
+            told = wire.post_json(self.session, url, _enrolment(request), seconds=seconds)
+        except (wire.NotSent, wire.NoAnswer):
+            return None  # Nothing is charged by this call, so there is nothing to find out.
+        return sandbox_authentication.challenge(told, reference=request.reference)
+
+    def read_authentication(self, fields: Mapping[str, str]) -> Authentication:
+        """Verify the bank's answer by the key that we share with it."""
+        return sandbox_authentication.verified(fields, key=settings.TESTBANK_SIGNING_KEY)
+
+    def _operate(self, reference: str, operation: str, sent: dict[str, Any]) -> Outcome:
+        def read(told: Any) -> Outcome:
+            return _operated(told, reference=reference)
+
+        return self._post(f"/{reference}/{operation}", sent, read)
+
+    def _post(self, path: str, sent: Any, read: Callable[[Any], Outcome]) -> Outcome:
+        seconds = _patience_seconds()
+        if seconds <= 0:
+            return Outcome(Answer.NOT_SENT)
+        url = f"{settings.TESTBANK_URL}/authorizations{path}"
+        try:
+            return read(wire.post_json(self.session, url, sent, seconds=seconds))
+        except wire.NotSent:
+            return Outcome(Answer.NOT_SENT)
+        except wire.NoAnswer:
+            return Outcome(Answer.UNKNOWN)
 
     def statement(self) -> Iterator[StatementLine]:
         """Read the bank's book page by page until a page is empty."""
@@ -92,19 +138,39 @@ def _line(told: dict[str, Any]) -> StatementLine:
         reference=told["reference"],
         merchant_id=told["merchant"],
         authorized=told["amount"] if told["state"] == "authorized" else 0,
-        captured=told["captured_amount"],
+        captured=told["captured_amount"] if told["state"] == "authorized" else 0,
         currency=told["currency"],
     )
 
 
 def _order(request: AuthorizationRequest) -> dict[str, Any]:
+    order = _terms(request)
+    order["capture"] = request.capture
+    if request.proof:
+        order["authentication"] = {
+            "transaction_id": request.proof.transaction_id,
+            "eci": request.proof.eci,
+            "cavv": request.proof.cavv,
+        }
+    return order
+
+
+def _enrolment(request: AuthenticationRequest) -> dict[str, Any]:
+    return {
+        **_terms(request),
+        "merchant_name": request.merchant_name,
+        "callback_url": request.callback_url,
+        "return_url": request.return_url,
+    }
+
+
+def _terms(request: AuthorizationRequest | AuthenticationRequest) -> dict[str, Any]:
     card = reveal.reveal(request.sealed)
     return {
         "reference": request.reference,
         "merchant": request.merchant_id,
         "amount": request.amount,
         "currency": request.currency,
-        "capture": request.capture,
         "card": {
             "number": card.number,
             "exp_month": card.exp_month,
@@ -115,18 +181,32 @@ def _order(request: AuthorizationRequest) -> dict[str, Any]:
     }
 
 
-def _outcome(told: Any, *, reference: str) -> Outcome:
+def _operated(told: Any, *, reference: str) -> Outcome:
+    try:
+        if told["reference"] != reference:
+            return Outcome(Answer.UNKNOWN)
+        return Outcome(
+            answer=ANSWERS_TO_OPERATIONS[told["result"]],
+            response_code=_text(told.get("response_code")),
+            captured=told.get("captured_amount"),
+        )
+    except (KeyError, TypeError, AttributeError):
+        return Outcome(Answer.UNKNOWN)
+
+
+def _outcome(told: Any, reference: str, answers: Mapping[str, Answer]) -> Outcome:
     """Read the bank's answer; one that is not about this reference tells nothing."""
     try:
         if told["reference"] != reference:
             return Outcome(Answer.UNKNOWN)
         return Outcome(
-            answer=ANSWERS[told["result"]],
+            answer=answers[told["result"]],
             response_code=_text(told["response_code"]),
             authorization_code=_text(told["authorization_code"]),
             network_reference=_text(told["network_reference"]),
             risk_level=_text(told["risk"]["level"]),
             risk_score=_score(told["risk"]["score"]),
+            captured=told.get("captured_amount"),
         )
     except (KeyError, TypeError, ValueError):
         return Outcome(Answer.UNKNOWN)

@@ -20,16 +20,30 @@ ALTER TABLE payments_lineitem
 CREATE FUNCTION payment_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF (OLD.status, NEW.status) NOT IN (
-        ('requires_payment_method', 'succeeded'),
-        ('requires_payment_method', 'requires_capture'),
+        ('requires_payment_method', 'requires_action'),
         ('requires_payment_method', 'processing'),
-        ('requires_confirmation', 'succeeded'),
-        ('requires_confirmation', 'requires_capture'),
+        ('requires_payment_method', 'requires_capture'),
+        ('requires_payment_method', 'succeeded'),
+        ('requires_payment_method', 'canceled'),
+        ('requires_confirmation', 'requires_action'),
         ('requires_confirmation', 'processing'),
+        ('requires_confirmation', 'requires_capture'),
+        ('requires_confirmation', 'succeeded'),
         ('requires_confirmation', 'requires_payment_method'),
-        ('processing', 'succeeded'),
+        ('requires_confirmation', 'canceled'),
+        ('requires_action', 'processing'),
+        ('requires_action', 'requires_capture'),
+        ('requires_action', 'succeeded'),
+        ('requires_action', 'requires_payment_method'),
+        ('requires_action', 'canceled'),
         ('processing', 'requires_capture'),
-        ('processing', 'requires_payment_method')
+        ('processing', 'succeeded'),
+        ('processing', 'requires_payment_method'),
+        ('processing', 'canceled'),
+        ('requires_capture', 'succeeded'),
+        ('requires_capture', 'processing'),
+        ('requires_capture', 'requires_payment_method'),
+        ('requires_capture', 'canceled')
     ) THEN
         RAISE EXCEPTION 'a payment does not move from % to %', OLD.status, NEW.status
             USING ERRCODE = 'check_violation';

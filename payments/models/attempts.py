@@ -4,7 +4,7 @@ from django.db.models import Q
 from core.fields import id_field
 from core.querysets import MerchantRows
 from payments.models.intents import PaymentIntent
-from payments.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus
+from payments.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus, Operation
 from vault.models import SealedCard
 
 
@@ -34,8 +34,16 @@ class Attempt(models.Model):
     card = models.JSONField()
     return_url = models.CharField(max_length=2000, null=True)
     three_d_secure_requested = models.CharField(max_length=9)
-    # Known from the start (asked for, or a domestic debit card), or by the bank's soft decline.
+    # Known from the start (asked for, a domestic debit card, over the limits), or because the
+    # bank softly declined the attempt before this one.
     authentication_demanded = models.BooleanField(default=False)
+    # How 3-D Secure went, as the API shows it: flow, result, version, eci, transaction_id.
+    authentication = models.JSONField(default=dict)
+    acs_url = models.CharField(max_length=2000, null=True)
+    # Internal: the authentication's outcome and its proof, and when it was used up.
+    md_status = models.CharField(max_length=2, null=True)
+    cavv = models.CharField(max_length=64, null=True)
+    authenticated_at = models.DateTimeField(null=True)
     error = models.JSONField(null=True)
     authorization_code = models.CharField(max_length=40, null=True)
     network_reference = models.CharField(max_length=80, null=True)
@@ -44,10 +52,20 @@ class Attempt(models.Model):
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)
 
-    # While the outcome is unknown. The lease is in real time: whoever holds it may ask the bank.
+    # What the bank was asked to do with an authorised attempt and has not yet confirmed.
+    operation = models.CharField(max_length=8, choices=Operation, null=True)
+    operation_amount = models.BigIntegerField(null=True)
+    operation_request_id = models.CharField(max_length=40, null=True)
+    # Why it is voided: what the canceled payment will say.
+    cancellation_reason = models.CharField(max_length=30, null=True)
+    # The bank charged after the attempt had ended otherwise; it was told to give it back.
+    reversed_at = models.DateTimeField(null=True)
+
+    # Whoever holds the lease may ask the bank; it is in real time.
     lease_until = models.DateTimeField(null=True)
     asked_at = models.DateTimeField()
-    next_inquiry_at = models.DateTimeField()
+    # When the sweeper looks at it next; null when nothing can become due.
+    due_at = models.DateTimeField(null=True)
     inquiry_count = models.SmallIntegerField(default=0)
     # How often the bank said, long enough after `asked_at`, that it has no record.
     no_record_count = models.SmallIntegerField(default=0)
@@ -57,10 +75,9 @@ class Attempt(models.Model):
     class Meta:
         indexes = [
             models.Index(
-                fields=["next_inquiry_at"],
-                condition=Q(status=AttemptStatus.PROCESSING),
-                name="attempts_to_inquire",
+                fields=["due_at"], condition=Q(due_at__isnull=False), name="attempts_that_are_due"
             ),
+            models.Index(fields=["merchant", "created_at"], name="attempts_of_a_merchants_day"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["merchant", "id"], name="an_attempt_has_one_merchant"),
@@ -76,6 +93,11 @@ class Attempt(models.Model):
                 condition=Q(status__in=OPEN_ATTEMPT, closed_at__isnull=True)
                 | (~Q(status__in=OPEN_ATTEMPT) & Q(closed_at__isnull=False)),
                 name="an_attempt_is_open_or_closed",
+            ),
+            models.CheckConstraint(
+                condition=Q(operation__isnull=True, operation_request_id__isnull=True)
+                | Q(operation__isnull=False, operation_request_id__isnull=False),
+                name="an_operation_has_a_request",
             ),
         ]
 
