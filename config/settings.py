@@ -156,6 +156,7 @@ TESTBANK_URL = (
     if LIVEMODE
     else _required("TESTBANK_URL", "the test bank's address, such as http://127.0.0.1:8100")
 )
+TESTBANK_SIGNING_KEY = env.str("TESTBANK_SIGNING_KEY", default="for now")
 TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
 
 # --- Storage --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from config import errors, pages
 from core.errors import MethodNotAllowed
+from payments import pages as payer
 
 
 @csrf_exempt
@@ -29,6 +30,8 @@ v1 = [
 
 urlpatterns = [
     path("v1/", include(v1)),
+    path("3ds/return", payer.bank_return),
+    path("3ds/<str:token>", payer.hand_off),
     path("healthz", healthz),
     path("docs/errors", pages.errors_page),
     path("admin/", admin.site.urls),

@@ -153,6 +153,14 @@ def let_go() -> None:
         _row(claim).filter(response_status=None).update(lease_until=timezone.now())
 
 
+def forget() -> None:
+    """Free the key of a request that wrote its claim and then did nothing."""
+    claim = _current_claim()
+    if claim is not None and claim.taken:
+        _row(claim).delete()
+        claim.taken = False
+
+
 def save_answer(status: int, body: bytes, *, holds_secret: bool = False) -> bytes:
     """Keep the answer of a request that took its claim; sealed, for it may hold people's data.
 
@@ -175,7 +183,7 @@ def save_answer(status: int, body: bytes, *, holds_secret: bool = False) -> byte
 
 
 def save_refusal(status: int, body: bytes) -> None:
-    """Keep a refusal that a use case gave after its `take`, which was rolled back with it.
+    """Keep a refusal that a use case gave after its `take`, rolled back with it or not.
 
     Refused before the claim: the key stays free. Claimed by another request since
     then: that one's answer counts.
@@ -183,7 +191,7 @@ def save_refusal(status: int, body: bytes) -> None:
     claim = _current_claim()
     if claim is None or not claim.taken:
         return
-    claim.taken = False
+    claim.taken = _row(claim).filter(request_id=context.request_id()).exists()
     with suppress(IdempotencyKeyInUse), transaction.atomic():
         take(object_id="")
         save_answer(status, body)

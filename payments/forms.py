@@ -24,6 +24,7 @@ ID_MAX = 255
 URL_MAX = 100_000  # Longer than any that is allowed: the return-URL rule refuses it by name.
 LINE_ITEMS_MAX = 200
 CENTURY = (2000, 2099)
+CANCELLATION_REASONS = ("duplicate", "fraudulent", "requested_by_customer", "abandoned")
 
 
 class ExpiryMonth(Integer):
@@ -203,6 +204,14 @@ class ConfirmIntentForm(Form):
     payment_method_data = ConfirmedMethodForm(required=False)
     payment_method_options = PaymentMethodOptionsForm(required=False)
     installments = Integer(minimum=1, maximum=99, required=False)
+
+
+class CaptureIntentForm(Form):
+    amount_to_capture = Amount(required=False, allow_null=True)
+
+
+class CancelIntentForm(Form):
+    cancellation_reason = Choice(CANCELLATION_REASONS, required=False, allow_null=True)
 
 
 class CreateCustomerForm(Form):

@@ -1,28 +1,23 @@
-"""Asking the bank what became of an attempt whose outcome is unknown (contract 3).
+"""Asking the bank what became of what nobody knows, and finishing what has become due.
 
 An attempt is unknown because the bank did not say, or because the process that asked
-died. Whoever asks holds the attempt's lease: the request that opened it, a retry with
-its idempotency key, or the sweeper.
+died; it is due because the payer never came back, or because its authorisation is over.
 """
 
 import contextvars
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from datetime import datetime, timedelta
 
 import structlog
-from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.db.models import Q
-from django.utils import timezone
 
 from core import clock, context
-from core.querysets import MerchantRows
-from payments import gateways, settlement
+from merchants.models import Merchant
+from payments import gateways, leases, operations, render, schedule, settlement
 from payments.gateways.base import Answer, Outcome
+from payments.gateways.decline_codes import AUTHENTICATION_ABANDONED
 from payments.models import Attempt
-from payments.states import OPEN_ATTEMPT, AttemptStatus
+from payments.states import AttemptStatus, Operation, Status
+from payments.transition import move
 
 log = structlog.get_logger(__name__)
 
@@ -31,38 +26,40 @@ ASKED_AT_ONCE = 8
 SWEEP_SECONDS = 20
 
 
-def lease_end() -> datetime:
-    """Return until when one who asks the bank now keeps others from doing so, in real time."""
-    return timezone.now() + timedelta(seconds=settings.REQUEST_LEASE_SECONDS)
-
-
-@contextmanager
-def lease_given_back(attempt: Attempt) -> Iterator[None]:
-    """Give the attempt's lease back if the block fails, so that nobody waits for its end."""
-    is_done = False
-    try:
-        yield
-        is_done = True
-    finally:
-        if not is_done:
-            _give_back(attempt)
-
-
-def take_lease(attempt: Attempt) -> bool:
-    """Take an open attempt's lease; False if somebody is asking the bank already."""
-    return bool(_free().filter(id=attempt.id).update(lease_until=lease_end()))
-
-
 def ask(attempt: Attempt) -> Outcome:
     """Ask the bank what became of the attempt; no transaction is open."""
-    if attempt.authentication_demanded:
+    if attempt.operation:
+        return operations.ask(attempt)
+    if attempt.authentication_demanded and attempt.acs_url is None:
         # It was never sent: without authentication there was nothing to send.
         return Outcome(Answer.AUTHENTICATION_REQUIRED)
     return gateways.acquirer().inquire(attempt.acquirer_reference)
 
 
+def resolve(attempt: Attempt, outcome: Outcome) -> None:
+    """Apply what the bank said to whatever the attempt is waiting for."""
+    if attempt.operation:
+        operations.settle(attempt, outcome)
+    elif attempt.status == AttemptStatus.REQUIRES_ACTION and outcome.answer is not Answer.APPROVED:
+        _abandon(attempt, outcome)
+    else:
+        settlement.settle(attempt, outcome)
+
+
+def ask_first(merchant: Merchant, intent_id: str) -> None:
+    """Learn what became of a `processing` payment, before it is decided on (architecture 2)."""
+    unknown = (
+        Attempt.objects.for_merchant(merchant)
+        .filter(intent_id=intent_id, intent__status=Status.PROCESSING, due_at__isnull=False)
+        .first()
+    )
+    if unknown and leases.take(unknown):
+        with leases.given_back(unknown):
+            resolve(unknown, ask(unknown))
+
+
 def sweep() -> int:
-    """Ask about every attempt whose inquiry is due, settle what is known; return how many.
+    """Ask about every attempt that is due, settle what is known; return how many.
 
     Safe beside itself and beside requests. Ends after 20 s; the next run goes on.
     """
@@ -72,44 +69,50 @@ def sweep() -> int:
         while context.remaining_seconds() > enough and (due := _lease_due()):
             running = [pool.submit(contextvars.copy_context().run, ask, one) for one in due]
             for attempt, asking in zip(due, running, strict=True):
-                _settle(attempt, asking.result())
+                _resolve_alone(attempt, asking.result())
             asked += len(due)
     return asked
 
 
-def _settle(attempt: Attempt, outcome: Outcome) -> None:
+def _resolve_alone(attempt: Attempt, outcome: Outcome) -> None:
     try:
-        settlement.settle(attempt, outcome)
+        resolve(attempt, outcome)
     except DatabaseError:
         # Somebody holds the payment's lock, or the database is away: the next inquiry settles it.
         log.warning("attempt not settled", attempt=attempt.id, exc_info=True)
-        _give_back(attempt)
+        leases.give_back(attempt)
 
 
 @transaction.atomic(durable=True)
 def _lease_due() -> list[Attempt]:
-    """Take the leases of some attempts whose inquiry is due."""
+    """Take the leases of some attempts that are due."""
     now = clock.now()
-    due = _free().filter(status=AttemptStatus.PROCESSING, next_inquiry_at__lte=now)
-    due = due.order_by("next_inquiry_at").select_for_update(skip_locked=True)[:ASKED_AT_ONCE]
-    attempts = list(due)
+    due = leases.free().filter(due_at__lte=now).order_by("due_at")
+    attempts = list(due.select_for_update(skip_locked=True)[:ASKED_AT_ONCE])
     for attempt in attempts:
+        if attempt.status == AttemptStatus.AUTHORIZED and attempt.operation is None:
+            operations.begin(attempt, Operation.VOID, reason=operations.EXPIRED)
         # Written before the bank is asked: an attempt that cannot be settled for a fault of
         # ours comes again by the schedule, and does not keep the others from their turn.
         attempt.inquiry_count += 1
-        attempt.next_inquiry_at = settlement.next_inquiry_at(attempt, now)
-        attempt.lease_until = lease_end()
-    Attempt.objects.bulk_update(attempts, ["inquiry_count", "next_inquiry_at", "lease_until"])
+        attempt.due_at = schedule.next_inquiry_at(attempt, now)
+        attempt.lease_until = leases.end()
+    Attempt.objects.bulk_update(attempts, ["inquiry_count", "due_at", "lease_until"])
     return attempts
 
 
-def _free() -> MerchantRows:
-    is_free = Q(lease_until__isnull=True) | Q(lease_until__lt=timezone.now())
-    return Attempt.objects.filter(is_free, status__in=OPEN_ATTEMPT)
-
-
-def _give_back(attempt: Attempt) -> None:
-    try:
-        Attempt.objects.filter(id=attempt.id).update(lease_until=None)
-    except DatabaseError:
-        log.warning("lease not given back", attempt=attempt.id, exc_info=True)
+@transaction.atomic(durable=True)
+def _abandon(attempt: Attempt, outcome: Outcome) -> None:
+    """Give up on a payer who never came back; nothing is authorised for them (contract 3)."""
+    intent, attempt = settlement.locked(attempt)
+    if attempt.status != AttemptStatus.REQUIRES_ACTION:
+        return  # Back this moment.
+    attempt.lease_until = None
+    if outcome.answer in (Answer.UNKNOWN, Answer.PENDING):
+        attempt.save()
+        return
+    before = render.payment_intent(intent)
+    attempt.error = settlement.error_of(attempt, AUTHENTICATION_ABANDONED, Outcome(Answer.DECLINED))
+    status = settlement.fail(intent, attempt, AttemptStatus.ABANDONED)
+    attempt.save()
+    move(intent, status, before, request_id=attempt.request_id)

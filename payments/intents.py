@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from core import clock, ids
 from core.errors import LockTimeout
@@ -19,7 +20,7 @@ from payments.refusals import (
     LineItemsAmountMismatch,
     SurchargeMismatch,
 )
-from payments.states import CREATED, OPEN_ATTEMPT, Status
+from payments.states import CREATED, IN_FLIGHT, AttemptStatus, Status
 from vault import cards as vault_cards
 
 # Changed only while no attempt has used them.
@@ -105,11 +106,21 @@ def update(merchant: Merchant, intent_id: str, changes: dict[str, Any]) -> Payme
 def refuse_in_flight(intent: PaymentIntent) -> None:
     """Refuse while the bank is being asked; `intent` is locked.
 
-    :raises LockTimeout: an attempt is open although the payment does not show it yet.
+    :raises LockTimeout: what it is asked is not shown by the payment's status yet.
     """
-    shows_attempt = intent.status in (Status.PROCESSING, Status.REQUIRES_ACTION)
-    if not shows_attempt and intent.attempts.filter(status__in=OPEN_ATTEMPT).exists():
+    at_the_bank = Q(status=AttemptStatus.PROCESSING) | Q(operation__in=IN_FLIGHT)
+    if intent.status != Status.PROCESSING and intent.attempts.filter(at_the_bank).exists():
         raise LockTimeout
+
+
+def give_up_action(intent: PaymentIntent) -> None:
+    """Close the attempt that awaits its payer, if any: an answer to it will change nothing.
+
+    The caller has locked the payment.
+    """
+    intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION).update(
+        status=AttemptStatus.CANCELED, closed_at=clock.now(), due_at=None, lease_until=None
+    )
 
 
 def _change_terms(intent: PaymentIntent, changes: dict[str, Any]) -> None:

@@ -7,23 +7,29 @@ attempt, whose reference the bank knows.
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-import structlog
-from django.db import DatabaseError, connection, transaction
+from django.db import transaction
 
 from core import clock, context, ids
-from core.errors import InternalError, LockTimeout, ParameterMissing
+from core.errors import LockTimeout, ParameterMissing
 from merchants import accounts, idempotency, sites
 from merchants.models import Merchant
-from payments import gateways, inquiries, intents, methods, settlement
-from payments.gateways.base import Answer, AuthorizationRequest, Outcome
+from payments import (
+    authentication,
+    authorization,
+    gateways,
+    intents,
+    leases,
+    methods,
+    non_secure,
+    settlement,
+)
+from payments.gateways.base import Answer, Outcome
 from payments.methods import OfferedCard
 from payments.models import Attempt, PaymentIntent
 from payments.refusals import IntentUnexpectedState
-from payments.states import CONFIRMABLE, Status
+from payments.states import CONFIRMABLE, AttemptStatus, Status
 from vault import cards as vault_cards
 from vault import cvc as vault_cvc
-
-log = structlog.get_logger(__name__)
 
 CVC_PARAM = "payment_method_data[card][cvc]"
 
@@ -110,11 +116,29 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     if not _is_confirmable(intent):
         _refuse_on_locked_row(merchant, intent_id)
     terms, offered = _confirmed_terms(merchant, intent, confirmation)
+    if intent.status == Status.REQUIRES_ACTION and (paid := _paid_meanwhile(intent)):
+        return paid
     attempt = _open_confirmed(merchant, intent.id, offered=offered, terms=terms)
     if intent.sealed_card_id:
         # Used now, or replaced by the card given now; never again.
         vault_cvc.drop(intent.sealed_card_id)
     return _ask_bank(attempt, terms)
+
+
+def _paid_meanwhile(intent: PaymentIntent) -> PaymentIntent | None:
+    """Ask the bank about the attempt that awaits its payer, before another takes its place.
+
+    :returns: the payment, charged or unknown; None if nothing was charged.
+    """
+    attempt = intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION).first()
+    if attempt is None:
+        return None
+    outcome = gateways.acquirer().inquire(attempt.acquirer_reference)
+    if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
+        return None
+    with transaction.atomic(durable=True):
+        idempotency.take(intent.id, is_settled=False)
+    return settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
 
 
 def _confirmed_terms(
@@ -151,6 +175,7 @@ def _open_confirmed(
         intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=clock.now())
     intent.billing_details = terms.billing
     intent.save(update_fields=["sealed_card", "billing_details"])
+    intents.give_up_action(intent)
     return _open_attempt(intent, terms)
 
 
@@ -203,46 +228,51 @@ def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
         card=terms.card,
         return_url=terms.return_url,
         three_d_secure_requested=terms.requested,
-        authentication_demanded=terms.authentication_demanded,
+        authentication_demanded=_demand_of(intent, terms),
         request_id=context.request_id(),
         created_at=now,
-        lease_until=inquiries.lease_end(),
+        lease_until=leases.end(),
         asked_at=now,
-        next_inquiry_at=now,
+        due_at=now,
     )
+
+
+def _demand_of(intent: PaymentIntent, terms: Terms) -> bool:
+    """Tell whether the payer must authenticate, now that the payment is locked.
+
+    :raises NonSecureNotAllowed: the merchant asked for none, and may not.
+    :raises ParameterMissing: there would be nowhere to come back to.
+    """
+    if terms.authentication_demanded:
+        return True
+    if non_secure.is_allowed(intent.merchant, amount=intent.amount, currency=intent.currency):
+        return False
+    if terms.requested == "none":
+        raise non_secure.NonSecureNotAllowed
+    if not terms.return_url:
+        raise ParameterMissing(param="return_url")
+    return True
 
 
 def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
     context.mark_irrevocable()  # An attempt is written, and the bank may do its part.
-    with inquiries.lease_given_back(attempt):
+    return pursue(attempt, cvc=terms.cvc)
+
+
+def pursue(attempt: Attempt, *, cvc: str | None) -> PaymentIntent:
+    """Get the attempt's money, or its payer to the bank; the caller holds the lease."""
+    with leases.given_back(attempt):
         if attempt.authentication_demanded:
             # Never a fall-back to a payment without authentication.
-            return settle_surely(attempt, Outcome(Answer.AUTHENTICATION_REQUIRED))
-        return settle_surely(attempt, authorize(attempt, terms.cvc))
+            return authentication.begin(attempt, cvc)
+        return conclude(attempt, authorization.authorize(attempt, cvc=cvc), cvc=cvc)
 
 
-def authorize(attempt: Attempt, cvc: str | None) -> Outcome:
-    """Ask the bank for an attempt's money, whose lease the caller holds."""
-    request = AuthorizationRequest(
-        reference=attempt.acquirer_reference,
-        merchant_id=attempt.merchant_id,
-        amount=attempt.amount + attempt.surcharge,
-        currency=attempt.currency,
-        capture=attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC,
-        sealed=attempt.sealed_card,
-        cvc=cvc,
-    )
-    return gateways.acquirer().authorize(request)
-
-
-def settle_surely(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
-    """Settle; try once more if the database fails, for the card may be charged already."""
-    try:
-        return settlement.settle(attempt, outcome)
-    except DatabaseError:
-        log.warning("settlement tried again", attempt=attempt.id)
-        # Otherwise a lost connection stays lost until the next request.
-        connection.close_if_unusable_or_obsolete()
-    if context.remaining_seconds() <= 0:
-        raise InternalError
-    return settlement.settle(attempt, outcome)
+def conclude(attempt: Attempt, outcome: Outcome, *, cvc: str | None) -> PaymentIntent:
+    """Settle what the bank said; after a soft decline, send the payer there, if they can return."""
+    is_soft = outcome.answer is Answer.AUTHENTICATION_REQUIRED and attempt.return_url
+    if is_soft and not attempt.authentication_demanded:
+        successor = settlement.surely(attempt, lambda: authentication.begin_anew(attempt, outcome))
+        if successor:
+            return pursue(successor, cvc=cvc)
+    return settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))

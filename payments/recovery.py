@@ -1,12 +1,14 @@
 """Going on where a request died, by its idempotency key (contract 6)."""
 
+from django.db.models import Q
+
 from core import clock, context
 from merchants.idempotency import Earlier, IdempotencyKeyInUse
 from merchants.models import Merchant
-from payments import gateways, inquiries, lifecycle
+from payments import authorization, gateways, inquiries, leases, lifecycle, operations
 from payments.gateways.base import Answer, Outcome
 from payments.models import Attempt, PaymentIntent
-from payments.states import OPEN_ATTEMPT
+from payments.states import AttemptStatus
 
 
 def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentIntent:
@@ -18,30 +20,53 @@ def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentI
     :raises IdempotencyKeyInUse: the sweeper is asking the bank this moment.
     """
     intents = PaymentIntent.objects.for_merchant(merchant)
-    if not earlier.is_settled:
-        attempts = Attempt.objects.for_merchant(merchant).filter(request_id=earlier.request_id)
-        attempt = attempts.filter(intent_id=earlier.object_id, status__in=OPEN_ATTEMPT).first()
-        if attempt:
-            _finish(attempt, cvc)
+    attempt = None if earlier.is_settled else _unfinished(merchant, earlier)
+    if attempt:
+        _finish(attempt, cvc)
     return intents.find(earlier.object_id)
 
 
+def _unfinished(merchant: Merchant, earlier: Earlier) -> Attempt | None:
+    attempts = Attempt.objects.for_merchant(merchant).filter(intent_id=earlier.object_id)
+    is_authorizing = Q(request_id=earlier.request_id, status=AttemptStatus.PROCESSING)
+    is_operating = Q(operation_request_id=earlier.request_id)
+    return attempts.filter(is_authorizing | is_operating).first()
+
+
 def _finish(attempt: Attempt, cvc: str | None) -> None:
-    if not inquiries.take_lease(attempt):
+    if not leases.take(attempt):
         raise IdempotencyKeyInUse
     context.mark_irrevocable()
-    with inquiries.lease_given_back(attempt):
+    if attempt.operation and gateways.acquirer().references_are_idempotent:
+        operations.run(attempt)
+    elif _awaits_its_beginning(attempt):
+        lifecycle.pursue(attempt, cvc=cvc)
+    else:
+        _ask_first(attempt, cvc)
+
+
+def _awaits_its_beginning(attempt: Attempt) -> bool:
+    """Tell whether 3-D Secure was to begin: nothing is charged by beginning it twice."""
+    return attempt.authentication_demanded and attempt.acs_url is None
+
+
+def _ask_first(attempt: Attempt, cvc: str | None) -> None:
+    with leases.given_back(attempt):
         outcome = inquiries.ask(attempt)
-        if outcome.answer is Answer.NO_RECORD and _may_send_again(cvc):
+        if outcome.answer is Answer.NO_RECORD and _may_send_again(attempt, cvc):
             outcome = _send_again(attempt, cvc)
-        lifecycle.settle_surely(attempt, outcome)
+        if attempt.operation:
+            operations.settle(attempt, outcome)
+        else:
+            lifecycle.conclude(attempt, outcome, cvc=cvc)
 
 
-def _may_send_again(cvc: str | None) -> bool:
-    return cvc is not None and gateways.acquirer().references_are_idempotent
+def _may_send_again(attempt: Attempt, cvc: str | None) -> bool:
+    is_plain = attempt.operation is None and not attempt.authentication_demanded
+    return is_plain and cvc is not None and gateways.acquirer().references_are_idempotent
 
 
 def _send_again(attempt: Attempt, cvc: str | None) -> Outcome:
     # From now on the bank may get it late: its "no record" counts from here.
     Attempt.objects.filter(id=attempt.id).update(asked_at=clock.now(), no_record_count=0)
-    return lifecycle.authorize(attempt, cvc)
+    return authorization.authorize(attempt, cvc=cvc)

@@ -6,11 +6,12 @@ from django.conf import settings
 
 from core import clock
 from payments.models import Attempt, Customer, LineItem, PaymentIntent
-from payments.states import AttemptStatus, Status
+from payments.states import Status
 
 CARD_FIELDS = (
     "brand", "bin", "last4", "masked", "exp_month", "exp_year", "card_type", "domestic",
 )  # fmt: skip
+AUTHENTICATION_FIELDS = ("flow", "result", "version", "eci", "transaction_id")
 
 
 def payment_intent(intent: PaymentIntent) -> dict[str, Any]:
@@ -67,7 +68,6 @@ def _card(stored: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def attempt(attempt: Attempt) -> dict[str, Any]:
     """Return an attempt."""
-    is_captured = attempt.status == AttemptStatus.SUCCEEDED
     effective = "required" if attempt.authentication_demanded else "none"
     return {
         "id": attempt.id,
@@ -76,7 +76,7 @@ def attempt(attempt: Attempt) -> dict[str, Any]:
         "status": attempt.status,
         "amount": attempt.amount,
         "surcharge": attempt.surcharge,
-        "amount_charged": attempt.amount + attempt.surcharge if is_captured else 0,
+        "amount_charged": attempt.captured_minor,
         "currency": attempt.currency,
         "installments": attempt.installments,
         "capture_method": attempt.capture_method,
@@ -85,11 +85,7 @@ def attempt(attempt: Attempt) -> dict[str, Any]:
         "three_d_secure": {
             "requested": attempt.three_d_secure_requested,
             "effective": effective,
-            "flow": None,
-            "result": None,
-            "version": None,
-            "eci": None,
-            "transaction_id": None,
+            **{name: attempt.authentication.get(name) for name in AUTHENTICATION_FIELDS},
         },
         "error": attempt.error,
         "authorization_code": attempt.authorization_code,

@@ -1,45 +1,59 @@
-"""Applying the bank's answer: the one place where a payment's status changes."""
+"""Applying the bank's answer to an authorisation: the same way for whoever asked."""
 
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from django.conf import settings
-from django.db import transaction
+import structlog
+from django.db import DatabaseError, connection, transaction
 
-from core import clock
-from events import outbox
+from core import clock, context
+from core.errors import InternalError
 from ledger import book
 from merchants import idempotency
-from payments import render
+from payments import render, schedule
 from payments.gateways.base import NEVER_AT_THE_BANK, Answer, Outcome
-from payments.gateways.decline_codes import Decline, explain
+from payments.gateways.decline_codes import AUTHENTICATION_FAILED, Decline, explain
 from payments.models import Attempt, PaymentIntent
-from payments.states import OPEN_ATTEMPT, AttemptStatus, Status, event_of
+from payments.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus, Operation, Status
+from payments.transition import move
 
-AUTHENTICATION_FAILED = Decline(
-    "authentication_failed",
-    None,
-    "The payment was not confirmed with your bank. Try again, or use another card.",
-    None,
-)
-# How long to wait before the first inquiry, the second, …; the last wait repeats (contract 3).
-INQUIRY_WAITS = [timedelta(seconds=s) for s in (10, 30, 120, 600, 3600, 21_600, 86_400)]
-# "No record" counts once the request cannot be on its way to the bank any more.
-NO_RECORD_COUNTS_AFTER = timedelta(seconds=60)
-NO_RECORDS_NEEDED = 3
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
+
+
+def surely(attempt: Attempt, settle: Callable[[], T]) -> T:
+    """Settle; try once more if the database fails, for money may have moved already.
+
+    :raises InternalError: no time is left for a second try.
+    """
+    try:
+        return settle()
+    except DatabaseError:
+        log.warning("settlement tried again", attempt=attempt.id)
+        # Otherwise a lost connection stays lost until the next request.
+        connection.close_if_unusable_or_obsolete()
+    if context.remaining_seconds() <= 0:
+        raise InternalError
+    return settle()
+
+
+def locked(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
+    """Return the payment and its attempt, locked in this order; decide on these only."""
+    intent = PaymentIntent.objects.select_related("merchant").lock(attempt.intent_id)
+    return intent, intent.attempts.select_for_update().get(id=attempt.id)
 
 
 @transaction.atomic(durable=True)
 def settle(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     """Apply the bank's answer; safe to call twice with the same answer.
 
-    The one function behind the direct answer, a retry's and the sweeper's. Left
-    `processing` when the bank has not said what it did.
+    The one function behind the direct answer, a retry's, the payer's return and the
+    sweeper's. Left `processing` when the bank has not said what it did.
     """
     idempotency.settle()
-    intent = PaymentIntent.objects.select_related("merchant").lock(attempt.intent_id)
-    attempt = intent.attempts.select_for_update().get(id=attempt.id)
+    intent, attempt = locked(attempt)
     if attempt.status not in OPEN_ATTEMPT:
+        _reverse_if_late(attempt, outcome)
         return intent  # Somebody else settled it first.
     before = render.payment_intent(intent)
     status = _apply(intent, attempt, outcome)
@@ -47,14 +61,21 @@ def settle(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     attempt.save()
     if status == Status.PROCESSING == intent.status:
         return intent  # Still no answer: nothing is told.
-    _show_attempt(intent, attempt, outcome)
-    _move(intent, status, before, request_id=attempt.request_id)
+    show_attempt(intent, attempt)
+    _show_risk(intent, outcome)
+    move(intent, status, before, request_id=attempt.request_id)
     return intent
 
 
-def next_inquiry_at(attempt: Attempt, now: datetime) -> datetime:
-    """Return when the bank is asked again, if it is asked now in vain (contract 3)."""
-    return now + INQUIRY_WAITS[min(attempt.inquiry_count, len(INQUIRY_WAITS) - 1)]
+def _reverse_if_late(attempt: Attempt, outcome: Outcome) -> None:
+    """Have a charge given back that the bank made after we had given up on it."""
+    was_authorized = attempt.authorization_code or attempt.status in SUCCESSFUL_ATTEMPT
+    if outcome.answer is not Answer.APPROVED or was_authorized or attempt.operation:
+        return
+    attempt.operation, attempt.operation_request_id = Operation.REVERSE, attempt.request_id
+    schedule.begin_asking(attempt, clock.now())
+    attempt.save()
+    log.error("charged after the attempt had ended; reversing", attempt=attempt.id)
 
 
 def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
@@ -64,7 +85,7 @@ def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     match outcome.answer:
         case Answer.UNKNOWN | Answer.PENDING:
             return _still_unknown(attempt)
-        case Answer.NO_RECORD if not _is_last_no_record(attempt):
+        case Answer.NO_RECORD if not schedule.is_last_no_record(attempt):
             return _still_unknown(attempt)
         case Answer.APPROVED:
             return _authorized(intent, attempt)
@@ -72,16 +93,9 @@ def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
 
 
 def _still_unknown(attempt: Attempt) -> Status:
-    attempt.next_inquiry_at = next_inquiry_at(attempt, clock.now())
+    attempt.status = AttemptStatus.PROCESSING
+    attempt.due_at = schedule.next_inquiry_at(attempt, clock.now())
     return Status.PROCESSING
-
-
-def _is_last_no_record(attempt: Attempt) -> bool:
-    """Count a "no record", and tell whether the bank has said so often enough (contract 3)."""
-    timed_out_at = attempt.asked_at + timedelta(seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
-    if clock.now() >= timed_out_at + NO_RECORD_COUNTS_AFTER:
-        attempt.no_record_count += 1
-    return attempt.no_record_count >= NO_RECORDS_NEEDED
 
 
 def _authorized(intent: PaymentIntent, attempt: Attempt) -> Status:
@@ -92,60 +106,82 @@ def _authorized(intent: PaymentIntent, attempt: Attempt) -> Status:
     if attempt.capture_method == PaymentIntent.CaptureMethod.MANUAL:
         intent.amount_capturable = authorized
         attempt.status = AttemptStatus.AUTHORIZED
+        attempt.due_at = schedule.expires_at(attempt)
         return Status.REQUIRES_CAPTURE
-    intent.captured_minor, intent.captured_surcharge = authorized, attempt.surcharge
-    attempt.status = AttemptStatus.SUCCEEDED
+    return take_money(intent, attempt, authorized)
+
+
+def take_money(intent: PaymentIntent, attempt: Attempt, captured: int) -> Status:
+    """Write a capture into payment, attempt and ledger; in the caller's transaction.
+
+    :param captured: in minor units, surcharge included; the rest is released.
+    """
+    intent.amount_capturable = 0
+    intent.captured_minor = captured
+    # A part can be captured only where there is no surcharge.
+    intent.captured_surcharge = min(attempt.surcharge, captured)
+    attempt.status, attempt.captured_minor = AttemptStatus.SUCCEEDED, captured
+    attempt.due_at = None
     book.charge(
         intent.merchant_id,
-        amount=authorized,
+        amount=captured,
         currency=attempt.currency,
         cause_id=attempt.id,
-        now=attempt.closed_at,
+        now=clock.now(),
     )
     return Status.SUCCEEDED
 
 
 def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
-    if outcome.answer is Answer.AUTHENTICATION_REQUIRED:
-        attempt.authentication_demanded = True
-    attempt.status, attempt.closed_at = AttemptStatus.FAILED, clock.now()
-    attempt.error = _error(attempt, outcome)
+    attempt.error = error_of(attempt, _reason(attempt, outcome), outcome)
+    return fail(intent, attempt, AttemptStatus.FAILED)
+
+
+def fail(intent: PaymentIntent, attempt: Attempt, status: AttemptStatus) -> Status:
+    """Close an attempt that took nothing, for its `error`; the payer may start over."""
+    attempt.status, attempt.closed_at, attempt.due_at = status, clock.now(), None
     intent.last_payment_error = attempt.error
-    intent.sealed_card = None  # The payer starts over with a card given anew.
+    intent.authorized_minor = intent.surcharge = intent.amount_capturable = 0
+    intent.sealed_card = None  # Another card, or the same, is to be given anew.
     return Status.REQUIRES_PAYMENT_METHOD
 
 
-def _error(attempt: Attempt, outcome: Outcome) -> dict[str, Any]:
+def error_of(attempt: Attempt, reason: Decline, outcome: Outcome) -> dict[str, Any]:
     """Return `last_payment_error` (contract 2)."""
-    decline = _reason(attempt, outcome)
     is_ours = outcome.answer in NEVER_AT_THE_BANK
-    decline_code = None if is_ours else decline.decline_code
+    decline_code = None if is_ours else reason.decline_code
     return {
         "type": "api_error" if is_ours else "card_error",
-        "code": decline.code,
+        "code": reason.code,
         "decline_code": decline_code,
-        "reason": decline_code or decline.code,
-        "message": decline.message,
+        "reason": decline_code or reason.code,
+        "message": reason.message,
         "attempt": attempt.id,
         "network_decline_code": outcome.response_code,
-        "advice_code": decline.advice_code,
+        "advice_code": reason.advice_code,
     }
 
 
 def _reason(attempt: Attempt, outcome: Outcome) -> Decline:
-    # With an address to come back to, the payer could have been sent to the bank.
-    if outcome.answer is Answer.AUTHENTICATION_REQUIRED and attempt.return_url:
+    if outcome.answer is Answer.AUTHENTICATION_REQUIRED and attempt.authentication_demanded:
         return AUTHENTICATION_FAILED
     return explain(outcome)
 
 
-def _show_attempt(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> None:
-    """Let the payment show the attempt that its new status comes from."""
+def show_attempt(intent: PaymentIntent, attempt: Attempt) -> None:
+    """Let the payment show the attempt that its new status comes from, and those before it."""
     if attempt.id not in intent.attempt_ids:
-        intent.attempt_ids = [*intent.attempt_ids, attempt.id]
+        earlier = intent.attempts.filter(created_at__lte=attempt.created_at)
+        ids = earlier.order_by("created_at", "id").values_list("id", flat=True)
+        intent.attempt_ids = list(ids) if attempt.authentication_demanded else [
+            *intent.attempt_ids, attempt.id,
+        ]  # fmt: skip
     intent.card, intent.return_url = attempt.card, attempt.return_url
     intent.three_d_secure_requested = attempt.three_d_secure_requested
     intent.three_d_secure_effective = "required" if attempt.authentication_demanded else "none"
+
+
+def _show_risk(intent: PaymentIntent, outcome: Outcome) -> None:
     if outcome.risk_level:
         is_blocked = outcome.risk_level == "highest"
         intent.fraud = {
@@ -155,13 +191,3 @@ def _show_attempt(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> 
             "rule": "block_highest_risk" if is_blocked else None,
             "updated": clock.unix(clock.now()),
         }
-
-
-def _move(
-    intent: PaymentIntent, status: Status, before: dict[str, Any], *, request_id: str
-) -> None:
-    event = event_of(intent.status, status)
-    intent.status = status
-    intent.save()
-    body = render.payment_intent(intent)
-    outbox.record(intent.merchant, event, body, before, request_id=request_id)

@@ -47,6 +47,9 @@ CONFIRMABLE = (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION, Sta
 OPEN_ATTEMPT = (AttemptStatus.REQUIRES_ACTION, AttemptStatus.PROCESSING)
 SUCCESSFUL_ATTEMPT = (AttemptStatus.AUTHORIZED, AttemptStatus.SUCCEEDED)
 
+# What a payment's own operations are; a reversal is of an attempt that it is done with.
+IN_FLIGHT = (Operation.CAPTURE, Operation.VOID, Operation.FALL_BACK)
+
 CREATED = "payment_intent.created"
 ACTION = "payment_intent.requires_action"
 PROCESSING = "payment_intent.processing"

@@ -12,6 +12,14 @@ urlpatterns = [
         "payment_intents/<str:intent_id>/confirm",
         PaymentIntentViewSet.as_view({"post": "confirm"}),
     ),
+    path(
+        "payment_intents/<str:intent_id>/capture",
+        PaymentIntentViewSet.as_view({"post": "capture"}),
+    ),
+    path(
+        "payment_intents/<str:intent_id>/cancel",
+        PaymentIntentViewSet.as_view({"post": "cancel"}),
+    ),
     path("customers", CustomerViewSet.as_view({"post": "create"})),
     path("customers/<str:customer_id>", CustomerViewSet.as_view({"get": "retrieve"})),
 ]

@@ -3,8 +3,19 @@ from rest_framework.response import Response
 
 from merchants import idempotency
 from merchants.api import ApiViewSet
-from payments import customers, expansion, intents, lifecycle, recovery, render
+from payments import (
+    cancellations,
+    captures,
+    customers,
+    expansion,
+    intents,
+    lifecycle,
+    recovery,
+    render,
+)
 from payments.forms import (
+    CancelIntentForm,
+    CaptureIntentForm,
     ConfirmIntentForm,
     CreateCustomerForm,
     CreateIntentForm,
@@ -34,6 +45,16 @@ class PaymentIntentViewSet(ApiViewSet):
     def confirm(self, request: Request, intent_id: str) -> Response:
         confirmation = ConfirmIntentForm.read(self.body)
         return self._shown(lifecycle.confirm(self.merchant, intent_id, confirmation))
+
+    def capture(self, request: Request, intent_id: str) -> Response:
+        asked = CaptureIntentForm.read(self.body)
+        amount = asked.get("amount_to_capture")
+        return self._shown(captures.capture(self.merchant, intent_id, amount))
+
+    def cancel(self, request: Request, intent_id: str) -> Response:
+        asked = CancelIntentForm.read(self.body)
+        reason = asked.get("cancellation_reason")
+        return self._shown(cancellations.cancel(self.merchant, intent_id, reason))
 
     def resume(self, request: Request, **kwargs: str) -> Response:
         cvc = cvc_of(self.body)

@@ -9,7 +9,7 @@ from payments import gateways
 from payments.audit.findings import Findings
 from payments.gateways.base import StatementLine
 from payments.models import Attempt
-from payments.states import OPEN_ATTEMPT, AttemptStatus
+from payments.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +21,22 @@ class Ours:
     intent_id: str
     merchant_id: str
     status: str
-    amount: int
+    operation: str | None
     currency: str
+    amount: int
+    captured_minor: int
 
     @property
     def captured(self) -> int:
-        return self.amount if self.status == AttemptStatus.SUCCEEDED else 0
+        return self.captured_minor
 
     @property
     def authorized(self) -> int:
-        return self.amount if self.status == AttemptStatus.AUTHORIZED else self.captured
+        return self.amount if self.status in SUCCESSFUL_ATTEMPT else 0
+
+    @property
+    def is_unknown(self) -> bool:
+        return self.status in OPEN_ATTEMPT or self.operation is not None
 
     def __str__(self) -> str:
         return f"attempt {self.attempt_id} of {self.intent_id} ({self.reference})"
@@ -45,7 +51,7 @@ def check() -> Findings:
         found.looked_at += 1
         if ours is None:
             found.differences += _unexpected(line)
-        elif ours.status in OPEN_ATTEMPT:
+        elif ours.is_unknown:
             found.unknown.append(f"{ours}: the bank {_said(line)}, and has not told us")
         else:
             found.differences += _compared(ours, line)
@@ -55,10 +61,10 @@ def check() -> Findings:
 def _attempts() -> Iterator[Ours]:
     rows = Attempt.objects.order_by("acquirer_reference").values_list(
         "acquirer_reference", "id", "intent_id", "merchant_id", "status",
-        "amount", "surcharge", "currency",
+        "operation", "currency", "amount", "surcharge", "captured_minor",
     )  # fmt: skip
-    for *facts, amount, surcharge, currency in rows.iterator():
-        yield Ours(*facts, amount=amount + surcharge, currency=currency)
+    for *facts, amount, surcharge, captured in rows.iterator():
+        yield Ours(*facts, amount=amount + surcharge, captured_minor=captured)
 
 
 def _side_by_side(

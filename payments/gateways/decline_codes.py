@@ -46,6 +46,18 @@ AUTHENTICATION_REQUIRED = Decline(
     "Your bank asks you to confirm this payment.",
     None,
 )
+AUTHENTICATION_FAILED = Decline(
+    "authentication_failed",
+    None,
+    "The payment was not confirmed with your bank. Try again, or use another card.",
+    None,
+)
+AUTHENTICATION_ABANDONED = Decline(
+    "authentication_abandoned",
+    None,
+    "The payment was not confirmed with your bank in time. Try again.",
+    None,
+)
 FRAUD_BLOCKED = Decline("fraud_blocked", "fraudulent", DECLINED, DO_NOT_TRY_AGAIN)
 
 BY_RESPONSE_CODE = {

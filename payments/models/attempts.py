@@ -1,5 +1,5 @@
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from core.fields import id_field
 from core.querysets import MerchantRows
@@ -25,6 +25,7 @@ class Attempt(models.Model):
     acquirer_reference = models.CharField(max_length=40, unique=True, db_collation="C")
     amount = models.BigIntegerField()
     surcharge = models.BigIntegerField(default=0)
+    captured_minor = models.BigIntegerField(default=0)
     currency = models.CharField(max_length=3)
     installments = models.SmallIntegerField(default=1)
     capture_method = models.CharField(max_length=9, choices=PaymentIntent.CaptureMethod)
@@ -88,6 +89,15 @@ class Attempt(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(amount__gte=1, surcharge__gte=0), name="an_attempt_asks_for_money"
+            ),
+            models.CheckConstraint(
+                condition=Q(captured_minor=0)
+                | Q(
+                    status=AttemptStatus.SUCCEEDED,
+                    captured_minor__gte=1,
+                    captured_minor__lte=F("amount") + F("surcharge"),
+                ),
+                name="an_attempt_captures_at_most_what_it_asked_for",
             ),
             models.CheckConstraint(
                 condition=Q(status__in=OPEN_ATTEMPT, closed_at__isnull=True)

@@ -1,0 +1,203 @@
+"""3-D Secure: the payer goes to the bank, and comes back with its signed word (contract 3)."""
+
+import hmac
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.db import transaction
+
+from core import clock, context, ids
+from core.keyring import ring
+from merchants import idempotency
+from payments import authorization, gateways, leases, render, schedule, settlement
+from payments.gateways.base import (
+    Answer,
+    Authentication,
+    AuthenticationRequest,
+    Challenge,
+    Forged,
+    Outcome,
+    Proof,
+)
+from payments.gateways.decline_codes import explain
+from payments.models import Attempt, PaymentIntent
+from payments.states import OPEN_ATTEMPT, AttemptStatus, Status
+from payments.transition import move
+
+FULL = "1"
+ATTEMPTED = ("2", "3", "4")
+# What an attempt without the payer's own word must carry for the issuer to bear the risk.
+ECI_OF_AN_ATTEMPT = ("06", "01")
+PATH = "/3ds"
+
+
+def begin(attempt: Attempt, cvc: str | None) -> PaymentIntent:
+    """Send the payer to the bank; the caller holds the attempt's lease.
+
+    A bank that cannot begin fails the attempt: never a fall-back to a payment without.
+    """
+    challenge = gateways.acquirer().start_authentication(_request(attempt, cvc))
+    if challenge is None:
+        outcome = Outcome(Answer.AUTHENTICATION_REQUIRED)
+        return settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
+    return settlement.surely(attempt, lambda: _await_payer(attempt, challenge))
+
+
+@transaction.atomic(durable=True)
+def begin_anew(declined: Attempt, outcome: Outcome) -> Attempt | None:
+    """Follow a soft decline by an attempt with 3-D Secure, once (contract 2).
+
+    :returns: the new attempt, its lease held; None if the declined one was settled by others.
+    """
+    intent, declined = settlement.locked(declined)
+    if declined.status not in OPEN_ATTEMPT:
+        return None
+    declined.error = settlement.error_of(declined, explain(outcome), outcome)
+    declined.status, declined.closed_at = AttemptStatus.FAILED, clock.now()
+    declined.due_at = declined.lease_until = None
+    declined.save()
+    return _successor(declined)
+
+
+def _successor(declined: Attempt) -> Attempt:
+    now = clock.now()
+    copied = (
+        "merchant_id", "intent_id", "amount", "surcharge", "currency", "installments",
+        "capture_method", "sealed_card_id", "card", "return_url", "three_d_secure_requested",
+        "request_id",
+    )  # fmt: skip
+    return Attempt.objects.create(
+        id=ids.new("att"),
+        acquirer_reference=ids.new("ref"),
+        authentication_demanded=True,
+        created_at=now,
+        asked_at=now,
+        due_at=now,
+        lease_until=leases.end(),
+        **{name: getattr(declined, name) for name in copied},
+    )
+
+
+@transaction.atomic(durable=True)
+def _await_payer(attempt: Attempt, challenge: Challenge) -> PaymentIntent:
+    idempotency.settle()
+    intent, attempt = settlement.locked(attempt)
+    if attempt.status != AttemptStatus.PROCESSING:
+        return intent
+    before = render.payment_intent(intent)
+    attempt.status, attempt.acs_url = AttemptStatus.REQUIRES_ACTION, challenge.acs_url
+    attempt.authentication = {
+        "flow": "challenge",
+        "version": challenge.version,
+        "transaction_id": challenge.transaction_id,
+    }
+    attempt.lease_until, attempt.due_at = None, clock.now() + schedule.PAYER_HAS
+    attempt.save()
+    settlement.show_attempt(intent, attempt)
+    intent.last_payment_error = None
+    intent.next_action = {
+        "type": "redirect_to_url",
+        "redirect_to_url": {"url": link(attempt), "return_url": attempt.return_url},
+    }
+    move(intent, Status.REQUIRES_ACTION, before, request_id=attempt.request_id)
+    return intent
+
+
+def _request(attempt: Attempt, cvc: str | None) -> AuthenticationRequest:
+    return AuthenticationRequest(
+        merchant_name=attempt.intent.merchant.name,
+        callback_url=f"{settings.BASE_URL}{PATH}/return",
+        return_url=attempt.return_url,
+        cvc=cvc,
+        **authorization.terms(attempt),
+    )
+
+
+# --- Our page, where the payer starts ---------------------------------------------------------
+
+
+def link(attempt: Attempt) -> str:
+    """Return the address of the attempt's page; who has it needs nothing else."""
+    return f"{settings.BASE_URL}{PATH}/{attempt.id}.{_mac(attempt.id)}"
+
+
+def by_link(token: str) -> Attempt | None:
+    """Return the attempt whose address ends so; None for any other text."""
+    attempt_id, _, mac = token.partition(".")
+    if not hmac.compare_digest(mac.encode(), _mac(attempt_id).encode()):
+        return None
+    rows = Attempt.objects.select_related("intent__merchant")
+    return rows.filter(id=attempt_id).first()
+
+
+def _mac(attempt_id: str) -> str:
+    return ring().mac("link", f"3ds|{attempt_id}".encode()).hex()
+
+
+# --- The bank's answer ------------------------------------------------------------------------
+
+
+def accept(fields: Mapping[str, str]) -> Attempt:
+    """Take the bank's answer from the payer's browser, confirm with the bank, and settle.
+
+    An answer that was used before, or comes too late, changes nothing.
+
+    :raises Forged: it is not the bank's answer to a payment of ours.
+    """
+    told = gateways.acquirer().read_authentication(fields)
+    attempt = _meant(told)
+    if _use_up(attempt, told):
+        context.mark_irrevocable()
+        with leases.given_back(attempt):
+            attempt.refresh_from_db()
+            outcome = _confirmed(attempt, told)
+            settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
+    return attempt
+
+
+def _meant(told: Authentication) -> Attempt:
+    attempt = Attempt.objects.filter(acquirer_reference=told.reference).first()
+    if attempt is None or (told.amount, told.currency, told.transaction_id) != (
+        attempt.amount + attempt.surcharge,
+        attempt.currency,
+        attempt.authentication.get("transaction_id"),
+    ):
+        raise Forged("The answer is to no payment of ours.")
+    return attempt
+
+
+@transaction.atomic(durable=True)
+def _use_up(attempt: Attempt, told: Authentication) -> bool:
+    """Write the answer down before anything follows from it; False if it is not awaited."""
+    _intent, attempt = settlement.locked(attempt)
+    if attempt.status != AttemptStatus.REQUIRES_ACTION:
+        return False
+    now = clock.now()
+    attempt.status, attempt.authenticated_at = AttemptStatus.PROCESSING, now
+    attempt.md_status, attempt.cavv = told.md_status, told.cavv
+    result = "authenticated" if told.md_status == FULL else "attempted"
+    attempt.authentication |= {
+        "result": result if is_enough(attempt, told) else "failed",
+        "eci": told.eci,
+    }
+    attempt.lease_until = leases.end()
+    schedule.begin_asking(attempt, now)
+    attempt.save()
+    return True
+
+
+def is_enough(attempt: Attempt, told: Authentication) -> bool:
+    """Tell whether the bank's word allows to authorise (contract 3)."""
+    if told.md_status == FULL:
+        return True
+    is_domestic_debit = attempt.card["domestic"] and attempt.card["card_type"] == "debit"
+    has_proof = told.eci in ECI_OF_AN_ATTEMPT and bool(told.cavv)
+    return told.md_status in ATTEMPTED and has_proof and not is_domestic_debit
+
+
+def _confirmed(attempt: Attempt, told: Authentication) -> Outcome:
+    """Ask for the money, with the proof; without one, for nothing."""
+    if not is_enough(attempt, told):
+        return Outcome(Answer.AUTHENTICATION_REQUIRED)
+    proof = Proof(told.transaction_id, told.eci, told.cavv)
+    return authorization.authorize(attempt, cvc=None, proof=proof)

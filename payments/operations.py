@@ -1,0 +1,193 @@
+"""What a bank does with an authorised attempt: capture it, void it, give it back.
+
+Written down before the bank is asked, and settled from there by whoever learns how it
+ended: the request, its retry, or the sweeper.
+"""
+
+from typing import NamedTuple
+
+from django.db import transaction
+
+from core import clock, context
+from merchants import idempotency
+from payments import gateways, leases, render, schedule, settlement
+from payments.gateways.base import Answer, Outcome
+from payments.gateways.decline_codes import PROCESSING_ERROR
+from payments.models import Attempt, PaymentIntent
+from payments.states import AttemptStatus, Operation, Status
+from payments.transition import move
+
+EXPIRED = "expired"
+RELEASED = (Answer.APPROVED, Answer.LAPSED)
+
+
+class Settled(NamedTuple):
+    """How an operation left the payment and its attempt."""
+
+    intent: PaymentIntent
+    attempt: Attempt
+
+
+def begin(
+    attempt: Attempt, operation: Operation, *, amount: int | None = None, reason: str | None = None
+) -> None:
+    """Write down what the bank will be asked for; the caller has locked payment and attempt.
+
+    :param amount: of a capture, in minor units.
+    :param reason: of a cancellation.
+    """
+    attempt.operation, attempt.operation_amount = operation, amount
+    attempt.operation_request_id = context.request_id()
+    attempt.cancellation_reason = reason
+    attempt.lease_until = leases.end()
+    schedule.begin_asking(attempt, clock.now())
+    attempt.save()
+
+
+def run(attempt: Attempt) -> tuple[PaymentIntent, Outcome]:
+    """Ask the bank for the attempt's operation and settle it; the caller holds the lease."""
+    context.mark_irrevocable()
+    with leases.given_back(attempt):
+        outcome = _order(attempt)
+        settled = settlement.surely(attempt, lambda: settle(attempt, outcome))
+        if settled.attempt.operation == Operation.FALL_BACK and outcome.answer is Answer.DECLINED:
+            released = _void(attempt)
+            settled = settlement.surely(attempt, lambda: settle(attempt, released))
+    return settled.intent, outcome
+
+
+def ask(attempt: Attempt) -> Outcome:
+    """Ask the bank what became of the operation; what must be given back is asked for again."""
+    if attempt.operation in (Operation.FALL_BACK, Operation.REVERSE):
+        return _void(attempt)
+    return _inquire(attempt)
+
+
+def _order(attempt: Attempt) -> Outcome:
+    if attempt.operation == Operation.CAPTURE:
+        gateway = gateways.acquirer()
+        return gateway.capture(attempt.acquirer_reference, amount=attempt.operation_amount)
+    return _void(attempt)
+
+
+def _void(attempt: Attempt) -> Outcome:
+    outcome = gateways.acquirer().void(attempt.acquirer_reference)
+    if outcome.answer is not Answer.DECLINED:
+        return outcome
+    # Refused perhaps because nothing is held any more.
+    known = _inquire(attempt)
+    return known if known.answer in RELEASED else outcome
+
+
+def _inquire(attempt: Attempt) -> Outcome:
+    """Read the bank's word on the authorisation as its word on the operation."""
+    told = gateways.acquirer().inquire(attempt.acquirer_reference)
+    match told.answer:
+        case Answer.APPROVED if attempt.operation == Operation.CAPTURE and told.captured:
+            return Outcome(Answer.APPROVED, captured=told.captured)
+        case Answer.APPROVED:
+            return Outcome(Answer.NO_RECORD)  # Nothing was done to it, so far.
+        case Answer.VOIDED if attempt.operation != Operation.CAPTURE:
+            return Outcome(Answer.APPROVED)
+        case Answer.VOIDED | Answer.LAPSED:
+            return Outcome(Answer.LAPSED)
+    return Outcome(Answer.UNKNOWN)
+
+
+@transaction.atomic(durable=True)
+def settle(attempt: Attempt, outcome: Outcome) -> Settled:
+    """Apply the bank's answer to the attempt's operation; safe to call twice."""
+    intent, attempt = settlement.locked(attempt)
+    if attempt.operation is None:
+        idempotency.settle()
+        return Settled(intent, attempt)  # Somebody else settled it first.
+    before, request_id = render.payment_intent(intent), attempt.operation_request_id
+    status = _apply(intent, attempt, outcome)
+    if attempt.operation != Operation.FALL_BACK or status != intent.status:
+        idempotency.settle()
+        attempt.lease_until = None
+    attempt.save()
+    if status != intent.status:
+        move(intent, status, before, request_id=request_id)
+    return Settled(intent, attempt)
+
+
+def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
+    answer = outcome.answer
+    if answer is Answer.NO_RECORD and not schedule.is_last_no_record(attempt):
+        answer = Answer.UNKNOWN
+    if answer in (Answer.UNKNOWN, Answer.PENDING):
+        return _still_unknown(intent, attempt)
+    match attempt.operation:
+        case Operation.CAPTURE:
+            return _captured(intent, attempt, outcome)
+        case Operation.VOID:
+            return _voided(intent, attempt, outcome)
+        case Operation.FALL_BACK:
+            return _fallen_back(intent, attempt, outcome)
+    return _reversed(intent, attempt, outcome)
+
+
+def _still_unknown(intent: PaymentIntent, attempt: Attempt) -> Status:
+    attempt.due_at = schedule.next_inquiry_at(attempt, clock.now())
+    # What nobody asked for changes nothing that a merchant sees, before it is done.
+    is_ours = attempt.operation == Operation.REVERSE or attempt.cancellation_reason == EXPIRED
+    return Status(intent.status) if is_ours else Status.PROCESSING
+
+
+def _captured(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
+    amount = outcome.captured or attempt.operation_amount
+    if outcome.answer is Answer.DECLINED:
+        attempt.operation = Operation.FALL_BACK
+        attempt.error = settlement.error_of(attempt, PROCESSING_ERROR, outcome)
+        return Status(intent.status)
+    attempt.operation = attempt.operation_amount = attempt.operation_request_id = None
+    if outcome.answer is Answer.APPROVED:
+        return settlement.take_money(intent, attempt, amount)
+    if outcome.answer is Answer.LAPSED:
+        return _cancel(intent, attempt, EXPIRED)
+    return _not_done(attempt)
+
+
+def _voided(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
+    attempt.operation = attempt.operation_request_id = None
+    if outcome.answer in RELEASED:
+        return _cancel(intent, attempt, attempt.cancellation_reason)
+    return _not_done(attempt)
+
+
+def _fallen_back(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
+    if outcome.answer in (Answer.NOT_SENT, Answer.NO_RECORD):
+        return _still_unknown(intent, attempt)
+    attempt.operation = attempt.operation_amount = attempt.operation_request_id = None
+    if outcome.answer in RELEASED:
+        return settlement.fail(intent, attempt, AttemptStatus.FAILED)
+    return _not_done(attempt)
+
+
+def _reversed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
+    if outcome.answer in RELEASED:
+        attempt.operation = attempt.operation_request_id = attempt.due_at = None
+        attempt.reversed_at = clock.now()
+        return Status(intent.status)
+    return _still_unknown(intent, attempt)
+
+
+def _cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Status:
+    attempt.status, attempt.due_at = AttemptStatus.CANCELED, None
+    return close(intent, reason)
+
+
+def close(intent: PaymentIntent, reason: str | None) -> Status:
+    """Write a cancellation into a payment that holds no money; in the caller's transaction."""
+    intent.amount_capturable = 0
+    intent.canceled_at, intent.cancellation_reason = clock.now(), reason
+    intent.sealed_card = None
+    return Status.CANCELED
+
+
+def _not_done(attempt: Attempt) -> Status:
+    now = clock.now()
+    attempt.cancellation_reason = None
+    attempt.due_at = max(schedule.expires_at(attempt), schedule.next_inquiry_at(attempt, now))
+    return Status.REQUIRES_CAPTURE

@@ -1,0 +1,93 @@
+"""The payer's pages: on the way to the bank, and back (spec: States and transitions)."""
+
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from core import money
+from payments import authentication
+from payments.gateways.base import Forged
+from payments.models import Attempt
+from payments.states import AttemptStatus
+
+log = structlog.get_logger(__name__)
+
+ANSWER_FIELDS_MAX = 32
+
+
+@never_cache
+@require_safe
+def hand_off(request: HttpRequest, token: str) -> HttpResponse:
+    """Show the payer what they are about to confirm, and send them to their bank."""
+    attempt = authentication.by_link(token)
+    if attempt is None:
+        return render(request, "payments/threeds/unknown.html", status=404)
+    if attempt.status != AttemptStatus.REQUIRES_ACTION:
+        back = {"back_url": back_to_shop(attempt)}
+        return render(request, "payments/threeds/closed.html", back)
+    page = render(request, "payments/threeds/handoff.html", _shown(attempt))
+    page._csp_update = {"form-action": [_origin(attempt.acs_url), _origin(attempt.return_url)]}
+    return page
+
+
+@csrf_exempt  # It comes from the bank's origin; the bank's signature is the proof.
+@never_cache
+@require_POST
+def bank_return(request: HttpRequest) -> HttpResponse:
+    """Take the bank's answer from the payer's browser, and send the payer back to the shop."""
+    try:
+        attempt = authentication.accept(_fields(request))
+    except Forged as forged:
+        log.warning("authentication answer refused", reason=str(forged))
+        return render(request, "payments/threeds/unknown.html", status=400)
+    return HttpResponseRedirect(back_to_shop(attempt))
+
+
+def back_to_shop(attempt: Attempt) -> str:
+    """Return the shop's address with the payment's id as its last query parameter.
+
+    The shop's own query stays, but for an earlier id of a payment; so does its fragment.
+    """
+    parts = urlsplit(attempt.return_url)
+    kept = [
+        part
+        for part in parts.query.split("&")
+        if part and [name for name, _ in parse_qsl(part, True)] != ["payment_intent"]
+    ]
+    query = "&".join([*kept, urlencode({"payment_intent": attempt.intent_id})])
+    return urlunsplit(parts._replace(query=query))
+
+
+def _shown(attempt: Attempt) -> dict[str, object]:
+    return {
+        "merchant_name": attempt.intent.merchant.name,
+        "amount": money.text(attempt.amount + attempt.surcharge, attempt.currency),
+        "brand": attempt.card["brand"],
+        "last4": attempt.card["last4"],
+        "acs_url": attempt.acs_url,
+        "fields": {},
+        "is_sandbox": not settings.LIVEMODE,
+    }
+
+
+def _fields(request: HttpRequest) -> dict[str, str]:
+    """Return the posted fields.
+
+    :raises Forged: a field came twice, or there are more than any bank sends.
+    """
+    if len(request.POST) > ANSWER_FIELDS_MAX:
+        raise Forged("There are too many fields.")
+    if any(len(values) != 1 for _name, values in request.POST.lists()):
+        raise Forged("A field came twice.")
+    return {name: str(value) for name, value in request.POST.items()}
+
+
+def _origin(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
