@@ -67,7 +67,7 @@ def back_to_shop(attempt: Attempt) -> str:
 def _shown(attempt: Attempt) -> dict[str, object]:
     return {
         "merchant_name": attempt.intent.merchant.name,
-        "amount": money.text(attempt.amount + attempt.surcharge, attempt.currency),
+        "amount": money.written(attempt.amount + attempt.surcharge, attempt.currency),
         "brand": attempt.card["brand"],
         "last4": attempt.card["last4"],
         "acs_url": attempt.acs_url,

@@ -3,11 +3,12 @@
 from typing import Any
 
 import factory
+from django.conf import settings
 
 from core import clock, ids
 from core.cards import CardData
 from merchants import accounts
-from merchants.models import Merchant
+from merchants.models import Merchant, NonSecureLimit
 from payments.models import Attempt, PaymentIntent
 from vault import cards as vault_cards
 from vault.models import SealedCard
@@ -73,13 +74,20 @@ class AttemptFactory(factory.django.DjangoModelFactory):
     three_d_secure_requested = "automatic"
     request_id = factory.LazyFunction(lambda: ids.new("req"))
     created_at = factory.LazyFunction(clock.now)
-    asked_at = next_inquiry_at = factory.LazyAttribute(lambda row: row.created_at)
+    asked_at = due_at = factory.LazyAttribute(lambda row: row.created_at)
 
 
 def open_merchant(name: str, *, website: str) -> accounts.Opened:
     """A whole account: owner, key and a website."""
     host = website.removeprefix("https://")
-    return accounts.open_account(name=name, email=f"owner@{host}", websites=(website,))
+    opened = accounts.open_account(name=name, email=f"owner@{host}", websites=(website,))
+    # A merchant of the tests may take any amount of the other currencies without 3-D Secure.
+    NonSecureLimit.objects.bulk_create(
+        NonSecureLimit(merchant=opened.merchant, currency=currency)
+        for currency in settings.CURRENCIES
+        if currency != opened.merchant.default_currency
+    )
+    return opened
 
 
 def card(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:

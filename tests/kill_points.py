@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from config.wsgi import application as web
-from payments import expansion, lifecycle
+from payments import authorization, expansion, settlement
 from testbank.wsgi import application as honest_bank
 
 BANK_WORKS_SECONDS = 0.6
 BOUNDARIES = {
-    "after_the_first_transaction": (lifecycle, "authorize"),
-    "while_the_bank_works": (lifecycle, "authorize"),
-    "after_the_bank_answered": (lifecycle, "settle_surely"),
+    "after_the_first_transaction": (authorization, "authorize"),
+    "while_the_bank_works": (authorization, "authorize"),
+    "after_the_bank_answered": (settlement, "surely"),
     "before_the_answer": (expansion, "payment_intent"),
 }
 

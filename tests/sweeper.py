@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from core import clock
 from merchants.models import IdempotencyKey
-from payments import inquiries, tasks
+from payments import inquiries, leases, tasks
 from payments.models import Attempt
 
 
@@ -72,5 +72,5 @@ def dies(module: Any, name: str, *, afterwards: bool = False) -> Iterator[None]:
         raise Died
 
     # A dead process gives no lease back.
-    with patch.object(module, name, last_words), patch.object(inquiries, "_give_back"):
+    with patch.object(module, name, last_words), patch.object(leases, "give_back"):
         yield

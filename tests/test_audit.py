@@ -136,7 +136,7 @@ def no_movement() -> None:
 
 
 def a_charge_of_nothing() -> None:
-    unguarded("UPDATE payments_attempt SET status = 'failed'")
+    unguarded("UPDATE payments_attempt SET status = 'failed', captured_minor = 0")
 
 
 def another_merchants_movement() -> None:

@@ -172,7 +172,7 @@ def _broken(
         yield acme.post("/v1/payment_intents", of(NOT_SEALED))
 
 
-def _crash(told: dict[str, Any], **_options: Any) -> None:
+def _crash(told: dict[str, Any], *_rest: Any) -> None:
     raise RuntimeError(f"{told} of 4111 1111 1111 1111 / {CRASHED}")
 
 

@@ -1,5 +1,6 @@
 """A request that dies: its idempotency key finds its work again, and finishes it once (I8)."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ from events.models import Event
 from merchants import idempotency, tasks
 from merchants.api import ApiViewSet
 from merchants.models import IdempotencyKey
-from payments import customers, expansion, lifecycle, render
+from payments import authorization, customers, expansion, render, settlement
 from payments.models import Attempt, Customer, PaymentIntent
 from testbank.models import Authorization
 from tests.bank_transport import BankTransport
@@ -27,9 +28,9 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 PATH = "/v1/payment_intents"
 IN_USE = (409, "idempotency_key_in_use", None)
-BEFORE_THE_BANK = (lifecycle, "authorize", False)
-AFTER_THE_BANK = (lifecycle, "authorize", True)
-AFTER_THE_SETTLEMENT = (lifecycle, "settle_surely", True)
+BEFORE_THE_BANK = (authorization, "authorize", False)
+AFTER_THE_BANK = (authorization, "authorize", True)
+AFTER_THE_SETTLEMENT = (settlement, "surely", True)
 WHILE_ANSWERING = (expansion, "payment_intent", False)
 EVERYWHERE = [BEFORE_THE_BANK, AFTER_THE_BANK, AFTER_THE_SETTLEMENT, WHILE_ANSWERING]
 NAMES = ["before the bank", "after the bank", "after the settlement", "while answering"]
@@ -235,7 +236,7 @@ def test_a_card_that_needs_authentication_fails_as_it_would_have(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     body = payment("4766620000000001", return_url="https://acme.example/back")
-    pay_and_die(acme, (lifecycle, "settle_surely", False), body=body)
+    pay_and_die(acme, (settlement, "surely", False), body=body)
     leases_run_out()
 
     answer = acme.post(PATH, body, idempotency_key="order 7")
@@ -248,7 +249,7 @@ def test_a_crash_of_ours_lets_the_retry_in_at_once(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("payments.lifecycle.settlement.settle", _crash)
+        patch.setattr("payments.settlement.settle", _crash)
         assert pay(acme).status == 500
 
     answer = pay(acme)
@@ -261,15 +262,15 @@ def test_a_crash_of_ours_lets_the_retry_in_at_once(
 def test_the_first_request_may_wake_up_after_all(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, answers = lifecycle.settle_surely, []
+    real, answers = settlement.surely, []
 
-    def slept(attempt: Attempt, outcome: object) -> PaymentIntent:
-        monkeypatch.setattr(lifecycle, "settle_surely", real)
+    def slept(attempt: Attempt, settle: Callable[[], PaymentIntent]) -> PaymentIntent:
+        monkeypatch.setattr(settlement, "surely", real)
         leases_run_out()
         answers.append(acme.twin().post(PATH, payment(), idempotency_key="order 7"))
-        return real(attempt, outcome)
+        return real(attempt, settle)
 
-    monkeypatch.setattr(lifecycle, "settle_surely", slept)
+    monkeypatch.setattr(settlement, "surely", slept)
 
     late = pay(acme)
 

@@ -87,7 +87,7 @@ def test_before_its_five_seconds_the_bank_still_says_pending(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     acme.pay(LATER_YES)
-    Attempt.objects.update(next_inquiry_at=clock.now())
+    Attempt.objects.update(due_at=clock.now())
 
     sweep_after(3)
     assert PaymentIntent.objects.get().status == "processing"
@@ -243,7 +243,7 @@ def test_an_early_no_record_does_not_count(acme: ApiClient, bank: BankTransport)
     pay_into_the_void(acme, bank)
 
     for _ in range(5):
-        Attempt.objects.update(next_inquiry_at=clock.now())
+        Attempt.objects.update(due_at=clock.now())
         sweep_after(10)
 
     assert inquiries_seen(bank) == 5
