@@ -76,8 +76,9 @@ def _base64(raw: bytes) -> Iterator[str]:
         yield re.escape(encoded[first:last])
 
 
-# A code of three digits is looked for where it stands alone, and is no line's number.
-_ALONE = rf"(?<![0-9A-Za-z.])(?<!line )(?:{CVC}|{WRONG_CVC})(?![0-9A-Za-z.])"
+# A code of three digits is looked for where it stands alone, and is no line's number and no
+# request's duration.
+_ALONE = rf"(?<![0-9A-Za-z.])(?<!line )(?<!duration_ms\": )(?:{CVC}|{WRONG_CVC})(?![0-9A-Za-z.])"
 LEAK = re.compile(
     "|".join([_ALONE, *(spelling for number in NUMBERS for spelling in _spellings(number))])
 )

@@ -14,6 +14,8 @@ from django.db import connections
 from devstack.state import ROOT
 
 PATIENCE_SECONDS = 15
+# How long the clients of the tests may take to send a request.
+READ_SECONDS = 1.0
 
 
 def environment() -> dict[str, str]:
@@ -77,6 +79,22 @@ class WebProcess:
             assert time.monotonic() < deadline, self.log
             time.sleep(0.02)
         return found[1]
+
+
+def request(web: WebProcess, *headers: bytes, method: bytes = b"POST") -> bytes:
+    """Return a request's head, with Acme's key."""
+    lines = [
+        method + b" /v1/customers HTTP/1.1",
+        b"Host: 127.0.0.1",
+        b"Authorization: Bearer " + web.acme.key.encode(),
+        b"Content-Type: application/json",
+        *headers,
+    ]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def whole(web: WebProcess, body: bytes) -> bytes:
+    return request(web, b"Content-Length: %d" % len(body)) + body
 
 
 class RawAnswer:
