@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from config.errors import envelope_response
 from core import context
 from core.errors import DomainError, ParameterInvalid
+from core.http import client_address
 from core.rest.query import refuse_unsafe_url
 from merchants import request_logs
 
@@ -38,7 +39,7 @@ class RequestFrame:
             response["Request-Id"] = work.request_id
             seconds = time.perf_counter() - started
             if API_PATH.match(request.path_info):
-                request_logs.write_when_sent(request, response, seconds=seconds)
+                request_logs.write_when_sent(request, response, work=work, seconds=seconds)
             _measure(request, response)
             self._log(request, response, work, seconds)
         finally:
@@ -66,7 +67,7 @@ class RequestFrame:
             path=request.path_info,
             status=response.status_code,
             duration_ms=round(seconds * 1000, 1),
-            ip=request.META.get("REMOTE_ADDR", ""),
+            ip=client_address(request),
             **work.facts,
         )
 

@@ -71,17 +71,6 @@ def current() -> Work | None:
     return _current.get()
 
 
-def require() -> Work:
-    """Return the work at hand.
-
-    :raises RuntimeError: there is none.
-    """
-    work = _current.get()
-    if work is None:
-        raise RuntimeError("no piece of work is under way")
-    return work
-
-
 def request_id() -> str:
     """Return the `req_` id of the work at hand; a fresh one outside of any.
 

@@ -1,6 +1,6 @@
 """Request logs: one row per request to /v1 and per background change (contract 2).
 
-The row of a request is written when its answer has left (docs/adr/0007). One that
+The row of a request is written when its answer has left (docs/adr/0008). One that
 cannot be written is a warning in the log and nobody's error.
 """
 
@@ -21,6 +21,7 @@ from django.http import HttpRequest, HttpResponse
 from core import clock, context
 from core.context import Work
 from core.errors import ParameterInvalid
+from core.http import client_address
 from core.querysets import MerchantRows
 from merchants import authentication, redaction
 from merchants.models import RequestLog
@@ -50,21 +51,18 @@ INSERT = f"""
 # --- Requests ---------------------------------------------------------------------------------
 
 
-def write_when_sent(request: HttpRequest, response: HttpResponse, *, seconds: float) -> None:
-    """Write the row of the request at hand once its answer has left.
+def write_when_sent(
+    request: HttpRequest, response: HttpResponse, *, work: Work, seconds: float
+) -> None:
+    """Write the request's row once its answer has left.
 
     The web server closes a response when it has sent it, or could not. Call this before a
     HEAD's answer is emptied.
 
     :param seconds: how long the answer took.
     """
-    call = Call(
-        context.require(),
-        request,
-        response,
-        seconds,
-        b"" if response.streaming else response.content,
-    )
+    content = b"" if response.streaming else response.content
+    call = Call(work, request, response, seconds, content)
 
     def write_and_close() -> None:
         del response.close  # Whoever closes it twice gets one row.
@@ -107,7 +105,7 @@ def _row_of(call: Call) -> RequestLog:
         api_key=key_id,
         idempotency_key=_idempotency_key(request),
         object_id=_object_id(request, answer),
-        ip=_client_address(request),
+        ip=client_address(request) or None,
         api_version=call.response.get("PF-Version"),
         request_body=body,
         response_body=shown,
@@ -130,10 +128,6 @@ def _caller(call: Call) -> tuple[str | None, str | None]:
 def _is_answer_kept(call: Call) -> bool:
     is_own = OWN_PATH.match(call.request.path_info) and call.response.status_code < 400
     return call.request.method != "HEAD" and not is_own
-
-
-def _client_address(request: HttpRequest) -> str | None:
-    return request.META.get("REMOTE_ADDR") or None
 
 
 def _idempotency_key(request: HttpRequest) -> str | None:
@@ -189,18 +183,19 @@ def job(path: str) -> Iterator[JobRun]:
     """
     error_code: str | None = "internal_error"
     run, started = JobRun(), time.perf_counter()
-    with context.work():
+    with context.work() as work:
         try:
             yield run
             error_code = None
         finally:
             seconds = time.perf_counter() - started
             if run.object_id:
-                _write(lambda: _row_of_job(path, run, seconds, error_code))
+                _write(lambda: _row_of_job(work, path, run, seconds, error_code))
 
 
-def _row_of_job(path: str, run: JobRun, seconds: float, error_code: str | None) -> RequestLog:
-    work = context.require()
+def _row_of_job(
+    work: Work, path: str, run: JobRun, seconds: float, error_code: str | None
+) -> RequestLog:
     return RequestLog(
         id=work.request_id,
         merchant_id=run.merchant_id,
