@@ -23,7 +23,7 @@ def captured_by_bank(client: ApiClient) -> int:
 def row_counts() -> dict[str, int]:
     """Return how many rows every table of ours has, and how many CVCs are held."""
     tables = {model._meta.db_table: model.objects.count() for model in apps.get_models()}
-    return {**tables, "cvc": len(redis().keys("cvc:*"))}
+    return {**tables, "held": len(redis().keys("held:*"))}
 
 
 def refused(

@@ -56,7 +56,7 @@ def _opened(token: str, blob: bytes) -> str | None:
 
 
 def _name(token: str) -> str:
-    return f"cvc:{token}"
+    return f"held:{token}"
 
 
 def _context(token: str) -> str:
