@@ -132,6 +132,8 @@ BODY_MAX_BYTES = 256 * 1024
 CURRENCIES = [code.strip().lower() for code in env.list("CURRENCIES", default=[]) if code.strip()]
 CURRENCIES = CURRENCIES or ["try", "usd", "eur", "gbp"]
 IDEMPOTENCY_KEY_HOURS = 72
+# How long a card's number is kept that no attempt needs any more.
+SEALED_CARD_HOURS = 24
 # How long a request that died keeps others from finishing its work; above the request's budget.
 REQUEST_LEASE_SECONDS = env.float("REQUEST_LEASE_SECONDS", default=60.0)
 DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
@@ -200,6 +202,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "merchants.tasks.forget_idempotency_keys",
         "schedule": 600.0,
         "options": {"expires": 600},
+    },
+    "destroy-cards": {
+        "task": "payments.tasks.destroy_cards",
+        "schedule": 60.0,
+        "options": {"expires": 60},
     },
 }
 

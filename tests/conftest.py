@@ -1,6 +1,7 @@
 """The cast and the stage: Acme is ours, Globex must never see anything of Acme's."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -14,6 +15,8 @@ from core import context
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
 from tests.factories import open_merchant
+from tests.key_change import KeyChange, key_being_changed
+from tests.one_way_out import watched
 
 # The first text that is not ASCII builds a table; no example may fail for that.
 hypothesis_settings.register_profile("service", deadline=None, derandomize=True)
@@ -47,6 +50,12 @@ def _cheap_passwords() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _only_the_reveal_opens_cards() -> Iterator[None]:
+    with watched():
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _stay_on_this_machine() -> Iterator[None]:
     socket_allow_hosts(["127.0.0.1", "localhost"], allow_unix_socket=True)
@@ -57,6 +66,12 @@ def _stay_on_this_machine() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _nothing_is_held_from_the_test_before(patient_redis: Redis) -> None:
     patient_redis.flushdb()
+
+
+@pytest.fixture
+def key_change(tmp_path: Path) -> Iterator[KeyChange]:
+    with key_being_changed(tmp_path) as change:
+        yield change
 
 
 @pytest.fixture

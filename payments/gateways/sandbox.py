@@ -3,12 +3,15 @@
 from typing import Any
 
 import requests
+import structlog
 from django.conf import settings
 
-from core import context
+from core import context, keyring
 from payments.gateways import sandbox_cards, wire
 from payments.gateways.base import Answer, AuthorizationRequest, IssuerFacts, Outcome
 from vault import reveal
+
+log = structlog.get_logger(__name__)
 
 ANSWERS = {
     "approved": Answer.APPROVED,
@@ -33,9 +36,16 @@ class SandboxGateway:
         seconds = min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
         if seconds <= 0:
             return Outcome(Answer.NOT_SENT)
+        try:
+            order = _order(request)
+        except (reveal.CardDestroyed, keyring.SealBroken, keyring.UnknownKey) as problem:
+            # Ours to repair, but nothing left this machine: the payer may try another card.
+            kind, token = type(problem).__name__, request.sealed.token
+            log.error("card_not_revealed", error=kind, vault_token=token)
+            return Outcome(Answer.NOT_SENT)
         url = f"{settings.TESTBANK_URL}/authorizations"
         try:
-            told = wire.post_json(self.session, url, _order(request), seconds=seconds)
+            told = wire.post_json(self.session, url, order, seconds=seconds)
         except wire.NotSent:
             return Outcome(Answer.NOT_SENT)
         except wire.NoAnswer:

@@ -1,0 +1,92 @@
+"""An installation whose key is being changed, and what must hold when that is done."""
+
+import shutil
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.test import override_settings
+
+from core import clock, keyring
+from core.cards import CardData
+from merchants.models import Merchant
+from tests.factories import GOOD_CARD
+from vault import cards
+from vault.models import SealedCard
+from vault.reveal import reveal
+
+
+@dataclass
+class KeyChange:
+    """A copy of the tests' key ring: `new` is added, `old` still primary until `promote`.
+
+    This process is one that runs: it knows the ring as it was at its last `restart`.
+    """
+
+    path: Path
+    old: str
+    new: str
+
+    def promote(self) -> None:
+        keyring.promote(self.path, self.new)
+
+    def restart(self) -> None:
+        keyring.ring.cache_clear()
+
+
+@contextmanager
+def key_being_changed(directory: Path) -> Iterator[KeyChange]:
+    path = Path(shutil.copy(settings.KEYRING_FILE, directory / "keyring"))
+    with override_settings(KEYRING_FILE=path):
+        change = KeyChange(path, keyring.load(path).primary, keyring.add(path))
+        change.restart()
+        yield change
+    change.restart()
+
+
+def seal_many(merchant: Merchant, count: int, *, created_at: datetime | None = None) -> set[str]:
+    """Seal cards of different holders with the real ring; return their tokens."""
+    now = created_at or clock.now()
+    numbered = (CardData(GOOD_CARD, 12, 2040, holder_name=f"Holder {n}") for n in range(count))
+    rows = [cards.sealed_row(merchant.id, card, now=now) for card in numbered]
+    fields = SealedCard._meta.concrete_fields
+    columns = ", ".join(field.column for field in fields)
+    copying = f"COPY vault_sealedcard ({columns}) FROM STDIN"
+    with connection.cursor() as cursor, cursor.copy(copying) as copy:
+        for row in rows:
+            copy.write_row([getattr(row, field.attname) for field in fields])
+    return {row.token for row in rows}
+
+
+def assert_opens_by_one_key(tokens: Set[str], key_id: str) -> None:
+    """Every card is there, says it is sealed with the key, is, and has kept its content."""
+    rows = list(SealedCard.objects.filter(sealed__isnull=False))
+    assert {row.token for row in rows} == tokens
+    assert {row.key_id for row in rows} == {key_id}
+    assert {keyring.ring().key_id_of(bytes(row.sealed)) for row in rows} == {key_id}
+    opened = [reveal(row) for row in rows]
+    assert {card.number for card in opened} == {GOOD_CARD}
+    assert len({card.holder_name for card in opened}) == len(rows)
+
+
+class Killed(BaseException):
+    """Stands for the end of the process, of which nothing can be caught."""
+
+
+def killed_after(calls: int, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function as it is in a process that dies at the end of its last call."""
+    left = [calls]
+
+    def dying(*arguments: Any, **options: Any) -> Any:
+        answer = function(*arguments, **options)
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+        return answer
+
+    return dying
