@@ -290,9 +290,9 @@ def test_a_change_that_fails_leaves_the_file_as_it_was(
     path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = path.read_bytes()
+    monkeypatch.setattr(name, disk_full)
 
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
-        patch.setattr(name, disk_full)
+    with pytest.raises(OSError, match="disk full"):
         keyring.add(path)
 
     assert path.read_bytes() == before
