@@ -1,5 +1,6 @@
 """An installation whose key is being changed, and what must hold when that is done."""
 
+import io
 import shutil
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connection
 from django.test import override_settings
 
@@ -19,6 +21,9 @@ from tests.factories import GOOD_CARD
 from vault import cards
 from vault.models import SealedCard
 from vault.reveal import reveal
+
+# A key that this installation's ring does not hold.
+LOST = keyring.KeyRing(primary="k_lost", encryption={"k_lost": b"l" * 32}, mac={}, cvc=b"c" * 32)
 
 
 @dataclass
@@ -37,6 +42,10 @@ class KeyChange:
 
     def restart(self) -> None:
         keyring.ring.cache_clear()
+
+    def promote_and_restart(self) -> None:
+        self.promote()
+        self.restart()
 
 
 @contextmanager
@@ -90,3 +99,21 @@ def killed_after(calls: int, function: Callable[..., Any]) -> Callable[..., Any]
         return answer
 
     return dying
+
+
+def rotate() -> str:
+    """Run the command as a process that starts now; return what it printed."""
+    printed = io.StringIO()
+    call_command("vault_rotate", stdout=printed, stderr=printed)
+    return printed.getvalue()
+
+
+def keyring_command(*arguments: object) -> str:
+    printed = io.StringIO()
+    call_command("keyring", *arguments, stdout=printed)
+    return printed.getvalue()
+
+
+def seal_with_a_lost_key(row: SealedCard) -> None:
+    sealed = LOST.seal(b'{"number": "4242424242424242"}', context=row.seal_context)
+    SealedCard.objects.filter(token=row.token).update(sealed=sealed, key_id=LOST.primary)

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection, connections
 
 from config.celery import app
-from core import clock, keyring
+from core import clock
 from core.models import Clock
 from core.redis import client as redis
 from payments import card_destruction, gateways
@@ -32,7 +32,7 @@ from tests.factories import (
     sealed_card,
     unconfirmed,
 )
-from tests.key_change import Killed, killed_after, seal_many
+from tests.key_change import Killed, killed_after, seal_many, seal_with_a_lost_key
 from vault import cards
 from vault.models import SealedCard
 
@@ -164,15 +164,7 @@ def spoilt(row: SealedCard) -> None:
     SealedCard.objects.filter(token=row.token).update(sealed=other.sealed)
 
 
-def of_a_lost_key(row: SealedCard) -> None:
-    lost = keyring.KeyRing(
-        primary="k_lost", encryption={"k_lost": b"l" * 32}, mac={}, cvc=b"c" * 32
-    )
-    sealed = lost.seal(b"{}", context=row.seal_context)
-    SealedCard.objects.filter(token=row.token).update(sealed=sealed, key_id="k_lost")
-
-
-WAYS = [(destroyed, "CardDestroyed"), (spoilt, "SealBroken"), (of_a_lost_key, "UnknownKey")]
+WAYS = [(destroyed, "CardDestroyed"), (spoilt, "SealBroken"), (seal_with_a_lost_key, "UnknownKey")]
 
 
 @pytest.mark.parametrize(("happen", "name"), WAYS)

@@ -11,7 +11,7 @@ from merchants.models import IdempotencyKey
 from tests.bank_transport import BankTransport
 from tests.client import ApiClient
 from tests.factories import MerchantFactory, payment, sealed_card
-from tests.key_change import KeyChange
+from tests.key_change import LOST, KeyChange
 from tests.processes import run
 from tests.web_process import environment
 from vault.checks import require_keys
@@ -97,10 +97,7 @@ def test_a_kept_answer_of_a_lost_key_stops_the_start(
 ) -> None:
     for key in ("oldest", "between", "newest"):
         acme.post("/v1/payment_intents", payment(), idempotency_key=key)
-    lost = keyring.KeyRing(
-        primary="k_lost", encryption={"k_lost": b"l" * 32}, mac={}, cvc=b"c" * 32
-    )
-    IdempotencyKey.objects.filter(key=age).update(sealed_response=lost.seal(b"x", context=""))
+    IdempotencyKey.objects.filter(key=age).update(sealed_response=LOST.seal(b"x", context=""))
 
     with pytest.raises(keyring.KeyRingError, match="lacks k_lost"):
         require_keys()

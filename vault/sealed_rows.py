@@ -32,7 +32,7 @@ class SealedColumn:
 
     @property
     def label(self) -> str:
-        return str(self.field.model._meta.label)
+        return f"{self.field.model._meta.label}.{self.field.name}"
 
     @property
     def is_indexed(self) -> bool:
