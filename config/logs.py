@@ -11,6 +11,7 @@ import structlog
 from core import context
 from core.scrub import scrub
 
+CELERY_CHATTER = ("celery.beat", "celery.worker.strategy", "celery.app.trace")
 LOST_LINE = "The line of %s could not be written: %s"
 
 
@@ -50,6 +51,8 @@ def logging_config(*, level: str) -> dict[str, Any]:
             # The access log tells the same in one line, without the query.
             "django.request": {"level": "CRITICAL"},
             "django.server": {"level": "CRITICAL"},
+            # Three lines for each run of each task, every second or two.
+            **{name: {"level": "WARNING"} for name in CELERY_CHATTER},
             # gunicorn's own access log prints queries.
             "gunicorn.access": {"level": "CRITICAL", "propagate": False},
             "gunicorn.error": {"handlers": ["stderr"], "level": level, "propagate": False},

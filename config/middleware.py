@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from config.errors import envelope_response
 from core import context
 from core.errors import DomainError, ParameterInvalid
+from core.http import client_address
 from core.rest.query import refuse_unsafe_url
 
 access_log = structlog.get_logger("access")
@@ -61,7 +62,7 @@ class RequestFrame:
             path=request.path_info,
             status=response.status_code,
             duration_ms=round(seconds * 1000, 1),
-            ip=request.META.get("REMOTE_ADDR", ""),
+            ip=client_address(request),
             **work.facts,
         )
 

@@ -45,9 +45,8 @@ if not _base.hostname or _base.scheme not in (("https",) if LIVEMODE else ("http
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), _base.hostname]
 ALLOWED_HOSTS += ["localhost"] if _base.hostname == "127.0.0.1" else []
 _https = _base.scheme == "https"
-SECURE_PROXY_SSL_HEADER = (
-    ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
-)
+BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SECURE_SSL_REDIRECT = _https
 # Nothing on /v1 ever redirects: a 301 turns an SDK's POST into a GET that "succeeds".
 SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^healthz$"]
@@ -117,7 +116,11 @@ WHITENOISE_USE_FINDERS = not LIVEMODE
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.authentication.ApiKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["merchants.authentication.HasScope"],
+    # In this order: a request that the key's scopes do not allow counts as well.
+    "DEFAULT_PERMISSION_CLASSES": [
+        "merchants.limits.WithinRate",
+        "merchants.authentication.HasScope",
+    ],
     "DEFAULT_PARSER_CLASSES": ["core.rest.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["core.rest.renderers.ApiRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.rest.renderers.AlwaysJson",
@@ -131,6 +134,9 @@ API_VERSIONS = ["2026-11-01"]
 BODY_MAX_BYTES = 256 * 1024
 CURRENCIES = [code.strip().lower() for code in env.list("CURRENCIES", default=[]) if code.strip()]
 CURRENCIES = CURRENCIES or ["try", "usd", "eur", "gbp"]
+# Per merchant; per address, and only for requests that fail authentication. 0 is no limit.
+RATE_LIMIT_PER_SECOND = env.int("RATE_LIMIT_PER_SECOND", default=100 if LIVEMODE else 25)
+FAILED_AUTHENTICATIONS_PER_MINUTE = env.int("FAILED_AUTHENTICATIONS_PER_MINUTE", default=30)
 IDEMPOTENCY_KEY_HOURS = 72
 # How long a card's number is kept that no attempt needs any more.
 SEALED_CARD_HOURS = 24
@@ -183,6 +189,8 @@ if not LIVEMODE:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = _required("REDIS_URL", "the address of Redis, such as redis://host:6379/0")
+if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
+    raise environ.ImproperlyConfigured("Set REDIS_URL to a redis://, rediss:// or unix:// address.")
 
 # --- Events ---------------------------------------------------------------------------------
 
@@ -192,12 +200,25 @@ EVENT_SUBSCRIBERS: list[str] = []
 # --- Background work ------------------------------------------------------------------------
 
 CELERY_BROKER_URL = broker_url(REDIS_URL)
+# However long Redis is away, workers and beat come back by themselves. Without the time-outs
+# they would wait for ever on a connection whose other end is gone without a word.
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_timeout": 5.0,
+    "socket_connect_timeout": 5.0,
+    "socket_keepalive": True,
+}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"webhooks.tasks.*": {"queue": "webhooks"}}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
+    "settle-unknown": {
+        "task": "payments.tasks.settle_unknown",
+        "schedule": 2.0,
+        "options": {"expires": 2},
+    },
     "forget-idempotency-keys": {
         "task": "merchants.tasks.forget_idempotency_keys",
         "schedule": 600.0,

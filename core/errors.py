@@ -18,7 +18,7 @@ class DomainError(Exception):
     http_status: ClassVar[int] = 400
     message: ClassVar[str] = "The request was refused."
     param: str | None = None
-    retry_after_seconds: ClassVar[int | None] = None
+    retry_after_seconds: int | None = None
     # Decided on a locked row, so a retry with the same Idempotency-Key gets it again (contract 6).
     is_lasting: ClassVar[bool] = False
 

@@ -1,10 +1,12 @@
-"""Between the web server and Django: request bodies that Django would misread or leave unread."""
+"""What a web request is before anybody reads it: its whole body, and the address it came from."""
 
 import io
 from collections.abc import Callable, Iterable
+from ipaddress import ip_address
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 
 DRAIN_MAX_BYTES = 4 * 1024 * 1024
 DRAIN_STEP_BYTES = 64 * 1024
@@ -30,6 +32,28 @@ def with_whole_bodies(application: Application) -> Application:
         return answer
 
     return serve
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return the address that the request came from.
+
+    Behind a proxy that is the last one of X-Forwarded-For, which our own proxy added;
+    those before it are whatever the client claims.
+    """
+    peer = request.META.get("REMOTE_ADDR", "")
+    if not settings.BEHIND_PROXY:
+        return peer
+    seen = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip()
+    return seen if _is_address(seen) else peer
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    # A zone ("%eth0") may hold any text, and no client of ours has one.
+    return "%" not in text
 
 
 def _throw_away(wire: Any) -> None:

@@ -20,7 +20,12 @@ class Merchant(Protocol):
 
 
 def record(
-    merchant: Merchant, event_type: str, body: dict[str, Any], before: dict[str, Any] | None = None
+    merchant: Merchant,
+    event_type: str,
+    body: dict[str, Any],
+    before: dict[str, Any] | None = None,
+    *,
+    request_id: str | None = None,
 ) -> Event:
     """Write the event of one change, with the object's next sequence, and tell subscribers.
 
@@ -28,6 +33,7 @@ def record(
 
     :param body: the object after the change, rendered as the API returns it, collapsed.
     :param before: the same before the change; None at a creation.
+    :param request_id: the request that began what ends now, if not the one at hand.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("an event is recorded in the transaction of its change")
@@ -38,7 +44,7 @@ def record(
         aggregate_type=body["object"],
         aggregate_id=body["id"],
         sequence=_next_sequence(body["id"]),
-        request_id=context.request_id(),
+        request_id=request_id or context.request_id(),
         created_at=clock.now(),
     )
     previous = changed(before, body) if before is not None else {}

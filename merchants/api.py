@@ -1,6 +1,7 @@
 """The base of every /v1 view: version, strict query, idempotent POSTs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -58,8 +59,18 @@ class ApiViewSet(ViewSet):
                 method_and_path=f"POST {request.path}",
                 body=self.body,
             )
+            if idempotency.earlier():
+                # What an earlier request with this key began is finished and never begun again.
+                self.post = self.resume
             self.expand += _expand_of(self.body)
         self._check_expand(request)
+
+    def resume(self, request: Request, **kwargs: str) -> Response:
+        """Answer in the place of an earlier request that died; see `idempotency.earlier`.
+
+        Every view that takes a POST says how.
+        """
+        raise NotImplementedError
 
     @property
     def merchant(self) -> Merchant:
@@ -76,7 +87,11 @@ class ApiViewSet(ViewSet):
         response = super().handle_exception(exc)
         if isinstance(exc, DomainError) and exc.is_lasting:
             response.data = orjson.dumps(response.data)
-            _keep(idempotency.save_refusal, response)
+            with _told_all_the_same():
+                idempotency.save_refusal(response.status_code, response.data)
+        elif not isinstance(exc, idempotency.Replayed):
+            with _told_all_the_same():
+                idempotency.let_go()
         return response
 
     def finalize_response(
@@ -86,15 +101,20 @@ class ApiViewSet(ViewSet):
             response["PF-Version"] = self.api_version
         is_fresh = not response.has_header("Idempotent-Replayed")
         if request.method == "POST" and response.status_code == 200 and is_fresh:
+            holds_secret = isinstance(response.data, dict) and "secret" in response.data
             response.data = orjson.dumps(response.data)
-            _keep(idempotency.save_answer, response)
+            with _told_all_the_same():
+                response.data = idempotency.save_answer(
+                    response.status_code, response.data, holds_secret=holds_secret
+                )
         return super().finalize_response(request, response, *args, **kwargs)
 
 
-def _keep(save: Callable[[int, bytes], None], response: Response) -> None:
-    """Save an answer for replays; what was done is done, and is answered all the same."""
+@contextmanager
+def _told_all_the_same() -> Iterator[None]:
+    """Let the answer go out although its key's row cannot be written: what is done is done."""
     try:
-        save(response.status_code, response.data)
+        yield
     except DatabaseError:
         log.warning("answer not kept for replays", exc_info=True)
 

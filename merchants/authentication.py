@@ -11,7 +11,8 @@ from rest_framework.request import Request
 
 from core import context
 from core.errors import DomainError, PermissionDenied
-from merchants import keys
+from core.http import client_address
+from merchants import keys, limits
 from merchants.models import ApiKey, Merchant
 
 READ_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -42,11 +43,18 @@ class ApiKeyRevoked(DomainError):
     message = "The API key was revoked."
 
 
+REFUSALS = (ApiKeyMissing, ApiKeyInvalid, ApiKeyExpired, ApiKeyRevoked)
+
+
 class ApiKeyAuthentication(BaseAuthentication):
     """Make the merchant the request's user, the key its auth."""
 
     def authenticate(self, request: Request) -> tuple[Merchant, ApiKey]:
-        key = _key_of(_bearer(request.META.get("HTTP_AUTHORIZATION", "")))
+        try:
+            key = _key_of(_bearer(request.META.get("HTTP_AUTHORIZATION", "")))
+        except REFUSALS:
+            limits.count_failed_authentication(client_address(request))
+            raise
         if work := context.current():
             work.facts.update(merchant=key.merchant_id, key_id=key.id)
         return key.merchant, key

@@ -3,7 +3,7 @@
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -18,11 +18,18 @@ from core.rest.parsers import CardInput
 from merchants.models import IdempotencyKey, Merchant
 
 MAX_LENGTH = 255
+SECRET_ANSWER_LIFE = timedelta(minutes=15)
 # Without waiting for the disk: an answer lost in a crash can be rendered again from the payment.
 SAVE_ANSWER = """
     WITH quiet AS (SELECT set_config('synchronous_commit', 'off', true))
-    UPDATE merchants_idempotencykey SET response_status = %s, sealed_response = %s
-    FROM quiet WHERE merchant_id = %s AND key = %s
+    UPDATE merchants_idempotencykey
+    SET response_status = %s, sealed_response = %s, answer_until = %s, is_settled = true
+    FROM quiet WHERE merchant_id = %s AND key = %s AND response_status IS NULL
+"""
+CLAIM = """
+    INSERT INTO merchants_idempotencykey
+        (merchant_id, key, fingerprint, request_id, lease_until, object_id, is_settled, created_at)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
 """
 
 
@@ -62,15 +69,29 @@ class Claim:
     key: str
     fingerprint: bytes
     taken: bool = False
+    earlier: "Earlier | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """How far an earlier request with the key came before it died.
+
+    :param object_id: what it was about, written down in its first transaction.
+    :param is_settled: only its answer was missing.
+    """
+
+    request_id: str
+    object_id: str
+    is_settled: bool
 
 
 def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: Any) -> None:
-    """Look the key up before anything happens.
+    """Look the key up before anything happens; take it over from a request that died.
 
     :raises Replayed: the request was answered before.
     :raises IdempotencyKeyInvalid: not 1–255 printable ASCII, or a card number.
     :raises IdempotencyKeyReused: the key belongs to another request.
-    :raises IdempotencyKeyInUse: the first request has no answer yet.
+    :raises IdempotencyKeyInUse: the first request is still at work.
     """
     if key is None:
         return
@@ -78,54 +99,79 @@ def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: An
     claim = Claim(merchant.id, key, _fingerprint(method_and_path, body))
     row = _row(claim).first()
     if row is not None:
-        _answer_again(row, claim)
+        _require_same_request(row, claim)
+        _replay(row)
+        _take_over(claim)
     if work := context.current():
         work.idempotency_claim = claim
 
 
-def take() -> None:
+def earlier() -> Earlier | None:
+    """Return the request whose work this one goes on with, None if there is none."""
+    claim = _current_claim()
+    return claim.earlier if claim else None
+
+
+def take(object_id: str, *, is_settled: bool = True) -> None:
     """Claim the request's key, in the first transaction of the use case.
 
     The claim commits with the work it stands for, or not at all: a refusal rolls it
     back and leaves the key free. Does nothing for a request without a key.
 
+    :param object_id: what the request makes or changes; a retry finds it by this.
+    :param is_settled: this transaction is the only one. Otherwise `settle` says so later.
     :raises IdempotencyKeyInUse: another request claimed it a moment ago.
     """
     claim = _current_claim()
     if claim is None or claim.taken:
         return
+    now = timezone.now()
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO merchants_idempotencykey"
-            " (merchant_id, key, fingerprint, request_id, lease_until, is_settled, created_at)"
-            " VALUES (%s, %s, %s, %s, %s, false, %s) ON CONFLICT DO NOTHING",
+            CLAIM,
             [
-                claim.merchant_id,
-                claim.key,
-                claim.fingerprint,
-                context.request_id(),
-                timezone.now(),
-                timezone.now(),
+                claim.merchant_id, claim.key, claim.fingerprint, context.request_id(),
+                _lease_end(now), object_id, is_settled, now,
             ],
-        )
+        )  # fmt: skip
         if cursor.rowcount == 0:
             raise IdempotencyKeyInUse
     claim.taken = True
 
 
-def save_answer(status: int, body: bytes) -> None:
+def settle() -> None:
+    """Write the recovery point, in the use case's last transaction: only the answer is missing."""
+    claim = _current_claim()
+    if claim is not None and claim.taken:
+        _row(claim).update(is_settled=True)
+
+
+def let_go() -> None:
+    """End the lease of a request that failed, so that a retry need not wait for it to run out."""
+    claim = _current_claim()
+    if claim is not None and claim.taken:
+        _row(claim).filter(response_status=None).update(lease_until=timezone.now())
+
+
+def save_answer(status: int, body: bytes, *, holds_secret: bool = False) -> bytes:
     """Keep the answer of a request that took its claim; sealed, for it may hold people's data.
 
+    Return the answer to give: the first one kept, for a retry may have been faster.
+
+    :param holds_secret: the answer shows what is shown once; it is kept 15 minutes.
     :raises RuntimeError: a use case with a key forgot to `take` it.
     """
     claim = _current_claim()
     if claim is None:
-        return
+        return body
     if not claim.taken:
         raise RuntimeError("this POST answered without claiming its Idempotency-Key")
     sealed = ring().seal(body, context=_seal_context(claim))
+    until = timezone.now() + SECRET_ANSWER_LIFE if holds_secret else None
     with connection.cursor() as cursor:
-        cursor.execute(SAVE_ANSWER, [status, sealed, claim.merchant_id, claim.key])
+        cursor.execute(SAVE_ANSWER, [status, sealed, until, claim.merchant_id, claim.key])
+        is_first = cursor.rowcount == 1
+    return body if is_first else _kept(claim, otherwise=body)
 
 
 def save_refusal(status: int, body: bytes) -> None:
@@ -139,13 +185,20 @@ def save_refusal(status: int, body: bytes) -> None:
         return
     claim.taken = False
     with suppress(IdempotencyKeyInUse), transaction.atomic():
-        take()
+        take(object_id="")
         save_answer(status, body)
 
 
 def forget_old() -> int:
-    """Delete keys older than 72 hours (real time) and return how many."""
-    before = timezone.now() - timedelta(hours=settings.IDEMPOTENCY_KEY_HOURS)
+    """Delete keys older than 72 hours, secrets older than 15 minutes (real time).
+
+    :returns: how many keys.
+    """
+    now = timezone.now()
+    IdempotencyKey.objects.filter(answer_until__lt=now).update(
+        sealed_response=None, answer_until=None
+    )
+    before = now - timedelta(hours=settings.IDEMPOTENCY_KEY_HOURS)
     return IdempotencyKey.objects.filter(created_at__lt=before).delete()[0]
 
 
@@ -158,12 +211,44 @@ def _row(claim: Claim) -> Any:
     return IdempotencyKey.objects.filter(merchant_id=claim.merchant_id, key=claim.key)
 
 
-def _answer_again(row: IdempotencyKey, claim: Claim) -> None:
+def _kept(claim: Claim, *, otherwise: bytes) -> bytes:
+    row = _row(claim).exclude(sealed_response=None).first()
+    return Replayed(row).body if row else otherwise
+
+
+def _require_same_request(row: IdempotencyKey, claim: Claim) -> None:
     if bytes(row.fingerprint) != claim.fingerprint:
         raise IdempotencyKeyReused
+
+
+def _replay(row: IdempotencyKey) -> None:
+    """Raise the stored answer, if there is one."""
     if row.response_status is None:
-        raise IdempotencyKeyInUse
+        return
+    is_over = row.answer_until is not None and row.answer_until <= timezone.now()
+    if is_over or row.sealed_response is None:
+        raise IdempotencyKeyReused("The first answer held a secret and is no longer kept.")
     raise Replayed(row)
+
+
+@transaction.atomic(durable=True)
+def _take_over(claim: Claim) -> None:
+    """Make an unanswered request's work our own, one retry at a time."""
+    row = _row(claim).select_for_update().first()
+    if row is None:
+        return  # Forgotten this moment: the key is free.
+    _replay(row)
+    now = timezone.now()
+    if not row.is_settled and row.lease_until > now:
+        raise IdempotencyKeyInUse
+    row.lease_until = _lease_end(now)
+    row.save(update_fields=["lease_until"])
+    claim.taken = True
+    claim.earlier = Earlier(row.request_id, row.object_id, row.is_settled)
+
+
+def _lease_end(now: datetime) -> datetime:
+    return now + timedelta(seconds=settings.REQUEST_LEASE_SECONDS)
 
 
 def _validate(key: str) -> None:

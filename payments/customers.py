@@ -19,10 +19,11 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> Customer:
 
     :param draft: what `CreateCustomerForm` validated.
     """
-    idempotency.take()
+    customer_id = ids.new("cus")
+    idempotency.take(customer_id)
     facts = {**draft, "metadata": merge({}, draft.get("metadata"))}
     customer = Customer.objects.create(
-        id=ids.new("cus"), merchant=merchant, created_at=clock.now(), **facts
+        id=customer_id, merchant=merchant, created_at=clock.now(), **facts
     )
     outbox.record(merchant, "customer.created", render.customer(customer))
     return customer

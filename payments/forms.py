@@ -53,9 +53,8 @@ class CardForm(Form):
 
     def validate(self, card: dict[str, Any]) -> dict[str, Any]:
         """What is wrong with the card on its face is refused before an attempt exists."""
-        length = 4 if brand_of(card["number"]) == "amex" else 3
-        cvc = card["cvc"]
-        if not (cvc.isascii() and cvc.isdigit() and len(cvc) == length):
+        length = _cvc_length(card["number"])
+        if not _is_cvc(card["cvc"], length):
             message = f"The security code must have {length} digits."
             raise serializers.ValidationError({"cvc": [message]}, code="invalid_cvc")
         today = clock.now()
@@ -63,6 +62,27 @@ class CardForm(Form):
             message = "The card has expired."
             raise serializers.ValidationError({"exp_year": [message]}, code="expired_card")
         return card
+
+
+def _cvc_length(number: str) -> int:
+    return 4 if brand_of(number) == "amex" else 3
+
+
+def _is_cvc(cvc: str, length: int) -> bool:
+    return cvc.isascii() and cvc.isdigit() and len(cvc) == length
+
+
+def cvc_of(body: dict[str, Any]) -> str | None:
+    """Return the CVC of a body whose card was accepted before; None if it has no right one.
+
+    A retry is the same request but for its CVC, which was compared with nothing.
+    """
+    method = body.get("payment_method_data")
+    card = method.get("card") if isinstance(method, dict) else None
+    if not isinstance(card, CardInput):
+        return None
+    cvc, length = card.fields.get("cvc"), _cvc_length(str(card.fields.get("number")))
+    return cvc if isinstance(cvc, str) and _is_cvc(cvc, length) else None
 
 
 class CardField(serializers.Field):

@@ -49,12 +49,14 @@ def require_installments(count: int | None) -> None:
         raise InstallmentsNotAvailable
 
 
-def add(merchant: Merchant, draft: dict[str, Any], offered: OfferedCard | None) -> PaymentIntent:
+def add(
+    merchant: Merchant, intent_id: str, draft: dict[str, Any], offered: OfferedCard | None
+) -> PaymentIntent:
     """Write a checked draft down, in the caller's transaction, with its `created` event."""
     now = clock.now()
     requested = requested_authentication(draft.get("payment_method_options")) or "automatic"
     intent = PaymentIntent(
-        id=ids.new("pi"),
+        id=intent_id,
         merchant=merchant,
         status=Status.REQUIRES_CONFIRMATION if offered else Status.REQUIRES_PAYMENT_METHOD,
         amount=draft["amount"],
@@ -87,7 +89,7 @@ def update(merchant: Merchant, intent_id: str, changes: dict[str, Any]) -> Payme
     :raises LockTimeout: an authorisation is in flight.
     :raises LineItemsAmountMismatch: amount and lines no longer agree.
     """
-    idempotency.take()
+    idempotency.take(intent_id)
     intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
     refuse_in_flight(intent)
     if changes.keys() & set(BEFORE_FIRST_ATTEMPT):

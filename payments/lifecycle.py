@@ -5,19 +5,16 @@ attempt, whose reference the bank knows.
 """
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any, NoReturn
 
 import structlog
-from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.utils import timezone
 
 from core import clock, context, ids
 from core.errors import InternalError, LockTimeout, ParameterMissing
 from merchants import accounts, idempotency, sites
 from merchants.models import Merchant
-from payments import gateways, intents, methods, settlement
+from payments import gateways, inquiries, intents, methods, settlement
 from payments.gateways.base import Answer, AuthorizationRequest, Outcome
 from payments.methods import OfferedCard
 from payments.models import Attempt, PaymentIntent
@@ -64,9 +61,10 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
     offered = methods.accept(merchant, method["card"], billing) if method else None
     if draft.get("confirm"):
         return _create_and_confirm(merchant, draft, offered)
+    intent_id = ids.new("pi")
     with transaction.atomic(durable=True):
-        idempotency.take()
-        intent = intents.add(merchant, draft, offered)
+        idempotency.take(intent_id)
+        intent = intents.add(merchant, intent_id, draft, offered)
     if offered:
         # After the commit: Redis is another machine.
         vault_cvc.hold(intent.sealed_card_id, offered.data.cvc)
@@ -87,9 +85,10 @@ def _create_and_confirm(
         requested=_requested(draft) or "automatic",
     )
     _require_complete(terms)
+    intent_id = ids.new("pi")
     with transaction.atomic(durable=True):
-        idempotency.take()
-        intent = intents.add(merchant, draft, offered)
+        idempotency.take(intent_id, is_settled=False)
+        intent = intents.add(merchant, intent_id, draft, offered)
         attempt = _open_attempt(intent, terms)
     return _ask_bank(attempt, terms)
 
@@ -141,7 +140,7 @@ def _confirmed_terms(
 def _open_confirmed(
     merchant: Merchant, intent_id: str, *, offered: OfferedCard | None, terms: Terms
 ) -> Attempt:
-    idempotency.take()
+    idempotency.take(intent_id, is_settled=False)
     intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
     _require_confirmable(intent)
     # Again, for another confirm may have used up the stored card, and its code, since our look.
@@ -158,7 +157,7 @@ def _open_confirmed(
 @transaction.atomic(durable=True)
 def _refuse_on_locked_row(merchant: Merchant, intent_id: str) -> NoReturn:
     """Refuse a payment that does not wait for a card, for good: a retry hears it again."""
-    idempotency.take()
+    idempotency.take(intent_id)
     _require_confirmable(PaymentIntent.objects.for_merchant(merchant).lock(intent_id))
     raise LockTimeout  # It has come to wait for one this moment.
 
@@ -207,7 +206,7 @@ def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
         authentication_demanded=terms.authentication_demanded,
         request_id=context.request_id(),
         created_at=now,
-        lease_until=timezone.now() + timedelta(seconds=settings.REQUEST_LEASE_SECONDS),
+        lease_until=inquiries.lease_end(),
         asked_at=now,
         next_inquiry_at=now,
     )
@@ -215,9 +214,15 @@ def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
 
 def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
     context.mark_irrevocable()  # An attempt is written, and the bank may do its part.
-    if attempt.authentication_demanded:
-        # Never a fall-back to a payment without authentication.
-        return _settle_surely(attempt, Outcome(Answer.AUTHENTICATION_REQUIRED))
+    with inquiries.lease_given_back(attempt):
+        if attempt.authentication_demanded:
+            # Never a fall-back to a payment without authentication.
+            return settle_surely(attempt, Outcome(Answer.AUTHENTICATION_REQUIRED))
+        return settle_surely(attempt, authorize(attempt, terms.cvc))
+
+
+def authorize(attempt: Attempt, cvc: str | None) -> Outcome:
+    """Ask the bank for an attempt's money, whose lease the caller holds."""
     request = AuthorizationRequest(
         reference=attempt.acquirer_reference,
         merchant_id=attempt.merchant_id,
@@ -225,12 +230,12 @@ def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
         currency=attempt.currency,
         capture=attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC,
         sealed=attempt.sealed_card,
-        cvc=terms.cvc,
+        cvc=cvc,
     )
-    return _settle_surely(attempt, gateways.acquirer().authorize(request))
+    return gateways.acquirer().authorize(request)
 
 
-def _settle_surely(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
+def settle_surely(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     """Settle; try once more if the database fails, for the card may be charged already."""
     try:
         return settlement.settle(attempt, outcome)

@@ -1,14 +1,17 @@
 """Applying the bank's answer: the one place where a payment's status changes."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
 from core import clock
 from events import outbox
 from ledger import book
+from merchants import idempotency
 from payments import render
-from payments.gateways.base import Answer, Outcome
+from payments.gateways.base import NEVER_AT_THE_BANK, Answer, Outcome
 from payments.gateways.decline_codes import Decline, explain
 from payments.models import Attempt, PaymentIntent
 from payments.states import OPEN_ATTEMPT, AttemptStatus, Status, event_of
@@ -19,26 +22,39 @@ AUTHENTICATION_FAILED = Decline(
     "The payment was not confirmed with your bank. Try again, or use another card.",
     None,
 )
+# How long to wait before the first inquiry, the second, …; the last wait repeats (contract 3).
+INQUIRY_WAITS = [timedelta(seconds=s) for s in (10, 30, 120, 600, 3600, 21_600, 86_400)]
+# "No record" counts once the request cannot be on its way to the bank any more.
+NO_RECORD_COUNTS_AFTER = timedelta(seconds=60)
+NO_RECORDS_NEEDED = 3
 
 
 @transaction.atomic(durable=True)
 def settle(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     """Apply the bank's answer; safe to call twice with the same answer.
 
-    Left `processing` when the bank has not said what it did.
+    The one function behind the direct answer, a retry's and the sweeper's. Left
+    `processing` when the bank has not said what it did.
     """
+    idempotency.settle()
     intent = PaymentIntent.objects.select_related("merchant").lock(attempt.intent_id)
     attempt = intent.attempts.select_for_update().get(id=attempt.id)
     if attempt.status not in OPEN_ATTEMPT:
         return intent  # Somebody else settled it first.
     before = render.payment_intent(intent)
     status = _apply(intent, attempt, outcome)
-    if status == Status.PROCESSING == intent.status:
-        return intent  # Still no answer: nothing changed, nothing is told.
-    _show_attempt(intent, attempt, outcome)
+    attempt.lease_until = None
     attempt.save()
-    _move(intent, status, before)
+    if status == Status.PROCESSING == intent.status:
+        return intent  # Still no answer: nothing is told.
+    _show_attempt(intent, attempt, outcome)
+    _move(intent, status, before, request_id=attempt.request_id)
     return intent
+
+
+def next_inquiry_at(attempt: Attempt, now: datetime) -> datetime:
+    """Return when the bank is asked again, if it is asked now in vain (contract 3)."""
+    return now + INQUIRY_WAITS[min(attempt.inquiry_count, len(INQUIRY_WAITS) - 1)]
 
 
 def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
@@ -47,10 +63,25 @@ def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     attempt.network_reference = outcome.network_reference
     match outcome.answer:
         case Answer.UNKNOWN | Answer.PENDING:
-            return Status.PROCESSING
+            return _still_unknown(attempt)
+        case Answer.NO_RECORD if not _is_last_no_record(attempt):
+            return _still_unknown(attempt)
         case Answer.APPROVED:
             return _authorized(intent, attempt)
     return _failed(intent, attempt, outcome)
+
+
+def _still_unknown(attempt: Attempt) -> Status:
+    attempt.next_inquiry_at = next_inquiry_at(attempt, clock.now())
+    return Status.PROCESSING
+
+
+def _is_last_no_record(attempt: Attempt) -> bool:
+    """Count a "no record", and tell whether the bank has said so often enough (contract 3)."""
+    timed_out_at = attempt.asked_at + timedelta(seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
+    if clock.now() >= timed_out_at + NO_RECORD_COUNTS_AFTER:
+        attempt.no_record_count += 1
+    return attempt.no_record_count >= NO_RECORDS_NEEDED
 
 
 def _authorized(intent: PaymentIntent, attempt: Attempt) -> Status:
@@ -87,7 +118,7 @@ def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status
 def _error(attempt: Attempt, outcome: Outcome) -> dict[str, Any]:
     """Return `last_payment_error` (contract 2)."""
     decline = _reason(attempt, outcome)
-    is_ours = outcome.answer is Answer.NOT_SENT
+    is_ours = outcome.answer in NEVER_AT_THE_BANK
     decline_code = None if is_ours else decline.decline_code
     return {
         "type": "api_error" if is_ours else "card_error",
@@ -126,8 +157,11 @@ def _show_attempt(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> 
         }
 
 
-def _move(intent: PaymentIntent, status: Status, before: dict[str, Any]) -> None:
+def _move(
+    intent: PaymentIntent, status: Status, before: dict[str, Any], *, request_id: str
+) -> None:
     event = event_of(intent.status, status)
     intent.status = status
     intent.save()
-    outbox.record(intent.merchant, event, render.payment_intent(intent), before)
+    body = render.payment_intent(intent)
+    outbox.record(intent.merchant, event, body, before, request_id=request_id)

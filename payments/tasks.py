@@ -1,8 +1,16 @@
 from celery import shared_task
 
-from payments import card_destruction
+from core import context
+from payments import card_destruction, inquiries
+
+
+@shared_task
+def settle_unknown() -> None:
+    with context.work():
+        inquiries.sweep()
 
 
 @shared_task
 def destroy_cards() -> None:
-    card_destruction.destroy_due()
+    with context.work():
+        card_destruction.destroy_due()

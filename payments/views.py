@@ -1,13 +1,15 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from merchants import idempotency
 from merchants.api import ApiViewSet
-from payments import customers, expansion, intents, lifecycle, render
+from payments import customers, expansion, intents, lifecycle, recovery, render
 from payments.forms import (
     ConfirmIntentForm,
     CreateCustomerForm,
     CreateIntentForm,
     UpdateIntentForm,
+    cvc_of,
 )
 from payments.models import Customer, PaymentIntent
 
@@ -33,6 +35,10 @@ class PaymentIntentViewSet(ApiViewSet):
         confirmation = ConfirmIntentForm.read(self.body)
         return self._shown(lifecycle.confirm(self.merchant, intent_id, confirmation))
 
+    def resume(self, request: Request, **kwargs: str) -> Response:
+        cvc = cvc_of(self.body)
+        return self._shown(recovery.resume(self.merchant, idempotency.earlier(), cvc=cvc))
+
     def _shown(self, intent: PaymentIntent) -> Response:
         return Response(expansion.payment_intent(intent, self.expand))
 
@@ -49,3 +55,6 @@ class CustomerViewSet(ApiViewSet):
     def retrieve(self, request: Request, customer_id: str) -> Response:
         customer = Customer.objects.for_merchant(self.merchant).find(customer_id)
         return Response(render.customer(customer))
+
+    def resume(self, request: Request, **kwargs: str) -> Response:
+        return self.retrieve(request, idempotency.earlier().object_id)

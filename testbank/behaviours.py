@@ -6,12 +6,16 @@ a capture, a refund, a dispute) have two names already.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from testbank.states import RiskLevel, State
 
 APPROVED = "00"
 IN_PROGRESS = "09"
 SOFT_DECLINE = "1A"
+DO_NOT_HONOR = "05"
+# How long a pending authorisation waits for the bank's word, in the movable clock.
+DECIDED_AFTER = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,7 @@ class Behaviour:
 
     :param response_code: the ISO 8583 code of the answer.
     :param silent: the book is written, the caller is never told.
+    :param decides: what a pending authorisation becomes; without it, it stays as it is.
     """
 
     name: str
@@ -28,6 +33,7 @@ class Behaviour:
     silent: bool = False
     risk_level: RiskLevel = RiskLevel.NORMAL
     risk_score: int = 12
+    decides: State | None = None
 
 
 def _approve(name: str) -> Behaviour:
@@ -42,8 +48,8 @@ def _demand_authentication(name: str) -> Behaviour:
     return Behaviour(name, State.DEMANDED_AUTHENTICATION, SOFT_DECLINE)
 
 
-def _pend(name: str) -> Behaviour:
-    return Behaviour(name, State.PENDING, IN_PROGRESS)
+def _pend(name: str, decides: State) -> Behaviour:
+    return Behaviour(name, State.PENDING, IN_PROGRESS, decides=decides)
 
 
 UNLISTED = _decline("decline_incorrect_number", "14")
@@ -85,7 +91,7 @@ CARDS: dict[str, Behaviour] = {
     "4000000000000069": _decline("decline_expired_card", "54"),
     "4000000000000127": _decline("decline_incorrect_cvc", "82"),
     "4000000000000119": _decline("decline_processing_error", "96"),
-    "4129111111111111": _decline("decline_do_not_honor", "05"),
+    "4129111111111111": _decline("decline_do_not_honor", DO_NOT_HONOR),
     "4100000000000019": Behaviour(
         "block_highest_risk",
         State.BLOCKED,
@@ -95,11 +101,14 @@ CARDS: dict[str, Behaviour] = {
     ),
     # Late answers and none.
     "4000001100000017": Behaviour("silent_charged", State.AUTHORIZED, APPROVED, silent=True),
-    "4000001100000025": Behaviour("silent_not_charged", State.DECLINED, "05", silent=True),
+    "4000001100000025": Behaviour("silent_not_charged", State.DECLINED, DO_NOT_HONOR, silent=True),
     "4000001100000058": Behaviour("silent_unknown", State.PENDING, IN_PROGRESS, silent=True),
-    "4000001100000033": _pend("pend_then_approve"),
-    "4000001100000041": _pend("pend_then_decline"),
+    "4000001100000033": _pend("pend_then_approve", State.AUTHORIZED),
+    "4000001100000041": _pend("pend_then_decline", State.DECLINED),
 }
+
+
+BY_NAME = {behaviour.name: behaviour for behaviour in (*CARDS.values(), UNLISTED)}
 
 
 def of(number: str) -> Behaviour:

@@ -26,11 +26,50 @@ def authorize(order: AuthorizationOrder) -> Authorization:
         defaults=_entry(order, behaviour),
     )
     if is_new and authorization.captured_amount:
-        authorization.captures.create(
-            amount=authorization.captured_amount,
-            created_at=authorization.created_at,
-        )
+        _take_money(authorization)
     return authorization
+
+
+@transaction.atomic(using=BANK, durable=True)
+def look_up(reference: str) -> Authorization | None:
+    """Return what the book says of a reference, None if the bank never heard of it.
+
+    A pending one whose time has come is decided here, before anybody is told.
+    """
+    row = Authorization.objects.select_for_update().filter(reference=reference).first()
+    if row and _is_decided_now(row):
+        _decide(row)
+    return row
+
+
+def _is_decided_now(authorization: Authorization) -> bool:
+    if authorization.state != State.PENDING or not _behaviour(authorization).decides:
+        return False
+    return clock.now() >= authorization.created_at + behaviours.DECIDED_AFTER
+
+
+def _decide(authorization: Authorization) -> None:
+    authorization.state = _behaviour(authorization).decides
+    is_authorized = authorization.state == State.AUTHORIZED
+    authorization.response_code = behaviours.APPROVED if is_authorized else behaviours.DO_NOT_HONOR
+    authorization.authorization_code = _authorization_code(is_authorized)
+    if is_authorized and authorization.capture:
+        authorization.captured_amount = authorization.amount
+    authorization.save()
+    if authorization.captured_amount:
+        _take_money(authorization)
+
+
+def _behaviour(authorization: Authorization) -> Behaviour:
+    return behaviours.BY_NAME[authorization.behaviour]
+
+
+def _take_money(authorization: Authorization) -> None:
+    authorization.captures.create(amount=authorization.captured_amount, created_at=clock.now())
+
+
+def _authorization_code(is_authorized: bool) -> str:
+    return ids.random_base62(6).upper() if is_authorized else ""
 
 
 def _entry(order: AuthorizationOrder, behaviour: Behaviour) -> dict[str, Any]:
@@ -44,7 +83,7 @@ def _entry(order: AuthorizationOrder, behaviour: Behaviour) -> dict[str, Any]:
         "behaviour": behaviour.name,
         "state": behaviour.state,
         "response_code": behaviour.response_code,
-        "authorization_code": ids.random_base62(6).upper() if is_authorized else "",
+        "authorization_code": _authorization_code(is_authorized),
         "network_reference": ids.new("net"),
         "risk_level": behaviour.risk_level,
         "risk_score": behaviour.risk_score,

@@ -12,7 +12,7 @@ DIGITS_OF_A_CARD = "[0-9]{13}"
 class Authorization(models.Model):
     """One authorisation, by the reference that the service chose. Amounts in minor units."""
 
-    reference = models.CharField(max_length=64, unique=True)
+    reference = models.CharField(max_length=64, unique=True, db_collation="C")
     merchant = models.CharField(max_length=64)
     amount = models.BigIntegerField()
     capture = models.BooleanField(help_text="Whether the money is taken with the yes.")

@@ -12,6 +12,8 @@ log = structlog.get_logger(__name__)
 
 urlpatterns = [
     path("authorizations", views.authorizations),
+    path("authorizations/<str:reference>", views.inquiry),
+    path("statement", views.statement),
     path("healthz", views.healthz),
 ]
 

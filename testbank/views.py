@@ -11,6 +11,8 @@ from testbank import book, orders
 from testbank.models import Authorization
 from testbank.states import State
 
+STATEMENT_LINES = 200
+STATEMENT_FIELDS = ("reference", "merchant", "amount", "captured_amount", "currency", "state")
 RESULTS = {
     State.AUTHORIZED: "approved",
     State.DECLINED: "declined",
@@ -29,6 +31,29 @@ def authorizations(request: HttpRequest) -> HttpResponse:
         return JsonResponse({"error": str(malformed)}, status=400)
     authorization = book.authorize(order)
     return JsonResponse(_told(authorization)) if authorization.answered else _silence()
+
+
+@require_GET
+def inquiry(_request: HttpRequest, reference: str) -> HttpResponse:
+    """Tell what became of an authorisation.
+
+    "No record" is an answer with content and not a 404, which any proxy could give.
+    """
+    authorization = book.look_up(reference) if orders.NAME.fullmatch(reference) else None
+    if authorization is None:
+        return JsonResponse({"reference": reference, "result": "no_record"})
+    told = _told(authorization)
+    if authorization.state == State.PENDING and not authorization.answered:
+        told["result"] = "unknown"  # The bank itself does not know, and never will.
+    return JsonResponse(told)
+
+
+@require_GET
+def statement(request: HttpRequest) -> HttpResponse:
+    """Tell what the book holds, in order of the references, a page at a time."""
+    lines = Authorization.objects.filter(reference__gt=request.GET.get("after", ""))
+    page = lines.order_by("reference").values(*STATEMENT_FIELDS)[:STATEMENT_LINES]
+    return JsonResponse({"lines": list(page)})
 
 
 @require_GET

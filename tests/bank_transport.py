@@ -24,6 +24,7 @@ class BankTransport(BaseAdapter):
     `fault` is None, or the name of what goes wrong with every request:
 
     - `cut_before`: the bank is not reached;
+    - `lost`: the request leaves and never arrives;
     - `cut_after`: the bank has done its work, the answer is lost;
     - `delay`: the bank has done its work, the gateway stopped waiting;
     - `garble`: the answer arrives as `garbled`.
@@ -41,6 +42,9 @@ class BankTransport(BaseAdapter):
     def send(self, request: requests.PreparedRequest, **_kwargs: Any) -> requests.Response:
         if self.fault == "cut_before":
             raise requests.ConnectionError("refused", request=request)
+        if self.fault == "lost":
+            _read(request)
+            raise requests.ReadTimeout("timed out", request=request)
         status, content = self._ask(request)
         if self.fault == "cut_after":
             raise requests.ConnectionError("reset", request=request)
@@ -54,9 +58,12 @@ class BankTransport(BaseAdapter):
     def _ask(self, request: requests.PreparedRequest) -> tuple[int, bytes]:
         self.seen.append(request.path_url)
         time.sleep(self.pause_seconds)
-        # Read as the wire would: the gateway tells by it whether anything was sent.
-        sent = request.body.read() if hasattr(request.body, "read") else request.body or b""
-        return call_bank(request.method, request.path_url, sent)
+        return call_bank(request.method, request.path_url, _read(request))
+
+
+def _read(request: requests.PreparedRequest) -> bytes:
+    # As the wire would: the gateway tells by it whether anything was sent.
+    return request.body.read() if hasattr(request.body, "read") else request.body or b""
 
 
 def call_bank(method: str, path: str, sent: bytes) -> tuple[int, bytes]:

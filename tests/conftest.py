@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 from redis import Redis
 
-from core import context
+from core import context, redis
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
 from tests.factories import open_merchant
@@ -66,6 +66,7 @@ def _stay_on_this_machine() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _nothing_is_held_from_the_test_before(patient_redis: Redis) -> None:
     patient_redis.flushdb()
+    redis.circuit.cache_clear()
 
 
 @pytest.fixture

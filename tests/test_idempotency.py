@@ -238,23 +238,5 @@ def test_a_key_is_free_again_after_72_hours(acme: ApiClient, bank: BankTransport
     assert acme.post(PATH, payment(), idempotency_key="k")["id"] != first["id"]
 
 
-def test_a_request_under_way_holds_its_key(
-    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("payments.lifecycle.settlement.settle", _crash)
-        assert acme.post(PATH, payment(), idempotency_key="k").status == 500
-
-    answer = refused(acme, PATH, payment(), bank=bank, idempotency_key="k")
-
-    assert answer.refusal == (409, "idempotency_key_in_use", None)
-    assert (answer.error["type"], answer.headers["Retry-After"]) == ("idempotency_error", "1")
-    assert PaymentIntent.objects.count() == 1
-
-
-def _crash(*_arguments: object) -> None:
-    raise RuntimeError("the process died")
-
-
 def _find_locked(_intent: PaymentIntent) -> None:
     raise LockTimeout

@@ -189,6 +189,7 @@ def test_a_missing_setting_stops_the_start_with_the_sentence_that_fixes_it(
         ({"INSTALLATION": "test"}, "Set INSTALLATION to sandbox or live."),
         ({"BASE_URL": "pay.example"}, "Set BASE_URL to "),
         ({"DATABASE_URL": "mysql://app:hunter2@db/app"}, "Set DATABASE_URL to "),
+        ({"REDIS_URL": "http://app:hunter2@redis"}, "Set REDIS_URL to "),
         ({**LIVE, "BASE_URL": "http://pay.example"}, "Set BASE_URL to "),
     ],
 )
@@ -205,3 +206,13 @@ def test_the_web_process_does_not_start_without_its_key_ring() -> None:
 
     assert done.returncode != 0
     assert "KEYRING_FILE" in done.stderr
+
+
+@pytest.mark.parametrize(("changes", "limits"), [({}, [25, 30]), (LIVE, [100, 30])])
+def test_an_installations_rate_limits(changes: dict[str, str], limits: list[int]) -> None:
+    names = ["RATE_LIMIT_PER_SECOND", "FAILED_AUTHENTICATIONS_PER_MINUTE"]
+    ask = f"from django.conf import settings as s; print([getattr(s, name) for name in {names}])"
+
+    done = start(ask, **dict.fromkeys(names), **changes)
+
+    assert json.loads(done.stdout) == limits

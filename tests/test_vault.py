@@ -63,7 +63,7 @@ def sealed(acme: Merchant, card: CardData) -> SealedCard:
 @pytest.fixture
 def redis_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     nobody = Redis.from_url(f"unix://{tmp_path}/nobody.sock")
-    monkeypatch.setattr(cvc, "client", lambda: nobody)
+    monkeypatch.setattr("core.redis.client", lambda: nobody)
 
 
 def test_a_sealed_card_is_revealed_without_its_cvc(sealed: SealedCard) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Barrier
+from typing import Any
 
 from django.db import connection, connections
 
@@ -15,20 +16,25 @@ Call = Callable[[], Answer]
 
 def at_once(calls: Sequence[Call]) -> list[Answer]:
     """Make all the calls at the same moment and print how they ended."""
-    barrier = Barrier(len(calls))
-    with ThreadPoolExecutor(len(calls)) as pool:
-        answers = list(pool.map(lambda call: _when_all_are_there(call, barrier), calls))
+    answers = together(calls)
     ended = Counter(f"{one.status} {_code(one)}".strip() for one in answers)
     print(f"{len(answers)} tried: {dict(ended)}")  # noqa: T201
     assert len(answers) == len(calls) > 1
     return answers
 
 
+def together(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Make all the calls at the same moment, each in a thread of its own."""
+    barrier = Barrier(len(calls))
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(lambda call: _when_all_are_there(call, barrier), calls))
+
+
 def _code(answer: Answer) -> str:
     return answer.error["code"] if answer.status >= 400 else ""
 
 
-def _when_all_are_there(call: Call, barrier: Barrier) -> Answer:
+def _when_all_are_there(call: Callable[[], Any], barrier: Barrier) -> Any:
     barrier.wait(timeout=20)
     try:
         return call()

@@ -31,21 +31,19 @@ def _renamed(url: str, database: str) -> str:
     return f"{place.rpartition('/')[0]}/{database}{mark}{options}"
 
 
-class WebProcess:
-    """Starts on a free port; `log` is everything it wrote."""
+class Running:
+    """A process of the service; `log` is everything it wrote."""
 
-    def __init__(self, log: Path, **settings: str) -> None:
+    def __init__(self, log: Path, command: list[str], **settings: str) -> None:
         self._log = log
         with log.open("w") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "gunicorn", "-c", "config/gunicorn.py", "config.wsgi"],
+                [sys.executable, "-m", *command],
                 cwd=ROOT,
-                env={**environment(), "WEB_BIND": "127.0.0.1:0", "WEB_WORKERS": "1", **settings},
+                env={**environment(), **settings},
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-        self.port = int(self._wait_for(r"Listening at: http://127\.0\.0\.1:(\d+)"))
-        self._wait_for(r"Booting worker with pid: (\d+)")
 
     @property
     def log(self) -> str:
@@ -54,6 +52,32 @@ class WebProcess:
     def stop(self) -> None:
         self._process.terminate()
         self._process.wait(PATIENCE_SECONDS)
+
+    def wait_for(self, pattern: str) -> str:
+        """Return the first group of what the log says sooner or later."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not (found := re.search(pattern, self.log)):
+            assert self._process.poll() is None, self.log
+            assert time.monotonic() < deadline, self.log
+            time.sleep(0.02)
+        return found[1]
+
+
+class WebProcess(Running):
+    """gunicorn on a free port."""
+
+    def __init__(
+        self,
+        log: Path,
+        application: str = "config.wsgi",
+        config: str = "config/gunicorn.py",
+        **settings: str,
+    ) -> None:
+        command = ["gunicorn", "-c", config, application]
+        settings = {"WEB_BIND": "127.0.0.1:0", "WEB_WORKERS": "1", **settings}
+        super().__init__(log, command, **settings)
+        self.port = int(self.wait_for(r"Listening at: http://127\.0\.0\.1:(\d+)"))
+        self.wait_for(r"Booting worker with pid: (\d+)")
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECONDS)
@@ -69,14 +93,6 @@ class WebProcess:
 
     def is_alive(self) -> bool:
         return self.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").status == 200
-
-    def _wait_for(self, pattern: str) -> str:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not (found := re.search(pattern, self.log)):
-            assert self._process.poll() is None, self.log
-            assert time.monotonic() < deadline, self.log
-            time.sleep(0.02)
-        return found[1]
 
 
 class RawAnswer:

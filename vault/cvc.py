@@ -3,11 +3,11 @@
 Redis may lose it at any time; the payer is then asked again (architecture: vault).
 """
 
-import structlog
-from redis.exceptions import RedisError
+from contextlib import suppress
 
-from core import keyring
-from core.redis import client
+import structlog
+
+from core import keyring, redis
 
 # Real time, not the movable clock: this is about how long the code exists at all.
 LIFE_SECONDS = 900
@@ -18,10 +18,8 @@ log = structlog.get_logger(__name__)
 def hold(token: str, cvc: str) -> None:
     """Keep the card's CVC until it is dropped or 15 minutes are over."""
     blob = keyring.ring().seal_cvc(cvc.encode(), context=_context(token))
-    try:
-        client().set(_name(token), blob, ex=LIFE_SECONDS)
-    except RedisError:
-        log.warning("cvc_not_held", vault_token=token)
+    with suppress(redis.Away):
+        redis.call(lambda client: client.set(_name(token), blob, ex=LIFE_SECONDS))
 
 
 def look(token: str) -> str | None:
@@ -31,19 +29,16 @@ def look(token: str) -> str | None:
     between must not cost the payer the code.
     """
     try:
-        blob = client().get(_name(token))
-    except RedisError:
-        log.warning("cvc_not_readable", vault_token=token)
+        blob = redis.call(lambda client: client.get(_name(token)))
+    except redis.Away:
         return None
     return _opened(token, blob) if isinstance(blob, bytes) else None
 
 
 def drop(token: str) -> None:
     """Forget the card's CVC; its life ends by itself if Redis does not hear this."""
-    try:
-        client().delete(_name(token))
-    except RedisError:
-        log.warning("cvc_not_dropped", vault_token=token)
+    with suppress(redis.Away):
+        redis.call(lambda client: client.delete(_name(token)))
 
 
 def _opened(token: str, blob: bytes) -> str | None:

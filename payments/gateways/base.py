@@ -1,6 +1,7 @@
 """What every acquirer's gateway is asked and answers."""
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,6 +17,10 @@ class Answer(enum.Enum):
     PENDING = "pending"  # The bank has it and will decide later.
     UNKNOWN = "unknown"  # It may have reached the bank; only the bank knows what became of it.
     NOT_SENT = "not_sent"  # It certainly never reached the bank.
+    NO_RECORD = "no_record"  # To an inquiry: the bank has heard of no such reference, so far.
+
+
+NEVER_AT_THE_BANK = (Answer.NOT_SENT, Answer.NO_RECORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,26 @@ class IssuerFacts:
     country: str | None
 
 
+class StatementUnreadable(Exception):
+    """The bank's statement could not be read to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementLine:
+    """What the bank says it did under one reference, in minor units."""
+
+    reference: str
+    merchant_id: str
+    authorized: int
+    captured: int
+    currency: str
+
+
 class Gateway(Protocol):
     """The door to one acquirer."""
+
+    # The same reference sent twice is one authorisation at this bank.
+    references_are_idempotent: bool
 
     def facts(self, number: str) -> IssuerFacts | None:
         """Return what is known of the card's issuer; None if the number is not accepted here."""
@@ -75,4 +98,13 @@ class Gateway(Protocol):
         """Ask the bank once, outside of any transaction, and never raise for what the link does.
 
         A card that does not open, or not any more, was not sent either.
+        """
+
+    def inquire(self, reference: str) -> Outcome:
+        """Ask what became of an authorisation; changes nothing, and never raises for the link."""
+
+    def statement(self) -> Iterator[StatementLine]:
+        """Yield the bank's whole book of us, in order of the references.
+
+        :raises StatementUnreadable: the bank did not give all of it.
         """

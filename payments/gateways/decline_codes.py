@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from payments.gateways.base import Answer, Outcome
+from payments.gateways.base import NEVER_AT_THE_BANK, Outcome
 
 TRY_AGAIN_LATER = "try_again_later"
 DO_NOT_TRY_AGAIN = "do_not_try_again"
@@ -81,7 +81,7 @@ BY_RESPONSE_CODE = {
 
 def explain(outcome: Outcome) -> Decline:
     """Return the reason of an outcome that charged nothing: declined, or never sent."""
-    if outcome.answer is Answer.NOT_SENT:
+    if outcome.answer in NEVER_AT_THE_BANK:
         return PROCESSING_ERROR
     if outcome.risk_level == "highest":
         return FRAUD_BLOCKED

@@ -1,6 +1,8 @@
 """The gateway of sandbox installations: the test bank, over HTTP."""
 
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import requests
 import structlog
@@ -8,7 +10,14 @@ from django.conf import settings
 
 from core import context, keyring
 from payments.gateways import sandbox_cards, wire
-from payments.gateways.base import Answer, AuthorizationRequest, IssuerFacts, Outcome
+from payments.gateways.base import (
+    Answer,
+    AuthorizationRequest,
+    IssuerFacts,
+    Outcome,
+    StatementLine,
+    StatementUnreadable,
+)
 from vault import reveal
 
 log = structlog.get_logger(__name__)
@@ -24,6 +33,8 @@ ANSWERS = {
 class SandboxGateway:
     """The door to the test bank. `session` is the seam where tests put the bank in-process."""
 
+    references_are_idempotent = True
+
     def __init__(self) -> None:
         self.session: requests.Session = wire.new_session()
 
@@ -33,7 +44,7 @@ class SandboxGateway:
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Ask the bank once, within its time-out and what is left of the request's budget."""
-        seconds = min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
+        seconds = _patience_seconds()
         if seconds <= 0:
             return Outcome(Answer.NOT_SENT)
         try:
@@ -51,6 +62,49 @@ class SandboxGateway:
         except wire.NoAnswer:
             return Outcome(Answer.UNKNOWN)
         return _outcome(told, reference=request.reference)
+
+    def inquire(self, reference: str) -> Outcome:
+        """Ask what became of an authorisation, within the same bounds."""
+        seconds = _patience_seconds()
+        if seconds <= 0:
+            return Outcome(Answer.UNKNOWN)
+        url = f"{settings.TESTBANK_URL}/authorizations/{reference}"
+        try:
+            told = wire.get_json(self.session, url, seconds=seconds)
+        except wire.NoAnswer:
+            return Outcome(Answer.UNKNOWN)
+        if told == {"reference": reference, "result": "no_record"}:
+            return Outcome(Answer.NO_RECORD)
+        return _outcome(told, reference=reference)
+
+    def statement(self) -> Iterator[StatementLine]:
+        """Read the bank's book page by page until a page is empty."""
+        after = ""
+        while lines := self._statement_page(after):
+            yield from lines
+            after = lines[-1].reference
+
+    def _statement_page(self, after: str) -> list[StatementLine]:
+        url = f"{settings.TESTBANK_URL}/statement?{urlencode({'after': after})}"
+        try:
+            told = wire.get_json(self.session, url, seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
+            return [_line(line) for line in told["lines"]]
+        except (wire.NoAnswer, KeyError, TypeError) as error:
+            raise StatementUnreadable("The bank's statement cannot be read.") from error
+
+
+def _patience_seconds() -> float:
+    return min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
+
+
+def _line(told: dict[str, Any]) -> StatementLine:
+    return StatementLine(
+        reference=told["reference"],
+        merchant_id=told["merchant"],
+        authorized=told["amount"] if told["state"] == "authorized" else 0,
+        captured=told["captured_amount"],
+        currency=told["currency"],
+    )
 
 
 def _order(request: AuthorizationRequest) -> dict[str, Any]:

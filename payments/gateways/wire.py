@@ -45,12 +45,24 @@ def post_json(session: requests.Session, url: str, sent: dict[str, Any], *, seco
     """
     with _Body(json.dumps(sent).encode()) as body:
         try:
-            return json.loads(_exchange(session, url, body, seconds))
+            return json.loads(_exchange(session, "POST", url, body, seconds))
         except (requests.RequestException, HTTPError, ValueError, RecursionError) as error:
             # ValueError: JSON's too. The class alone: the rest may quote the request.
             log.warning("bank_call_failed", error=type(error).__name__, sent=body.was_read)
             # `from None`: the cause refers to the request, and with it to the card.
             raise (NoAnswer if body.was_read else NotSent) from None
+
+
+def get_json(session: requests.Session, url: str, *, seconds: float) -> Any:
+    """Ask once for what changes nothing, and return the answer's JSON.
+
+    :raises NoAnswer: anything else but a whole, readable 200.
+    """
+    try:
+        return json.loads(_exchange(session, "GET", url, None, seconds))
+    except (requests.RequestException, HTTPError, ValueError, RecursionError) as error:
+        log.warning("bank_inquiry_failed", error=type(error).__name__)
+        raise NoAnswer from None
 
 
 def new_session() -> requests.Session:
@@ -66,8 +78,11 @@ def new_session() -> requests.Session:
     return session
 
 
-def _exchange(session: requests.Session, url: str, body: "_Body", seconds: float) -> bytes:
-    with session.post(
+def _exchange(
+    session: requests.Session, method: str, url: str, body: "_Body | None", seconds: float
+) -> bytes:
+    with session.request(
+        method,
         url,
         data=body,
         # urllib3's own, which `requests` hands down: `total` spans connecting and reading.

@@ -1,0 +1,143 @@
+"""How often a merchant may call, and an address may fail to authenticate (contract 5).
+
+Counted on Redis in one script, which is one round trip and atomic: any stretch of a second
+(or minute) is looked at, so that no burst around a full second passes twice the limit. Real
+time, and Redis' own: the web machines' clocks differ, and the slowest one's requests would
+be counted into a past that the others have left.
+"""
+
+import time
+from collections import OrderedDict, deque
+from contextlib import suppress
+from ipaddress import IPv6Address, ip_address, ip_network
+from threading import Lock
+from typing import Any
+
+from django.conf import settings
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from core import redis
+from core.errors import DomainError
+
+# The key holds the instants (microseconds, newest first) of what was let through lately, and
+# vanishes with the last of them. Instants from the future are of a clock that was set back.
+COUNT = """
+local limit, window = tonumber(ARGV[1]), ARGV[2] * 1000000
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+if tonumber(redis.call('LINDEX', KEYS[1], 0) or 0) > now then
+    redis.call('DEL', KEYS[1])
+end
+local oldest = tonumber(redis.call('LINDEX', KEYS[1], limit - 1) or 0)
+if now - oldest < window then
+    return math.ceil((oldest + window - now) / 1000000)
+end
+redis.call('LPUSH', KEYS[1], string.format('%.0f', now))
+redis.call('LTRIM', KEYS[1], 0, limit - 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[2] * 1000 + 1)
+return 0
+"""
+# Whoever has one IPv6 address has the whole network of this length.
+IPV6_PREFIX_LENGTH = 64
+
+
+class RateLimited(DomainError):
+    code = "rate_limit"
+    http_status = 429
+    message = "Too many requests. Try again when the time in Retry-After is over."
+
+    def __init__(self, wait_seconds: int) -> None:
+        super().__init__()
+        self.retry_after_seconds = wait_seconds
+
+
+class WithinRate(BasePermission):
+    """The merchant has not made too many requests within the last second."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        count_request(request.user.id)
+        return True
+
+
+def count_request(merchant_id: str) -> None:
+    """Count a request of the merchant's; without Redis all are let through.
+
+    :raises RateLimited: `RATE_LIMIT_PER_SECOND` were counted within the last second.
+    """
+    limit = settings.RATE_LIMIT_PER_SECOND
+    with suppress(redis.Away):
+        _require(_wait_of(f"limit:{merchant_id}", limit=limit, seconds=1))
+
+
+def count_failed_authentication(address: str) -> None:
+    """Count a request that could not be authenticated; without Redis each process counts.
+
+    :raises RateLimited: `FAILED_AUTHENTICATIONS_PER_MINUTE` were counted within the last.
+    """
+    limit, name = settings.FAILED_AUTHENTICATIONS_PER_MINUTE, f"limit:failed:{_network(address)}"
+    try:
+        wait_seconds = _wait_of(name, limit=limit, seconds=60)
+    except redis.Away:
+        wait_seconds = failures_here.wait_of(name, limit=limit, seconds=60)
+    _require(wait_seconds)
+
+
+def _require(wait_seconds: int) -> None:
+    if wait_seconds:
+        raise RateLimited(wait_seconds)
+
+
+def _wait_of(name: str, *, limit: int, seconds: int) -> int:
+    """Count one more, if fewer than `limit` were counted in the last `seconds`.
+
+    :return: 0 if it was counted, else in how many seconds the next one will be.
+    :raises redis.Away: nothing was counted, as far as anybody knows.
+    """
+    if limit < 1:
+        return 0
+    # EVAL and not EVALSHA: a Redis that has just started knows no script, and a second round
+    # trip would cost more than sending these few lines.
+    return redis.call(lambda client: int(client.eval(COUNT, 1, name, limit, seconds)))
+
+
+class CountHere:
+    """The same count in this process's memory, of the names seen last."""
+
+    def __init__(self, *, names: int) -> None:
+        self._names = names
+        self._lock = Lock()
+        self._counted: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def wait_of(self, name: str, *, limit: int, seconds: int) -> int:
+        """Count as `_wait_of` does."""
+        now = time.monotonic()
+        with self._lock:
+            lately = self._counted.setdefault(name, deque(maxlen=limit))
+            self._counted.move_to_end(name)
+            if len(self._counted) > self._names:
+                self._counted.popitem(last=False)
+            if len(lately) == limit and now - lately[0] < seconds:
+                return int(lately[0] + seconds - now) + 1
+            lately.append(now)
+            return 0
+
+    def __len__(self) -> int:
+        return len(self._counted)
+
+
+# About 1.5 KB each.
+failures_here = CountHere(names=4096)
+
+
+def _network(address: str) -> str:
+    """Return what stands for the address: itself, or its IPv6 network."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return address  # Empty, where the web process listens on a Unix socket.
+    if not isinstance(known, IPv6Address):
+        return address
+    if known.ipv4_mapped:
+        return str(known.ipv4_mapped)
+    return str(ip_network((known, IPV6_PREFIX_LENGTH), strict=False))

@@ -1,0 +1,105 @@
+"""The bank's book is ours: both are read in order of the references and laid side by side."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from payments import gateways
+from payments.audit.findings import Findings
+from payments.gateways.base import StatementLine
+from payments.models import Attempt
+from payments.states import OPEN_ATTEMPT, AttemptStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """One attempt as the bank should have it, in minor units."""
+
+    reference: str
+    attempt_id: str
+    intent_id: str
+    merchant_id: str
+    status: str
+    amount: int
+    currency: str
+
+    @property
+    def captured(self) -> int:
+        return self.amount if self.status == AttemptStatus.SUCCEEDED else 0
+
+    @property
+    def authorized(self) -> int:
+        return self.amount if self.status == AttemptStatus.AUTHORIZED else self.captured
+
+    def __str__(self) -> str:
+        return f"attempt {self.attempt_id} of {self.intent_id} ({self.reference})"
+
+
+def check() -> Findings:
+    """Compare every attempt with the bank's line, and every line with its attempt."""
+    found = Findings("the bank's book is ours")
+    if not settings.ACQUIRER:
+        return found  # No bank, and no payment that could have reached one.
+    for ours, line in _side_by_side(_attempts(), gateways.acquirer().statement()):
+        found.looked_at += 1
+        if ours is None:
+            found.differences += _unexpected(line)
+        elif ours.status in OPEN_ATTEMPT:
+            found.unknown.append(f"{ours}: the bank {_said(line)}, and has not told us")
+        else:
+            found.differences += _compared(ours, line)
+    return found
+
+
+def _attempts() -> Iterator[Ours]:
+    rows = Attempt.objects.order_by("acquirer_reference").values_list(
+        "acquirer_reference", "id", "intent_id", "merchant_id", "status",
+        "amount", "surcharge", "currency",
+    )  # fmt: skip
+    for *facts, amount, surcharge, currency in rows.iterator():
+        yield Ours(*facts, amount=amount + surcharge, currency=currency)
+
+
+def _side_by_side(
+    ours: Iterator[Ours], lines: Iterator[StatementLine]
+) -> Iterator[tuple[Ours | None, StatementLine | None]]:
+    """Pair what has the same reference; both come in its order."""
+    one, line = next(ours, None), next(lines, None)
+    while one or line:
+        if line is None or (one and one.reference < line.reference):
+            yield one, None
+            one = next(ours, None)
+        elif one is None or line.reference < one.reference:
+            yield None, line
+            line = next(lines, None)
+        else:
+            yield one, line
+            one, line = next(ours, None), next(lines, None)
+
+
+def _unexpected(line: StatementLine) -> list[str]:
+    if Attempt.objects.filter(acquirer_reference=line.reference).exists():
+        return []  # Begun since our side was read.
+    return [
+        f"the bank {_said(line)} under {line.reference} of {line.merchant_id}, and we never asked"
+    ]
+
+
+def _compared(ours: Ours, line: StatementLine | None) -> list[str]:
+    expected = (ours.merchant_id, ours.authorized, ours.captured, ours.currency)
+    if line is None:
+        is_missing = ours.authorized > 0
+        return [f"{ours} is {ours.status}, and the bank has no line of it"] if is_missing else []
+    if expected == (line.merchant_id, line.authorized, line.captured, line.currency):
+        return []
+    return [
+        f"{ours} is {ours.status} with {ours.authorized} authorised and {ours.captured} captured"
+        f" {ours.currency} for {ours.merchant_id}; the bank {_said(line)} for {line.merchant_id}"
+    ]
+
+
+def _said(line: StatementLine | None) -> str:
+    if line is None:
+        return "has no line of it"
+    return f"has {line.authorized} authorised and {line.captured} captured {line.currency}"

@@ -1,0 +1,108 @@
+"""The checks that the database makes by itself: each is a count and a query that must be empty."""
+
+from collections.abc import Callable
+from functools import partial
+
+from django.db import connection
+
+from payments.audit.findings import Findings
+
+# A charge's amount is what it moved into the merchant's pending account.
+CHARGES = """
+    SELECT m.cause_id, sum(e.amount) AS amount, min(e.currency) AS currency
+    FROM ledger_movement m
+    JOIN ledger_entry e ON e.movement_id = m.id
+    JOIN ledger_account a ON a.id = e.account_id AND a.kind = 'pending'
+    WHERE m.kind = 'charge' GROUP BY m.cause_id
+"""
+# name: (what is counted, what must not exist as one text column)
+QUERIES = {
+    "movements sum to zero": (
+        "SELECT count(*) FROM ledger_movement",
+        """
+        SELECT format('movement %s of %s sums to %s %s', m.id, m.cause_id,
+                      coalesce(sum(e.amount), 0), coalesce(e.currency, '(no entries)'))
+        FROM ledger_movement m LEFT JOIN ledger_entry e ON e.movement_id = m.id
+        GROUP BY m.id, m.cause_id, e.currency
+        HAVING sum(e.amount) IS DISTINCT FROM 0
+        """,
+    ),
+    "charged attempts are in the ledger": (
+        "SELECT count(*) FROM payments_attempt WHERE status = 'succeeded'",
+        f"""
+        SELECT format('attempt %s of %s charged %s %s, the ledger has %s %s', t.id, t.intent_id,
+                      t.amount + t.surcharge, t.currency, coalesce(c.amount, 0), c.currency)
+        FROM payments_attempt t LEFT JOIN ({CHARGES}) c ON c.cause_id = t.id
+        WHERE t.status = 'succeeded'
+          AND (c.amount, c.currency) IS DISTINCT FROM (t.amount + t.surcharge, t.currency::text)
+        """,  # noqa: S608
+    ),
+    "charges in the ledger have their attempt": (
+        "SELECT count(*) FROM ledger_movement WHERE kind = 'charge'",
+        """
+        SELECT format('movement %s charges for %s, which charged nothing', m.id, m.cause_id)
+        FROM ledger_movement m
+        LEFT JOIN payments_attempt t ON t.id = m.cause_id AND t.status = 'succeeded'
+        WHERE m.kind = 'charge' AND t.id IS NULL
+        """,
+    ),
+    "payments show what their attempts did": (
+        "SELECT count(*) FROM payments_paymentintent",
+        """
+        SELECT format('payment %s is %s with %s captured and %s capturable, its attempts %s and %s',
+                      p.id, p.status, p.captured_minor, p.amount_capturable,
+                      coalesce(t.captured, 0), coalesce(t.capturable, 0))
+        FROM payments_paymentintent p
+        LEFT JOIN (
+            SELECT intent_id,
+                   sum(amount + surcharge) FILTER (WHERE status = 'succeeded') AS captured,
+                   sum(amount + surcharge) FILTER (WHERE status = 'authorized') AS capturable
+            FROM payments_attempt GROUP BY intent_id
+        ) t ON t.intent_id = p.id
+        WHERE (p.captured_minor, p.amount_capturable)
+              IS DISTINCT FROM (coalesce(t.captured, 0), coalesce(t.capturable, 0))
+           OR (p.status = 'succeeded') <> (p.captured_minor > 0)
+           OR (p.status = 'requires_capture') <> (p.amount_capturable > 0)
+        """,
+    ),
+    "events of an object have no gap": (
+        "SELECT count(*) FROM events_counter",
+        """
+        SELECT format('%s has %s events from %s to %s, and %s were given out',
+                      c.aggregate_id, e.count, e.first, e.last, c.last)
+        FROM events_counter c
+        JOIN (
+            SELECT aggregate_id, count(*), min(sequence) AS first, max(sequence) AS last
+            FROM events_event GROUP BY aggregate_id
+        ) e ON e.aggregate_id = c.aggregate_id
+        WHERE e.last <> c.last OR e.count <> e.last - e.first + 1
+        """,
+    ),
+    "payments have their events": (
+        "SELECT count(*) FROM payments_paymentintent",
+        """
+        SELECT format('payment %s is %s, its last event says %s', p.id, p.status,
+                      coalesce(e.status, 'nothing: it never had one'))
+        FROM payments_paymentintent p
+        LEFT JOIN events_counter c ON c.aggregate_id = p.id
+        LEFT JOIN LATERAL (
+            SELECT convert_from(body, 'UTF8')::jsonb #>> '{data,object,status}' AS status
+            FROM events_event WHERE aggregate_id = p.id ORDER BY sequence DESC LIMIT 1
+        ) e ON true
+        WHERE c.aggregate_id IS NULL OR e.status <> p.status
+        """,
+    ),
+}
+
+
+def _look(name: str, count: str, query: str) -> Findings:
+    with connection.cursor() as cursor:
+        cursor.execute(count)
+        [looked_at] = cursor.fetchone()
+        cursor.execute(query)
+        return Findings(name, looked_at, [sentence for (sentence,) in cursor.fetchall()])
+
+
+CHECKS: list[Callable[[], Findings]] = [
+    partial(_look, name, count, query) for name, (count, query) in QUERIES.items()
+]

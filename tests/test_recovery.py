@@ -1,0 +1,376 @@
+"""A request that dies: its idempotency key finds its work again, and finishes it once (I8)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.urls import get_resolver
+from django.utils import timezone
+
+from config import urls
+from core import clock
+from events.models import Event
+from merchants import idempotency, tasks
+from merchants.api import ApiViewSet
+from merchants.models import IdempotencyKey
+from payments import customers, expansion, lifecycle, render
+from payments.models import Attempt, Customer, PaymentIntent
+from testbank.models import Authorization
+from tests.bank_transport import BankTransport
+from tests.books import captured_by_bank
+from tests.client import Answer, ApiClient
+from tests.factories import DECLINED_CARD, confirmation, payment, payment_method, unconfirmed
+from tests.sweeper import Died, dies, leases_run_out, sweep, sweep_after
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+PATH = "/v1/payment_intents"
+IN_USE = (409, "idempotency_key_in_use", None)
+BEFORE_THE_BANK = (lifecycle, "authorize", False)
+AFTER_THE_BANK = (lifecycle, "authorize", True)
+AFTER_THE_SETTLEMENT = (lifecycle, "settle_surely", True)
+WHILE_ANSWERING = (expansion, "payment_intent", False)
+EVERYWHERE = [BEFORE_THE_BANK, AFTER_THE_BANK, AFTER_THE_SETTLEMENT, WHILE_ANSWERING]
+NAMES = ["before the bank", "after the bank", "after the settlement", "while answering"]
+
+
+def pay(client: ApiClient, **changes: Any) -> Answer:
+    return client.post(PATH, payment(**changes), idempotency_key="order 7")
+
+
+def pay_and_die(client: ApiClient, where: tuple, path: str = PATH, body: Any = None) -> None:
+    module, name, afterwards = where
+    with dies(module, name, afterwards=afterwards), pytest.raises(Died):
+        client.post(path, body or payment(), idempotency_key="order 7")
+
+
+def told(client: ApiClient) -> list[str]:
+    intent = PaymentIntent.objects.get()
+    return [event["type"].removeprefix("payment_intent.") for event in client.events_of(intent.id)]
+
+
+def assert_charged_once(client: ApiClient) -> None:
+    assert Authorization.objects.count() == 1
+    assert captured_by_bank(client) == client.pending() == 12500
+    assert PaymentIntent.objects.get().status == "succeeded"
+
+
+@pytest.mark.parametrize("where", EVERYWHERE, ids=NAMES)
+def test_a_retry_finishes_what_died_and_charges_once(
+    where: tuple, acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, where)
+    leases_run_out()
+
+    answer = pay(acme)
+
+    assert (answer.status, answer["status"]) == (200, "succeeded")
+    assert_charged_once(acme)
+    assert told(acme) == ["created", "succeeded"]
+    assert pay(acme).response.content == answer.response.content
+
+
+@pytest.mark.parametrize("where", EVERYWHERE[1:], ids=NAMES[1:])
+def test_without_a_retry_the_sweeper_finishes_it(
+    where: tuple, acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, where)
+    leases_run_out()
+
+    sweep()
+
+    assert_charged_once(acme)
+    assert told(acme) == ["created", "succeeded"]
+
+
+def test_without_a_retry_the_sweeper_charges_nobody_anew(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, BEFORE_THE_BANK)
+    leases_run_out()
+
+    for wait in (0, 3600, 3600, 86400):
+        sweep_after(wait)
+
+    assert told(acme) == ["created", "processing", "payment_failed"]
+    assert Authorization.objects.count() == acme.pending() == 0
+    error = acme.payment(PaymentIntent.objects.get().id)["last_payment_error"]
+    assert (error["type"], error["code"]) == ("api_error", "processing_error")
+
+
+@pytest.mark.parametrize("where", EVERYWHERE[:2], ids=NAMES[:2])
+def test_while_the_first_request_may_live_its_key_is_in_use(
+    where: tuple, acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, where)
+    asked = list(bank.seen)
+
+    answer = pay(acme)
+
+    assert answer.refusal == IN_USE
+    assert (answer.error["type"], answer.headers["Retry-After"]) == ("idempotency_error", "1")
+    assert bank.seen == asked
+
+
+@pytest.mark.parametrize("where", EVERYWHERE[2:], ids=NAMES[2:])
+def test_once_settled_a_retry_need_not_wait(
+    where: tuple, acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, where)
+
+    assert pay(acme)["status"] == "succeeded"
+    assert_charged_once(acme)
+
+
+def test_a_retry_is_answered_as_the_first_would_have_been(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, AFTER_THE_BANK)
+    leases_run_out()
+    first_request = Attempt.objects.get().request_id
+    pay(acme)
+
+    replay = pay(acme)
+
+    assert replay.headers["Original-Request"] == first_request
+    assert replay.headers["Idempotent-Replayed"] == "true"
+    assert set(Event.objects.values_list("request_id", flat=True)) == {first_request}
+
+
+def test_another_request_cannot_take_a_dead_ones_key(acme: ApiClient, bank: BankTransport) -> None:
+    pay_and_die(acme, BEFORE_THE_BANK)
+    leases_run_out()
+
+    assert pay(acme, amount=99).refusal == (400, "idempotency_key_reused", None)
+
+
+def test_what_the_bank_declined_is_not_sent_again(acme: ApiClient, bank: BankTransport) -> None:
+    body = payment(DECLINED_CARD)
+    pay_and_die(acme, AFTER_THE_BANK, body=body)
+    leases_run_out()
+
+    answer = acme.post(PATH, body, idempotency_key="order 7")
+
+    assert answer["last_payment_error"]["decline_code"] == "generic_decline"
+    assert Authorization.objects.count() == 1
+
+
+def test_a_closed_attempt_is_the_answer_whatever_came_after(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    created = acme.post(PATH, unconfirmed(DECLINED_CARD))
+    path = f"{PATH}/{created['id']}/confirm"
+    pay_and_die(acme, AFTER_THE_SETTLEMENT, path, confirmation(DECLINED_CARD))
+    acme.post(path, confirmation())
+
+    answer = acme.post(path, confirmation(DECLINED_CARD), idempotency_key="order 7")
+
+    assert answer["status"] == "succeeded"
+    assert Authorization.objects.filter(captured_amount__gt=0).count() == 1
+
+
+def test_a_bank_that_stays_silent_leaves_the_retry_processing(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, AFTER_THE_BANK)
+    leases_run_out()
+    bank.fault = "delay"
+
+    answer = pay(acme)
+
+    assert answer["status"] == "processing"
+    bank.fault = None
+    sweep_after(10)
+    assert_charged_once(acme)
+
+
+def test_a_stored_card_is_not_sent_again_without_its_cvc(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    path = f"{PATH}/{acme.post(PATH, unconfirmed())['id']}/confirm"
+    pay_and_die(acme, BEFORE_THE_BANK, path, {"return_url": None})
+    leases_run_out()
+
+    answer = acme.post(path, {"return_url": None}, idempotency_key="order 7")
+
+    assert answer["status"] == "processing"
+    assert Authorization.objects.count() == 0
+
+
+def test_a_wrong_cvc_in_the_retry_is_not_sent(acme: ApiClient, bank: BankTransport) -> None:
+    pay_and_die(acme, BEFORE_THE_BANK)
+    leases_run_out()
+
+    answer = pay(acme, payment_method_data=payment_method(cvc="12"))
+
+    assert answer["status"] == "processing"
+    assert Authorization.objects.count() == 0
+
+
+def test_a_bank_whose_references_are_not_idempotent_gets_nothing_twice(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pay_and_die(acme, BEFORE_THE_BANK)
+    leases_run_out()
+    gateway = "payments.gateways.sandbox.SandboxGateway.references_are_idempotent"
+    monkeypatch.setattr(gateway, False)
+
+    assert pay(acme)["status"] == "processing"
+    assert Authorization.objects.count() == 0
+
+
+def test_a_retry_meets_the_sweeper(acme: ApiClient, bank: BankTransport) -> None:
+    pay_and_die(acme, AFTER_THE_BANK)
+    leases_run_out()
+    Attempt.objects.update(lease_until=timezone.now() + timedelta(seconds=30))
+
+    assert pay(acme).refusal == IN_USE
+
+    leases_run_out()
+    assert pay(acme)["status"] == "succeeded"
+
+
+def test_a_card_that_needs_authentication_fails_as_it_would_have(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    body = payment("4766620000000001", return_url="https://acme.example/back")
+    pay_and_die(acme, (lifecycle, "settle_surely", False), body=body)
+    leases_run_out()
+
+    answer = acme.post(PATH, body, idempotency_key="order 7")
+
+    assert answer["last_payment_error"]["code"] == "authentication_failed"
+    assert bank.seen == []
+
+
+def test_a_crash_of_ours_lets_the_retry_in_at_once(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("payments.lifecycle.settlement.settle", _crash)
+        assert pay(acme).status == 500
+
+    answer = pay(acme)
+
+    assert answer["status"] == "succeeded"
+    assert "Idempotent-Replayed" not in answer.headers
+    assert_charged_once(acme)
+
+
+def test_the_first_request_may_wake_up_after_all(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, answers = lifecycle.settle_surely, []
+
+    def slept(attempt: Attempt, outcome: object) -> PaymentIntent:
+        monkeypatch.setattr(lifecycle, "settle_surely", real)
+        leases_run_out()
+        answers.append(acme.twin().post(PATH, payment(), idempotency_key="order 7"))
+        return real(attempt, outcome)
+
+    monkeypatch.setattr(lifecycle, "settle_surely", slept)
+
+    late = pay(acme)
+
+    assert late.response.content == answers[0].response.content
+    assert_charged_once(acme)
+    assert told(acme) == ["created", "succeeded"]
+
+
+# --- Work of one transaction ------------------------------------------------------------------
+
+
+def lost(*_: object, **__: object) -> None:
+    raise OperationalError("gone")
+
+
+def test_a_customer_is_created_once_though_the_answer_was_lost(
+    acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dies(idempotency, "save_answer"), pytest.raises(Died):
+        acme.post("/v1/customers", {"name": "Ayşe"}, idempotency_key="k")
+
+    answer = acme.post("/v1/customers", {"name": "Ayşe"}, idempotency_key="k")
+
+    assert (answer.status, answer["name"]) == (200, "Ayşe")
+    assert Customer.objects.count() == 1
+
+
+def test_an_update_and_a_create_are_answered_though_the_answer_was_lost(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{PATH}/{acme.post(PATH, unconfirmed())['id']}"
+    for door, body in ((PATH, unconfirmed()), (path, {"description": "Tea"})):
+        with monkeypatch.context() as patch:
+            patch.setattr(expansion, "payment_intent", lost)
+            assert acme.post(door, body, idempotency_key=door[-7:]).status == 503
+
+        answer = acme.post(door, body, idempotency_key=door[-7:])
+
+        assert (answer.status, answer["description"]) == (200, body.get("description"))
+    assert PaymentIntent.objects.count() == 2
+
+
+def test_every_door_that_takes_a_post_can_go_on() -> None:
+    views = {
+        view for pattern in get_resolver(urls.__name__).url_patterns for view in _views(pattern)
+    }
+    posting = [view.cls for view in views if "post" in getattr(view, "actions", {})]
+
+    assert len(posting) >= 3, "nothing tried"
+    assert [view for view in posting if view.resume is ApiViewSet.resume] == []
+
+
+def _views(pattern: Any) -> list[Any]:
+    if hasattr(pattern, "url_patterns"):
+        return [view for inner in pattern.url_patterns for view in _views(inner)]
+    return [pattern.callback]
+
+
+# --- Answers with a secret --------------------------------------------------------------------
+
+
+@pytest.fixture
+def secret_answer(acme: ApiClient, monkeypatch: pytest.MonkeyPatch) -> Answer:
+    """An answer that shows what is shown once."""
+    real = render.customer
+    monkeypatch.setattr(render, "customer", lambda row: {**real(row), "secret": "s3cr3t"})
+    monkeypatch.setattr(customers.outbox, "record", lambda *_: None)
+    return acme.post("/v1/customers", {}, idempotency_key="k")
+
+
+def test_an_answer_with_a_secret_is_kept_15_minutes(acme: ApiClient, secret_answer: Answer) -> None:
+    assert acme.post("/v1/customers", {}, idempotency_key="k").body == secret_answer.body
+
+    IdempotencyKey.objects.update(answer_until=timezone.now())
+
+    answer = acme.post("/v1/customers", {}, idempotency_key="k")
+    assert answer.refusal == (400, "idempotency_key_reused", None)
+
+
+def test_an_answer_with_a_secret_is_not_only_hidden_but_gone(
+    acme: ApiClient, secret_answer: Answer
+) -> None:
+    row = IdempotencyKey.objects.get()
+    assert timedelta(minutes=14) < row.answer_until - timezone.now() < timedelta(minutes=15)
+    IdempotencyKey.objects.update(answer_until=timezone.now())
+
+    tasks.forget_idempotency_keys()
+
+    assert IdempotencyKey.objects.get().sealed_response is None
+    answer = acme.post("/v1/customers", {}, idempotency_key="k")
+    assert answer.refusal == (400, "idempotency_key_reused", None)
+
+
+def test_the_sandboxes_clock_does_not_end_a_lease(acme: ApiClient, bank: BankTransport) -> None:
+    pay_and_die(acme, AFTER_THE_BANK)
+    clock.advance(timedelta(days=30))
+
+    assert pay(acme).refusal == IN_USE
+    sweep()
+    assert PaymentIntent.objects.get().status == "requires_confirmation"
+
+
+def _crash(*_arguments: object) -> None:
+    raise RuntimeError("a bug")
