@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -15,7 +16,7 @@ from core import context, redis
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
 from tests.factories import open_merchant
-from tests.key_change import KeyChange, key_being_changed
+from tests.key_change import KeyChange, change_key
 from tests.one_way_out import watched
 
 # The first text that is not ASCII builds a table; no example may fail for that.
@@ -70,9 +71,10 @@ def _nothing_is_held_from_the_test_before(patient_redis: Redis) -> None:
 
 
 @pytest.fixture
-def key_change(tmp_path: Path) -> Iterator[KeyChange]:
-    with key_being_changed(tmp_path) as change:
-        yield change
+def key_change(settings: Any, tmp_path: Path) -> Iterator[KeyChange]:
+    change = change_key(settings, tmp_path)
+    yield change
+    change.restart()
 
 
 @pytest.fixture

@@ -2,17 +2,14 @@
 
 import io
 import shutil
-from collections.abc import Callable, Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
-from django.test import override_settings
 
 from core import clock, keyring
 from core.cards import CardData
@@ -48,14 +45,13 @@ class KeyChange:
         self.restart()
 
 
-@contextmanager
-def key_being_changed(directory: Path) -> Iterator[KeyChange]:
-    path = Path(shutil.copy(settings.KEYRING_FILE, directory / "keyring"))
-    with override_settings(KEYRING_FILE=path):
-        change = KeyChange(path, keyring.load(path).primary, keyring.add(path))
-        change.restart()
-        yield change
+def change_key(settings: Any, directory: Path) -> KeyChange:
+    """Begin to change the key of a copy; `settings` puts the tests' own ring back."""
+    settings.KEYRING_FILE = Path(shutil.copy(settings.KEYRING_FILE, directory / "keyring"))
+    old, new = keyring.load(settings.KEYRING_FILE).primary, keyring.add(settings.KEYRING_FILE)
+    change = KeyChange(settings.KEYRING_FILE, old, new)
     change.restart()
+    return change
 
 
 def seal_many(merchant: Merchant, count: int, *, created_at: datetime | None = None) -> set[str]:
