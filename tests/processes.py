@@ -6,7 +6,7 @@ import sys
 from devstack.state import ROOT
 from tests.web_process import environment
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120
 
 
 def begin(*arguments: str, **settings: str) -> subprocess.Popen[str]:
