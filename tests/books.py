@@ -33,7 +33,7 @@ def row_counts() -> dict[str, int]:
     """
     models = [model for model in apps.get_models() if model is not RequestLog]
     tables = {model._meta.db_table: model.objects.count() for model in models}
-    return {**tables, "cvc": len(redis().keys("cvc:*"))}
+    return {**tables, "held": len(redis().keys("held:*"))}
 
 
 def refused(

@@ -1,6 +1,7 @@
 """The cast and the stage: Acme is ours, Globex must never see anything of Acme's."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from core.keyring import ring
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
 from tests.factories import open_merchant
+from tests.key_change import KeyChange, change_key
+from tests.one_way_out import watched
 from tests.web_process import READ_SECONDS, WebProcess
 
 # The first text that is not ASCII builds a table; no example may fail for that.
@@ -51,6 +54,12 @@ def _cheap_passwords() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _only_the_reveal_opens_cards() -> Iterator[None]:
+    with watched():
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _stay_on_this_machine() -> Iterator[None]:
     socket_allow_hosts(["127.0.0.1", "localhost"], allow_unix_socket=True)
@@ -62,6 +71,13 @@ def _stay_on_this_machine() -> Iterator[None]:
 def _nothing_is_held_from_the_test_before(patient_redis: Redis) -> None:
     patient_redis.flushdb()
     redis.circuit.cache_clear()
+
+
+@pytest.fixture
+def key_change(settings: Any, tmp_path: Path) -> Iterator[KeyChange]:
+    change = change_key(settings, tmp_path)
+    yield change
+    change.restart()
 
 
 @pytest.fixture

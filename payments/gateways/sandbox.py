@@ -5,9 +5,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 import requests
+import structlog
 from django.conf import settings
 
-from core import context
+from core import context, keyring
 from payments.gateways import sandbox_cards, wire
 from payments.gateways.base import (
     Answer,
@@ -18,6 +19,8 @@ from payments.gateways.base import (
     StatementUnreadable,
 )
 from vault import reveal
+
+log = structlog.get_logger(__name__)
 
 ANSWERS = {
     "approved": Answer.APPROVED,
@@ -44,9 +47,16 @@ class SandboxGateway:
         seconds = _patience_seconds()
         if seconds <= 0:
             return Outcome(Answer.NOT_SENT)
+        try:
+            order = _order(request)
+        except (reveal.CardDestroyed, keyring.SealBroken, keyring.UnknownKey) as problem:
+            # Ours to repair, but nothing left this machine: the payer may try another card.
+            kind, token = type(problem).__name__, request.sealed.token
+            log.error("card_not_revealed", error=kind, vault_token=token)
+            return Outcome(Answer.NOT_SENT)
         url = f"{settings.TESTBANK_URL}/authorizations"
         try:
-            told = wire.post_json(self.session, url, _order(request), seconds=seconds)
+            told = wire.post_json(self.session, url, order, seconds=seconds)
         except wire.NotSent:
             return Outcome(Answer.NOT_SENT)
         except wire.NoAnswer:
