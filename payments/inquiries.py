@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from core import clock, context
 from core.querysets import MerchantRows
+from merchants import request_logs
 from payments import gateways, settlement
 from payments.gateways.base import Answer, Outcome
 from payments.models import Attempt
@@ -29,6 +30,8 @@ log = structlog.get_logger(__name__)
 # Asked together, so that a silent bank costs one time-out and not one for each attempt.
 ASKED_AT_ONCE = 8
 SWEEP_SECONDS = 20
+# What the request logs call it.
+JOB = "payments.tasks.settle_unknown"
 
 
 def lease_end() -> datetime:
@@ -78,8 +81,12 @@ def sweep() -> int:
 
 
 def _settle(attempt: Attempt, outcome: Outcome) -> None:
+    shown = attempt.intent.status
     try:
-        settlement.settle(attempt, outcome)
+        with request_logs.job(JOB) as run:
+            intent = settlement.settle(attempt, outcome)
+            if intent.status != shown:
+                run.about(intent.merchant_id, intent.id)
     except DatabaseError:
         # Somebody holds the payment's lock, or the database is away: the next inquiry settles it.
         log.warning("attempt not settled", attempt=attempt.id, exc_info=True)
@@ -91,8 +98,8 @@ def _lease_due() -> list[Attempt]:
     """Take the leases of some attempts whose inquiry is due."""
     now = clock.now()
     due = _free().filter(status=AttemptStatus.PROCESSING, next_inquiry_at__lte=now)
-    due = due.order_by("next_inquiry_at").select_for_update(skip_locked=True)[:ASKED_AT_ONCE]
-    attempts = list(due)
+    due = due.select_related("intent").order_by("next_inquiry_at")
+    attempts = list(due.select_for_update(of=("self",), skip_locked=True)[:ASKED_AT_ONCE])
     for attempt in attempts:
         # Written before the bank is asked: an attempt that cannot be settled for a fault of
         # ours comes again by the schedule, and does not keep the others from their turn.
