@@ -3,7 +3,10 @@
 import os
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import beat_init, setup_logging, worker_init
+
+from core.keyring import KeyRingError
+from vault.checks import require_keys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -15,3 +18,13 @@ app.autodiscover_tasks()
 @setup_logging.connect
 def keep_our_logging(**_options: object) -> None:
     """Being connected is all: without a receiver, Celery adds unscrubbed handlers of its own."""
+
+
+@worker_init.connect
+@beat_init.connect
+def refuse_to_start_without_keys(**_options: object) -> None:
+    """End the process; what else a receiver raises is logged by Celery and forgotten."""
+    try:
+        require_keys()
+    except KeyRingError as error:
+        raise SystemExit(str(error)) from error

@@ -100,7 +100,7 @@ def _http_answer(refusal: DomainError, request_id: str) -> bytes:
 bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
 workers = int(os.environ.get("WEB_WORKERS", "2"))
 threads = int(os.environ.get("WEB_THREADS", "8"))
-preload_app = True  # Loaded once and forked; nothing connects before the fork.
+preload_app = True  # Loaded once and forked; what connects before the fork is closed before it.
 worker_class = "config.gunicorn.EnvelopeWorker"
 timeout = 60
 graceful_timeout = 30

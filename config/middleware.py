@@ -1,4 +1,4 @@
-"""The outermost layer of every request: its id, its address check, its log line."""
+"""The outermost layer of every request: its id, its address check, its log line and row."""
 
 import re
 import time
@@ -13,6 +13,7 @@ from core import context
 from core.errors import DomainError, ParameterInvalid
 from core.http import client_address
 from core.rest.query import refuse_unsafe_url
+from merchants import request_logs
 
 access_log = structlog.get_logger("access")
 # Load balancers ask for it by address.
@@ -23,7 +24,8 @@ API_PATH = re.compile(r"^/v1(/|$)")
 class RequestFrame:
     """Give each request its `req_` id and time budget, and log it when it is answered.
 
-    The log line has the path and never the query: search terms are people's data.
+    The log line has the path and never the query: search terms are people's data. The row
+    in the request log has both, for the merchant.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -35,8 +37,11 @@ class RequestFrame:
         try:
             response = self._refused(request) or self.get_response(request)
             response["Request-Id"] = work.request_id
+            seconds = time.perf_counter() - started
+            if API_PATH.match(request.path_info):
+                request_logs.write_when_sent(request, response, work=work, seconds=seconds)
             _measure(request, response)
-            self._log(request, response, work, time.perf_counter() - started)
+            self._log(request, response, work, seconds)
         finally:
             context.end()
         return response

@@ -140,6 +140,9 @@ FAILED_AUTHENTICATIONS_PER_MINUTE = env.int("FAILED_AUTHENTICATIONS_PER_MINUTE",
 IDEMPOTENCY_KEY_HOURS = 72
 # What a new merchant may take without 3-D Secure per payment, in minor units of its currency.
 NON_SECURE_PER_PAYMENT = 500_000
+REQUEST_LOG_DAYS = env.int("REQUEST_LOG_DAYS", default=30)
+# How long a card's number is kept that no attempt needs any more.
+SEALED_CARD_HOURS = 24
 # How long a request that died keeps others from finishing its work; above the request's budget.
 REQUEST_LEASE_SECONDS = env.float("REQUEST_LEASE_SECONDS", default=60.0)
 DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
@@ -224,6 +227,16 @@ CELERY_BEAT_SCHEDULE = {
         "task": "merchants.tasks.forget_idempotency_keys",
         "schedule": 600.0,
         "options": {"expires": 600},
+    },
+    "forget-request-logs": {
+        "task": "merchants.tasks.forget_request_logs",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
+    "destroy-cards": {
+        "task": "payments.tasks.destroy_cards",
+        "schedule": 60.0,
+        "options": {"expires": 60},
     },
 }
 

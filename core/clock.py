@@ -20,7 +20,12 @@ def now() -> datetime:
     In a sandbox the offset is read once per piece of work; a live installation's
     clock does not move and is not asked.
     """
-    return datetime.now(UTC) + timedelta(seconds=offset_seconds())
+    return moved(datetime.now(UTC))
+
+
+def moved(real: datetime) -> datetime:
+    """Return what the service's clock showed at a moment of real time."""
+    return real + timedelta(seconds=offset_seconds())
 
 
 def advance(span: timedelta) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from core import ids
@@ -18,10 +19,12 @@ class Work:
 
     request_id: str
     deadline: float
+    begun_at: datetime  # Real time.
     clock_offset_seconds: float | None = None
     facts: dict[str, str] = field(default_factory=dict)  # For the access log: merchant, key.
     is_irrevocable: bool = False
     idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
+    body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
 
 
 _current: ContextVar[Work | None] = ContextVar("work", default=None)
@@ -29,7 +32,11 @@ _current: ContextVar[Work | None] = ContextVar("work", default=None)
 
 def begin(budget_seconds: float = REQUEST_BUDGET_SECONDS) -> Work:
     """Start a new piece of work with its own `req_` id and deadline (real time)."""
-    work = Work(request_id=ids.new("req"), deadline=time.monotonic() + budget_seconds)
+    work = Work(
+        request_id=ids.new("req"),
+        deadline=time.monotonic() + budget_seconds,
+        begun_at=datetime.now(UTC),
+    )
     _current.set(work)
     return work
 
@@ -45,6 +52,16 @@ def work() -> Iterator[Work]:
     token = _current.set(None)
     try:
         yield begin()
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def resumed(work: Work) -> Iterator[None]:
+    """Run the block as more of a piece of work that was ended (what follows an answer)."""
+    token = _current.set(work)
+    try:
+        yield
     finally:
         _current.reset(token)
 

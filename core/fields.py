@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.core import checks
 from django.db import models
 
 
@@ -10,3 +11,30 @@ def id_field(**options: Any) -> models.CharField:
     return models.CharField(
         primary_key=True, max_length=40, db_collation="C", editable=False, **options
     )
+
+
+class SealedField(models.BinaryField):  # type: ignore[type-arg]
+    """What the key ring sealed, null when there is nothing; `vault_rotate` finds it by this class.
+
+    The model says in a property `seal_context` what the bytes are bound to.
+
+    :param key_id_field: the field that names the key they are sealed with, indexed; without
+        one their own first bytes tell, which takes reading every row.
+    """
+
+    def __init__(self, *args: Any, key_id_field: str | None = None, **options: Any) -> None:
+        self.key_id_field = key_id_field
+        super().__init__(*args, **options)
+
+    def deconstruct(self) -> Any:
+        """Return a plain binary field: to a migration it is nothing else."""
+        name, _path, args, options = super().deconstruct()
+        return name, "django.db.models.BinaryField", args, options
+
+    def check(self, **options: Any) -> list[checks.CheckMessage]:
+        """Report a model that does not say what its sealed bytes are bound to."""
+        found = list(super().check(**options))
+        if not hasattr(self.model, "seal_context"):
+            hint = f"Give {self.model._meta.label} a property `seal_context`."
+            found.append(checks.Error("Sealed bytes need a context.", hint, self, "core.E001"))
+        return found

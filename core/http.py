@@ -27,8 +27,12 @@ def with_whole_bodies(application: Application) -> Application:
             body = wire.read(settings.BODY_MAX_BYTES + 1)
             environ["wsgi.input"] = io.BytesIO(body)
             environ["CONTENT_LENGTH"] = str(len(body))
-        answer = application(environ, start_response)
-        _throw_away(wire)
+        answer: Any = application(environ, start_response)
+        try:
+            _throw_away(wire)
+        except BaseException:
+            answer.close()  # The server closes only what it was given.
+            raise
         return answer
 
     return serve

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 from uuid import UUID
 
-from core.cards import looks_like_card_number
+from core.cards import SHORTEST_NUMBER, looks_like_card_number
 from core.detection import contains_card_number, mask_card_numbers
 
 REDACTED = "[redacted]"
@@ -33,23 +33,41 @@ SECRET_NAMES = frozenset({
     "csrfmiddlewaretoken", "x_csrftoken", "authorization", "proxy_authorization",
     "cookie", "cookies", "set_cookie", "sessionid", "pf_signature",
 })  # fmt: skip
+# What a card object may show although it has digits; a code of three digits has no other mark.
+_CARD_FACTS = frozenset({"bin", "last4", "masked", "exp_month", "exp_year"})
+_MASKED_NUMBER = re.compile(r"\d{6}\*{3,9}\d{4}", re.ASCII)
+_DIGIT = re.compile(r"\d")
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 _PRINTABLE_TYPES = (date, datetime, time, timedelta, Decimal, UUID)
 
 
 def scrub(value: Any, *, name: str | None = None) -> Any:
     """Return the value as it may be shown: JSON-like, of bounded depth and length.
 
-    :param name: what the value is called; secret names hide it whatever it is.
+    :param name: what the value is called; secret names hide it whatever it is. Only an
+        object named `card` is looked into: nothing with digits is left there but the
+        facts that the API shows.
     """
-    return _scrub(value, name, path=())
+    return _scrub(value, name, path=(), in_card=False)
 
 
-def _scrub(value: Any, name: str | None, path: tuple[int, ...]) -> Any:
+def _scrub(value: Any, name: str | None, path: tuple[int, ...], in_card: bool) -> Any:
+    if name == "card" and _is_a(value, dict):
+        return _container(value, path, in_card=True)
     if name is not None and _is_secret(name):
-        return REDACTED
-    if _is_a(value, dict, list, tuple, set, frozenset):
-        return _container(value, path)
-    return _scalar(value)
+        return value if in_card and _is_masked_number(value) else REDACTED
+    if type(value) not in _PLAIN and _is_a(value, dict, list, tuple, set, frozenset):
+        return _container(value, path, in_card)
+    scrubbed = _scalar(value)
+    return REDACTED if in_card and _may_be_a_code(name, scrubbed) else scrubbed
+
+
+def _is_masked_number(value: Any) -> bool:
+    return _is_a(value, str) and bool(_MASKED_NUMBER.fullmatch(value))
+
+
+def _may_be_a_code(name: str | None, shown: Any) -> bool:
+    return name not in _CARD_FACTS and not _is_a(shown, bool) and bool(_DIGIT.search(str(shown)))
 
 
 def _is_a(value: Any, *kinds: type) -> bool:
@@ -57,16 +75,16 @@ def _is_a(value: Any, *kinds: type) -> bool:
     return issubclass(type(value), kinds)
 
 
-def _container(value: Any, path: tuple[int, ...]) -> Any:
+def _container(value: Any, path: tuple[int, ...], in_card: bool) -> Any:
     if len(path) >= MAX_DEPTH or id(value) in path:
         return "[…]"
     path = (*path, id(value))
     # The base type's own iteration: a subclass's (QueryDict) may drop values, or raise.
     if _is_a(value, dict):
         items = list(dict.items(value))
-        return {_scalar(key): _scrub(item, _name(key), path) for key, item in items}
+        return {_scalar(key): _scrub(item, _name(key), path, in_card) for key, item in items}
     kind = next(kind for kind in (list, tuple, set, frozenset) if _is_a(value, kind))
-    scrubbed = [_scrub(item, None, path) for item in list(kind.__iter__(value))]
+    scrubbed = [_scrub(item, None, path, in_card) for item in list(kind.__iter__(value))]
     return tuple(scrubbed) if kind is tuple else scrubbed
 
 
@@ -75,13 +93,17 @@ def _name(key: Any) -> str | None:
 
 
 def _scalar(value: Any) -> Any:
-    if value is None or _is_a(value, bool):
+    if value is None or type(value) is bool:
         return value
+    if type(value) is str:
+        return _text(value)
     return _number(value) if _is_a(value, int, float) else _text(_as_text(value))
 
 
 def _is_secret(name: str) -> bool:
     plain = name[:200].lower().replace("-", "_").removeprefix("http_")
+    if plain in SECRET_NAMES or plain.isidentifier():
+        return plain in SECRET_NAMES
     return any(part in SECRET_NAMES for part in re.split(r"[\[\].]", plain))
 
 
@@ -164,14 +186,41 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 ]
 
 
+# What none of the patterns above can do without. Most texts have nothing of it, and one look is
+# cheaper than nine searches.
+_SUSPICIOUS = re.compile(
+    r"""-----b|failing row|key \(|authorization|bearer|sk_|whsec_|c[sv][cv]|["']"""
+)
+
+
 def _text(text: str) -> str:
     text = _cut(text)
-    for pattern, replacement in _REPLACEMENTS:
-        text = pattern.sub(replacement, text)
+    if _is_a_plain_word(text):
+        return text
+    if _SUSPICIOUS.search(_without_case(text)):
+        for pattern, replacement in _REPLACEMENTS:
+            text = pattern.sub(replacement, text)
     text = mask_card_numbers(text)
     plain = _unescaped(text)
     # Escapes put letters and digits beside the number: `\n4242…`, `%204242…`.
-    return mask_card_numbers(plain) if contains_card_number(plain) else text
+    is_hiding = plain != text and contains_card_number(plain)
+    return mask_card_numbers(plain) if is_hiding else text
+
+
+def _is_a_plain_word(text: str) -> bool:
+    """Tell of ids, statuses and the like, with one cheap look, that nothing is hidden in them."""
+    return (
+        text.isidentifier()
+        and text.isascii()
+        and "sk_" not in text
+        and "whsec_" not in text
+        and (len(text) < SHORTEST_NUMBER or not contains_card_number(text))
+    )
+
+
+def _without_case(text: str) -> str:
+    """Return the text as patterns that ignore case compare it: they take ı for an i, too."""
+    return text.lower() if text.isascii() else text.casefold().replace("ı", "i")
 
 
 _TAIL = 128
@@ -191,10 +240,10 @@ _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 
 
 def _unescaped(text: str) -> str:
-    if "\\" in text:
-        text = _ESCAPE.sub(_escaped_character, text)
     if "%" in text:
         text = _PERCENT.sub(_percent_characters, text)
+    if "\\" in text:
+        text = _ESCAPE.sub(_escaped_character, text)
     return text
 
 

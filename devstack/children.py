@@ -4,8 +4,9 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from devstack import processes
 from devstack.console import pump
@@ -17,26 +18,30 @@ class ChildEnded(Exception):
 
 
 class Children:
-    def __init__(self, leash: processes.Leash) -> None:
+    def __init__(self, leash: processes.Leash, *, logs: Path | None = None) -> None:
+        """:param logs: the directory whose files get the processes' lines, not the terminal."""
         self._leash = leash
+        self._logs = logs
         self._started: list[tuple[str, subprocess.Popen]] = []
         self._adopted: list[tuple[str, subprocess.Popen]] = []
         self._pumps: list[threading.Thread] = []
 
     def start(self, name: str, module: list[str | Path], environment: dict[str, str]) -> None:
         """Run a Python module under the name that its lines are printed with."""
-        process = processes.spawn(
-            [sys.executable, "-m", *module],
-            cwd=ROOT,
-            env=environment,
-            text=True,
-            errors="replace",
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        with self._log(name) as log:
+            process = processes.spawn(
+                [sys.executable, "-m", *module],
+                cwd=ROOT,
+                env=environment,
+                text=True,
+                errors="replace",
+                stdout=log or subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
         self._leash.hold(process)
         self._started.append((name, process))
-        self._pumps.append(pump(name, process.stdout))
+        if process.stdout:
+            self._pumps.append(pump(name, process.stdout))
 
     def adopt(self, named: dict[str, subprocess.Popen]) -> None:
         """Watch processes that somebody else started and will stop: the servers."""
@@ -60,6 +65,9 @@ class Children:
         processes.stop([process for _, process in self._started])
         for thread in self._pumps:
             thread.join()
+
+    def _log(self, name: str) -> AbstractContextManager[IO[bytes] | None]:
+        return open(self._logs / f"{name}.log", "wb") if self._logs else nullcontext()
 
 
 def begin(arguments: list[str | Path], environment: dict[str, str]) -> subprocess.Popen:

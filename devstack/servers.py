@@ -68,10 +68,10 @@ class Servers:
         return cls(sockets=socket_directory(state), data=data, logs=state, options={})
 
     @classmethod
-    def throw_away(cls) -> "Servers":
+    def throw_away(cls, options: dict[str, str] = THROW_AWAY_OPTIONS) -> "Servers":
         """Servers for one run of the tests: all they have lies in one temporary directory."""
         home = Path(tempfile.mkdtemp(prefix="devstack-test-", dir=SHORT))
-        return cls(sockets=home, data=home / "pg", logs=home, options=THROW_AWAY_OPTIONS)
+        return cls(sockets=home, data=home / "pg", logs=home, options=options)
 
     def start_postgres(self) -> None:
         """Start PostgreSQL, making its files first if need be."""

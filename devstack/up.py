@@ -49,8 +49,7 @@ def main() -> int:
     # The printed payment has Turkish letters, whatever the terminal's locale.
     sys.stdout.reconfigure(encoding="utf-8")
     os.environ.setdefault("DEV_STARTED_AT", str(time.time()))
-    for number in STOP_SIGNALS:
-        signal.signal(number, _stop)
+    end_on_signals()
     try:
         state = state_directory()
         with only_launcher(state):
@@ -60,6 +59,12 @@ def main() -> int:
         return 1
     except Stopped:
         return 0
+
+
+def end_on_signals() -> None:
+    """Let Ctrl-C and its like raise `Stopped`, once."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, _stop)
 
 
 def _stop(*_: object) -> None:
@@ -113,10 +118,10 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     everything = {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
     if not (state / "keyring").exists():
         finish(begin(["create_keyring", state / "keyring"], everything))
-    _migrate(places, everything)
-    _start_web(children, ports.web, everything)
-    _start_bank(children, ports.bank, everything)
-    _wait_until_ready(children, [f"{ports.base_url}/healthz", f"{ports.bank_url}/healthz"])
+    migrate(places, everything)
+    start_web(children, ports.web, everything)
+    start_bank(children, ports.bank, everything)
+    wait_until_ready(children, [f"{ports.base_url}/healthz", f"{ports.bank_url}/healthz"])
     # Only now: five interpreters that start at once would delay the first payment.
     _start_workers(children, state, everything)
     merchant = demo.merchant(
@@ -128,7 +133,11 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     _greet(merchant, state)
 
 
-def _migrate(places: storage.Storage, everything: dict[str, str]) -> None:
+def migrate(places: storage.Storage, everything: dict[str, str]) -> None:
+    """Bring both databases, made if they are missing, to the checkout's migrations.
+
+    :raises Refused: a database was made by other migrations, or cannot be migrated.
+    """
     urls = (places.database_url, places.bank_database_url)
     for url in urls:
         storage.make_if_missing(url)
@@ -146,13 +155,15 @@ def _migrate(places: storage.Storage, everything: dict[str, str]) -> None:
             migrations.remember(url)
 
 
-def _start_web(children: Children, port: int, everything: dict[str, str]) -> None:
+def start_web(
+    children: Children, port: int, everything: dict[str, str], *, application: str = "config.wsgi"
+) -> None:
     settings = {"WEB_BIND": f"127.0.0.1:{port}", "WEB_WORKERS": "2", "WEB_THREADS": "4"}
-    command = ["gunicorn", "-c", "config/gunicorn.py", "config.wsgi"]
+    command = ["gunicorn", "-c", "config/gunicorn.py", application]
     children.start("web", command, everything | settings)
 
 
-def _start_bank(children: Children, port: int, everything: dict[str, str]) -> None:
+def start_bank(children: Children, port: int, everything: dict[str, str]) -> None:
     # One process with many threads: a silent bank holds its callers for seconds.
     command = ["gunicorn", "testbank.wsgi:application", "-b", f"127.0.0.1:{port}"]
     command += ["-w", "1", "--threads", "32", "--graceful-timeout", "2", "--no-control-socket"]
@@ -172,7 +183,11 @@ def _start_workers(children: Children, state: Path, everything: dict[str, str]) 
     children.start("beat", beat, everything)
 
 
-def _wait_until_ready(children: Children, addresses: list[str]) -> None:
+def wait_until_ready(children: Children, addresses: list[str]) -> None:
+    """:raises ChildEnded: one of the processes is not there.
+
+    :raises Refused: an address does not answer in time.
+    """
     deadline = time.monotonic() + READY_PATIENCE_SECONDS
     for address in addresses:
         while demo.status_of(address) != 200:

@@ -2,7 +2,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as StockUserAdmin
 
 from core.admin import ReadOnly, ReadOnlyAdmin
-from merchants.models import ApiKey, CallbackUrl, Member, Merchant, User, Website
+from merchants.models import ApiKey, CallbackUrl, Member, Merchant, RequestLog, User, Website
 
 
 class MemberInline(ReadOnly, admin.TabularInline):
@@ -31,6 +31,18 @@ class MerchantAdmin(ReadOnlyAdmin):
 class ApiKeyAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "merchant", "last4", "created_at", "last_used_at", "revoked_at")
     search_fields = ("id", "name", "merchant__name")
+
+
+@admin.register(RequestLog)
+class RequestLogAdmin(ReadOnlyAdmin):
+    """Those that no key could be found for too: nobody else sees them."""
+
+    list_display = ("id", "method", "path", "status", "error_code", "merchant", "ip", "created_at")
+    list_filter = ("kind",)
+    search_fields = ("=id", "=object_id", "=merchant__id")
+    list_select_related = ("merchant",)
+    ordering = ("-id",)
+    show_full_result_count = False
 
 
 @admin.register(User)

@@ -55,9 +55,13 @@ class ApiKeyAuthentication(BaseAuthentication):
         except REFUSALS:
             limits.count_failed_authentication(client_address(request))
             raise
-        if work := context.current():
-            work.facts.update(merchant=key.merchant_id, key_id=key.id)
         return key.merchant, key
+
+
+def key_sent(header: str) -> ApiKey | None:
+    """Return the key in an `Authorization` header as it is stored, revoked and expired ones too."""
+    secret = header.strip().partition(" ")[2].strip()
+    return _stored(keys.secret_hash(secret)) if keys.is_well_formed(secret) else None
 
 
 def _bearer(header: str) -> str:
@@ -75,6 +79,9 @@ def _key_of(secret: str) -> ApiKey:
     key = _stored(keys.secret_hash(secret))
     if key is None:
         raise ApiKeyInvalid
+    if work := context.current():
+        # Of a revoked or expired key too: its owner may see that it is still in use.
+        work.facts.update(merchant=key.merchant_id, key_id=key.id)
     now = timezone.now()
     if key.revoked_at:
         raise ApiKeyRevoked

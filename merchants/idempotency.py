@@ -280,4 +280,4 @@ def _card_for_fingerprint(card: Any) -> dict[str, Any]:
 
 
 def _seal_context(row: IdempotencyKey | Claim) -> str:
-    return f"merchants.idempotency|{row.merchant_id}|{row.key}"
+    return IdempotencyKey(merchant_id=row.merchant_id, key=row.key).seal_context

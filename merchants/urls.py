@@ -1,7 +1,9 @@
 from django.urls import path
 
-from merchants.views import MerchantViewSet
+from merchants.views import MerchantViewSet, RequestLogViewSet
 
 urlpatterns = [
     path("merchant", MerchantViewSet.as_view({"get": "retrieve"})),
+    path("request_logs", RequestLogViewSet.as_view({"get": "list"})),
+    path("request_logs/<str:log_id>", RequestLogViewSet.as_view({"get": "retrieve"})),
 ]

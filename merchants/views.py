@@ -1,8 +1,10 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from merchants import accounts
+from core.rest import paging
+from merchants import accounts, request_logs
 from merchants.api import ApiViewSet
+from merchants.models import RequestLog
 
 
 class MerchantViewSet(ApiViewSet):
@@ -12,3 +14,19 @@ class MerchantViewSet(ApiViewSet):
 
     def retrieve(self, request: Request) -> Response:
         return Response(accounts.shown(self.merchant))
+
+
+class RequestLogViewSet(ApiViewSet):
+    """What the merchant asked the API, and what it was answered."""
+
+    scope = "request_logs"
+    arguments = ("limit", "starting_after", *request_logs.FILTERS)
+
+    def list(self, request: Request) -> Response:
+        rows = RequestLog.objects.for_merchant(self.merchant)
+        page = paging.page(request_logs.matching(rows, self.query), self.query, url=request.path)
+        return Response(page.envelope([request_logs.shown(row) for row in page.rows]))
+
+    def retrieve(self, request: Request, log_id: str) -> Response:
+        row = RequestLog.objects.for_merchant(self.merchant).find(log_id)
+        return Response(request_logs.shown(row))

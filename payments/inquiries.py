@@ -11,11 +11,12 @@ import structlog
 from django.db import DatabaseError, transaction
 
 from core import clock, context
+from merchants import request_logs
 from merchants.models import Merchant
 from payments import gateways, leases, operations, render, schedule, settlement
 from payments.gateways.base import Answer, Outcome
 from payments.gateways.decline_codes import AUTHENTICATION_ABANDONED
-from payments.models import Attempt
+from payments.models import Attempt, PaymentIntent
 from payments.states import AttemptStatus, Operation, Status
 from payments.transition import move
 
@@ -24,6 +25,8 @@ log = structlog.get_logger(__name__)
 # Asked together, so that a silent bank costs one time-out and not one for each attempt.
 ASKED_AT_ONCE = 8
 SWEEP_SECONDS = 20
+# What the request logs call it.
+JOB = "payments.tasks.settle_unknown"
 
 
 def ask(attempt: Attempt) -> Outcome:
@@ -36,14 +39,13 @@ def ask(attempt: Attempt) -> Outcome:
     return gateways.acquirer().inquire(attempt.acquirer_reference)
 
 
-def resolve(attempt: Attempt, outcome: Outcome) -> None:
+def resolve(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     """Apply what the bank said to whatever the attempt is waiting for."""
     if attempt.operation:
-        operations.settle(attempt, outcome)
-    elif attempt.status == AttemptStatus.REQUIRES_ACTION and outcome.answer is not Answer.APPROVED:
-        _abandon(attempt, outcome)
-    else:
-        settlement.settle(attempt, outcome)
+        return operations.settle(attempt, outcome).intent
+    if attempt.status == AttemptStatus.REQUIRES_ACTION and outcome.answer is not Answer.APPROVED:
+        return _abandon(attempt, outcome)
+    return settlement.settle(attempt, outcome)
 
 
 def ask_first(merchant: Merchant, intent_id: str) -> None:
@@ -75,8 +77,12 @@ def sweep() -> int:
 
 
 def _resolve_alone(attempt: Attempt, outcome: Outcome) -> None:
+    shown = attempt.intent.status
     try:
-        resolve(attempt, outcome)
+        with request_logs.job(JOB) as run:
+            intent = resolve(attempt, outcome)
+            if intent.status != shown:
+                run.about(intent.merchant_id, intent.id)
     except DatabaseError:
         # Somebody holds the payment's lock, or the database is away: the next inquiry settles it.
         log.warning("attempt not settled", attempt=attempt.id, exc_info=True)
@@ -87,11 +93,11 @@ def _resolve_alone(attempt: Attempt, outcome: Outcome) -> None:
 def _lease_due() -> list[Attempt]:
     """Take the leases of some attempts that are due."""
     now = clock.now()
-    due = leases.free().filter(due_at__lte=now).order_by("due_at")
-    attempts = list(due.select_for_update(skip_locked=True)[:ASKED_AT_ONCE])
+    due = leases.free().filter(due_at__lte=now).select_related("intent").order_by("due_at")
+    attempts = list(due.select_for_update(of=("self",), skip_locked=True)[:ASKED_AT_ONCE])
     for attempt in attempts:
         if attempt.status == AttemptStatus.AUTHORIZED and attempt.operation is None:
-            operations.begin(attempt, Operation.VOID, reason=operations.EXPIRED)
+            operations.begin(attempt, Operation.VOID, reason=operations.EXPIRED, request_id="")
         # Written before the bank is asked: an attempt that cannot be settled for a fault of
         # ours comes again by the schedule, and does not keep the others from their turn.
         attempt.inquiry_count += 1
@@ -102,17 +108,18 @@ def _lease_due() -> list[Attempt]:
 
 
 @transaction.atomic(durable=True)
-def _abandon(attempt: Attempt, outcome: Outcome) -> None:
+def _abandon(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     """Give up on a payer who never came back; nothing is authorised for them (contract 3)."""
     intent, attempt = settlement.locked(attempt)
     if attempt.status != AttemptStatus.REQUIRES_ACTION:
-        return  # Back this moment.
+        return intent  # Back this moment.
     attempt.lease_until = None
     if outcome.answer in (Answer.UNKNOWN, Answer.PENDING):
         attempt.save()
-        return
+        return intent
     before = render.payment_intent(intent)
     attempt.error = settlement.error_of(attempt, AUTHENTICATION_ABANDONED, Outcome(Answer.DECLINED))
     status = settlement.fail(intent, attempt, AttemptStatus.ABANDONED)
     attempt.save()
     move(intent, status, before, request_id=attempt.request_id)
+    return intent

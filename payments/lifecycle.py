@@ -169,7 +169,7 @@ def _open_confirmed(
     _require_confirmable(intent)
     # Again, for another confirm may have used up the stored card, and its code, since our look.
     _require_card(intent, offered, param="payment_method_data")
-    if terms.cvc is None:
+    if terms.cvc is None or (offered is None and intent.sealed_card.is_destroyed):
         raise ParameterMissing(param=CVC_PARAM)
     if offered:
         intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=clock.now())

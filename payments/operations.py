@@ -29,15 +29,21 @@ class Settled(NamedTuple):
 
 
 def begin(
-    attempt: Attempt, operation: Operation, *, amount: int | None = None, reason: str | None = None
+    attempt: Attempt,
+    operation: Operation,
+    *,
+    amount: int | None = None,
+    reason: str | None = None,
+    request_id: str | None = None,
 ) -> None:
     """Write down what the bank will be asked for; the caller has locked payment and attempt.
 
     :param amount: of a capture, in minor units.
     :param reason: of a cancellation.
+    :param request_id: empty if no request began it; its events name the job that ends it.
     """
     attempt.operation, attempt.operation_amount = operation, amount
-    attempt.operation_request_id = context.request_id()
+    attempt.operation_request_id = context.request_id() if request_id is None else request_id
     attempt.cancellation_reason = reason
     attempt.lease_until = leases.end()
     schedule.begin_asking(attempt, clock.now())
@@ -101,7 +107,8 @@ def settle(attempt: Attempt, outcome: Outcome) -> Settled:
     if attempt.operation is None:
         idempotency.settle()
         return Settled(intent, attempt)  # Somebody else settled it first.
-    before, request_id = render.payment_intent(intent), attempt.operation_request_id
+    request_id = attempt.operation_request_id or context.request_id()
+    before = render.payment_intent(intent)
     status = _apply(intent, attempt, outcome)
     if attempt.operation != Operation.FALL_BACK or status != intent.status:
         idempotency.settle()

@@ -1,9 +1,12 @@
 """The cast and the stage: Acme is ours, Globex must never see anything of Acme's."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connections
 from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
@@ -11,9 +14,13 @@ from pytest_socket import socket_allow_hosts
 from redis import Redis
 
 from core import context, redis
+from core.keyring import ring
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
 from tests.factories import open_merchant
+from tests.key_change import KeyChange, change_key
+from tests.one_way_out import watched
+from tests.web_process import READ_SECONDS, WebProcess
 
 # The first text that is not ASCII builds a table; no example may fail for that.
 hypothesis_settings.register_profile("service", deadline=None, derandomize=True)
@@ -47,6 +54,12 @@ def _cheap_passwords() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _only_the_reveal_opens_cards() -> Iterator[None]:
+    with watched():
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _stay_on_this_machine() -> Iterator[None]:
     socket_allow_hosts(["127.0.0.1", "localhost"], allow_unix_socket=True)
@@ -58,6 +71,13 @@ def _stay_on_this_machine() -> Iterator[None]:
 def _nothing_is_held_from_the_test_before(patient_redis: Redis) -> None:
     patient_redis.flushdb()
     redis.circuit.cache_clear()
+
+
+@pytest.fixture
+def key_change(settings: Any, tmp_path: Path) -> Iterator[KeyChange]:
+    change = change_key(settings, tmp_path)
+    yield change
+    change.restart()
 
 
 @pytest.fixture
@@ -76,3 +96,18 @@ def acme(db: None) -> ApiClient:
 @pytest.fixture
 def globex(db: None) -> ApiClient:
     return ApiClient(open_merchant("Globex", website="https://globex.example"))
+
+
+@pytest.fixture(scope="module")
+def web(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any
+) -> Iterator[WebProcess]:
+    """The web process, and `web.acme`, a merchant whose rows are committed."""
+    ring()
+    with django_db_blocker.unblock():
+        acme = ApiClient(open_merchant("Acme Store", website="https://acme.example"))
+        web = WebProcess(tmp_path_factory.mktemp("web") / "log", WEB_READ_SECONDS=str(READ_SECONDS))
+        web.acme = acme
+        yield web
+        web.stop()
+        call_command("flush", interactive=False, verbosity=0)

@@ -49,7 +49,7 @@ def test_the_cvc_is_held_until_the_confirm_and_read_once(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     payment_id = create(acme)
-    held = redis().keys("cvc:*")
+    held = redis().keys("held:*")
 
     confirm(acme, payment_id)
 
@@ -79,7 +79,7 @@ def test_a_card_given_at_confirm_replaces_the_stored_one(
 
 def test_the_cvc_of_a_replaced_card_is_forgotten(acme: ApiClient, bank: BankTransport) -> None:
     payment_id = create(acme)
-    held = redis().keys("cvc:*")
+    held = redis().keys("held:*")
 
     confirm(acme, payment_id, confirmation("5555555555554444"))
 

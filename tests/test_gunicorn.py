@@ -2,52 +2,15 @@
 
 import json
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from django.core.management import call_command
 
-from core.keyring import ring
-from tests.client import ApiClient
-from tests.factories import open_merchant
-from tests.web_process import RawAnswer, WebProcess
+from tests.web_process import READ_SECONDS, RawAnswer, WebProcess, request, whole
 
 # The databases are made for the tests that are marked; nothing here uses a transaction of its own.
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
-READ_SECONDS = 1.0
 CARD = b"4242424242424242"
-
-
-@pytest.fixture(scope="module")
-def web(
-    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any
-) -> Iterator[WebProcess]:
-    """The web process, and `web.acme`, a merchant whose rows are committed."""
-    ring()
-    with django_db_blocker.unblock():
-        acme = ApiClient(open_merchant("Acme Store", website="https://acme.example"))
-        web = WebProcess(tmp_path_factory.mktemp("web") / "log", WEB_READ_SECONDS=str(READ_SECONDS))
-        web.acme = acme
-        yield web
-        web.stop()
-        call_command("flush", interactive=False, verbosity=0)
-
-
-def request(web: WebProcess, *headers: bytes, method: bytes = b"POST") -> bytes:
-    lines = [
-        method + b" /v1/customers HTTP/1.1",
-        b"Host: 127.0.0.1",
-        b"Authorization: Bearer " + web.acme.key.encode(),
-        b"Content-Type: application/json",
-        *headers,
-    ]
-    return b"\r\n".join(lines) + b"\r\n\r\n"
-
-
-def whole(web: WebProcess, body: bytes) -> bytes:
-    return request(web, b"Content-Length: %d" % len(body)) + body
 
 
 def chunk(part: bytes) -> bytes:

@@ -61,6 +61,7 @@ def test_the_tree_as_it_is_keeps_all_contracts(tree: Path) -> None:
         ("config/errors.py", "from vault.reveal import reveal", "Only the gateways reveal a card"),
         ("payments/states.py", "from payments import views", "Inside payments"),
         ("merchants/keys.py", "from merchants import api", "Inside merchants"),
+        ("vault/sealed_rows.py", "from vault import rotation", "Inside vault"),
     ],
 )
 def test_an_import_against_a_contract_is_found(

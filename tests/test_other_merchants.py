@@ -13,7 +13,12 @@ from tests.factories import confirmation, unconfirmed
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 ARGUMENT = re.compile(r"<str:(\w+)>")
-UNKNOWN = {"intent_id": "pi_unknown", "customer_id": "cus_unknown", "event_id": "evt_unknown"}
+UNKNOWN = {
+    "intent_id": "pi_unknown",
+    "customer_id": "cus_unknown",
+    "event_id": "evt_unknown",
+    "log_id": "req_unknown",
+}
 BODIES = {"confirm": confirmation(), "update": {"description": "Tea"}}
 
 
@@ -36,10 +41,11 @@ DOORS = doors(get_resolver().url_patterns)
 @pytest.fixture
 def ids(acme: ApiClient, bank: BankTransport) -> dict[str, str]:
     """An object of Acme's for every kind of id that an address takes."""
-    customer = acme.post("/v1/customers")["id"]
+    created = acme.post("/v1/customers")
+    customer, log = created["id"], created.headers["Request-Id"]
     payment = acme.post("/v1/payment_intents", unconfirmed(customer=customer))["id"]
     event = acme.events_of(payment)[0]["id"]
-    return {"intent_id": payment, "customer_id": customer, "event_id": event}
+    return {"intent_id": payment, "customer_id": customer, "event_id": event, "log_id": log}
 
 
 def call(client: ApiClient, door: tuple[str, str, str], given: dict[str, str]) -> Answer:

@@ -352,3 +352,14 @@ def test_nothing_due_asks_nobody(acme: ApiClient, bank: BankTransport) -> None:
     sweep_after(DAY)
 
     assert inquiries_seen(bank) == 0
+
+
+def test_a_late_outcome_has_a_request_log_of_its_own(acme: ApiClient, bank: BankTransport) -> None:
+    paid, never_known = acme.pay(CHARGED), acme.pay(NEVER_KNOWN)
+
+    sweep_after(10)
+
+    rows = acme.get("/v1/request_logs?limit=100")["data"]
+    [job] = [row for row in rows if row["kind"] == "job"]
+    assert (job["path"], job["object_id"]) == ("payments.tasks.settle_unknown", paid["id"])
+    assert acme.payment(never_known["id"])["status"] == "processing"

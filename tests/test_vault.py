@@ -165,7 +165,7 @@ def test_redis_holds_a_cvc_encrypted_for_a_quarter_of_an_hour() -> None:
 def test_a_cvc_copied_to_another_card_is_not_held() -> None:
     other = TOKEN.replace("a", "b")
     cvc.hold(TOKEN, "987")
-    client().rename(f"cvc:{TOKEN}", f"cvc:{other}")
+    client().rename(f"held:{TOKEN}", f"held:{other}")
 
     assert cvc.look(other) is None
 

@@ -14,6 +14,8 @@ from django.db import connections
 from devstack.state import ROOT
 
 PATIENCE_SECONDS = 15
+# How long the clients of the tests may take to send a request.
+READ_SECONDS = 1.0
 
 
 def environment() -> dict[str, str]:
@@ -93,6 +95,22 @@ class WebProcess(Running):
 
     def is_alive(self) -> bool:
         return self.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").status == 200
+
+
+def request(web: WebProcess, *headers: bytes, method: bytes = b"POST") -> bytes:
+    """Return a request's head, with Acme's key."""
+    lines = [
+        method + b" /v1/customers HTTP/1.1",
+        b"Host: 127.0.0.1",
+        b"Authorization: Bearer " + web.acme.key.encode(),
+        b"Content-Type: application/json",
+        *headers,
+    ]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def whole(web: WebProcess, body: bytes) -> bytes:
+    return request(web, b"Content-Length: %d" % len(body)) + body
 
 
 class RawAnswer:

@@ -1,6 +1,7 @@
 """Where a card's number goes in; `vault.reveal` is the only way out."""
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 
 from core import ids, keyring
@@ -13,6 +14,13 @@ def seal(merchant_id: str, card: CardData, *, now: datetime) -> SealedCard:
 
     One INSERT, in the caller's transaction.
     """
+    row = sealed_row(merchant_id, card, now=now)
+    row.save(force_insert=True)
+    return row
+
+
+def sealed_row(merchant_id: str, card: CardData, *, now: datetime) -> SealedCard:
+    """Return what `seal` stores, not stored yet."""
     row = SealedCard(
         token=ids.new("tok"),
         merchant_id=merchant_id,
@@ -24,10 +32,19 @@ def seal(merchant_id: str, card: CardData, *, now: datetime) -> SealedCard:
         created_at=now,
     )
     content = json.dumps({"number": card.number, "holder_name": card.holder_name}).encode()
-    row.sealed = keyring.ring().seal(content, context=row.context)
+    row.sealed = keyring.ring().seal(content, context=row.seal_context)
     row.key_id = keyring.ring().key_id_of(row.sealed)
-    row.save(force_insert=True)
     return row
+
+
+def destroy(tokens: Sequence[str], *, now: datetime) -> int:
+    """Forget the cards' numbers for good and return how many were still sealed.
+
+    Token, fingerprint, first six and last four stay. One UPDATE, in the caller's
+    transaction, which has locked the rows.
+    """
+    still_sealed = SealedCard.objects.filter(token__in=tokens, sealed__isnull=False)
+    return still_sealed.update(sealed=None, destroyed_at=now)
 
 
 def fingerprint(merchant_id: str, number: str) -> str:

@@ -51,7 +51,7 @@ def _opened(token: str, blob: bytes) -> str | None:
 
 
 def _name(token: str) -> str:
-    return f"cvc:{token}"
+    return f"held:{token}"
 
 
 def _context(token: str) -> str:

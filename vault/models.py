@@ -1,6 +1,8 @@
 from django.db import models
 from django.db.models import Q
 
+from core.fields import SealedField
+
 
 class SealedCard(models.Model):
     """A card whose number is sealed; after its destruction what is left of it."""
@@ -16,7 +18,7 @@ class SealedCard(models.Model):
     exp_month = models.SmallIntegerField()
     exp_year = models.SmallIntegerField()
     # The number and the holder's name; null once destroyed.
-    sealed = models.BinaryField(null=True)
+    sealed = SealedField(null=True, key_id_field="key_id")
     key_id = models.CharField(max_length=255, db_collation="C")
     created_at = models.DateTimeField()
     destroyed_at = models.DateTimeField(null=True)
@@ -61,6 +63,11 @@ class SealedCard(models.Model):
         return f"{self.bin}…{self.last4}"
 
     @property
-    def context(self) -> str:
+    def is_destroyed(self) -> bool:
+        """Tell whether the number is gone for good."""
+        return self.sealed is None
+
+    @property
+    def seal_context(self) -> str:
         """Return what the sealed bytes are bound to: this row, and no other."""
         return f"vault.card|{self.merchant_id}|{self.token}|number"

@@ -16,10 +16,11 @@ def reveal(sealed: SealedCard) -> CardData:
 
     :raises CardDestroyed: the number was destroyed.
     :raises core.keyring.SealBroken: the row was changed, or moved to another merchant.
+    :raises core.keyring.UnknownKey: it is sealed with a key that is not in the ring.
     """
     if sealed.sealed is None:
         raise CardDestroyed(f"The card {sealed.token} was destroyed.")
-    content = json.loads(keyring.ring().open(bytes(sealed.sealed), context=sealed.context))
+    content = json.loads(keyring.ring().open(bytes(sealed.sealed), context=sealed.seal_context))
     return CardData(
         content["number"],
         sealed.exp_month,

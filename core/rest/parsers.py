@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from rest_framework.parsers import BaseParser
 
+from core import context
 from core.detection import contains_card_number, mask_card_numbers
 from core.errors import (
     BodyInvalid,
@@ -54,6 +55,8 @@ class StrictJSONParser(BaseParser):
     ) -> dict[str, Any]:
         _refuse_encodings(stream, media_type or "")
         body = _load(_read(stream))
+        if work := context.current():
+            work.body = body  # For the request log, also when it is refused below.
         _lift_card(body)
         _inspect(body, ())
         return body
@@ -126,11 +129,12 @@ def _lift_card(body: dict[str, Any]) -> None:
     if isinstance(method, dict) and isinstance(method.get("card"), dict):
         card = method["card"]
         number = card.pop("number", None)
+        # Before anything is refused: what is refused is shown too, and no card in it.
+        method["card"] = CardInput(card)
         _inspect(card, CARD_PATH)
         if number is not None:
-            _inspect_number(number)
             card["number"] = number
-        method["card"] = CardInput(card)
+            _inspect_number(number)
 
 
 def _inspect_number(number: Any) -> None:

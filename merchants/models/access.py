@@ -1,6 +1,6 @@
 from django.db import models
 
-from core.fields import id_field
+from core.fields import SealedField, id_field
 from merchants.models.merchant import Merchant
 from merchants.models.people import User
 
@@ -43,7 +43,7 @@ class IdempotencyKey(models.Model):
     is_settled = models.BooleanField(default=False)
     # Both null while there is no answer; the body alone once a secret in it is forgotten.
     response_status = models.SmallIntegerField(null=True)
-    sealed_response = models.BinaryField(null=True)
+    sealed_response = SealedField(null=True)
     # An answer with a secret is not kept as long as its key is.
     answer_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_index=True)
@@ -59,3 +59,8 @@ class IdempotencyKey(models.Model):
                 name="a_stored_answer_has_a_status",
             ),
         ]
+
+    @property
+    def seal_context(self) -> str:
+        """Return what the sealed answer is bound to: this merchant's key, and no other."""
+        return f"merchants.idempotency|{self.merchant_id}|{self.key}"

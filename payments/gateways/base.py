@@ -158,7 +158,10 @@ class Gateway(Protocol):
         """Return what is known of the card's issuer; None if the number is not accepted here."""
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
-        """Ask the bank once, outside of any transaction, and never raise for what the link does."""
+        """Ask the bank once, outside of any transaction, and never raise for what the link does.
+
+        A card that does not open, or not any more, was not sent either.
+        """
 
     def inquire(self, reference: str) -> Outcome:
         """Ask what became of an authorisation; changes nothing, and never raises for the link."""

@@ -5,9 +5,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 import requests
+import structlog
 from django.conf import settings
 
-from core import context
+from core import context, keyring
+from core.cards import CardData
 from payments.gateways import sandbox_authentication, sandbox_cards, wire
 from payments.gateways.base import (
     Answer,
@@ -21,6 +23,9 @@ from payments.gateways.base import (
     StatementUnreadable,
 )
 from vault import reveal
+from vault.models import SealedCard
+
+log = structlog.get_logger(__name__)
 
 ANSWERS = {
     "approved": Answer.APPROVED,
@@ -54,8 +59,9 @@ class SandboxGateway:
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Ask the bank once, within its time-out and what is left of the request's budget."""
-        sent = _order(request)
-        return self._post("", sent, lambda told: _outcome(told, request.reference, ANSWERS))
+        return self._post(
+            "", lambda: _order(request), lambda told: _outcome(told, request.reference, ANSWERS)
+        )
 
     def inquire(self, reference: str) -> Outcome:
         """Ask what became of an authorisation, within the same bounds."""
@@ -99,15 +105,17 @@ class SandboxGateway:
         def read(told: Any) -> Outcome:
             return _operated(told, reference=reference)
 
-        return self._post(f"/{reference}/{operation}", sent, read)
+        return self._post(f"/{reference}/{operation}", lambda: sent, read)
 
-    def _post(self, path: str, sent: Any, read: Callable[[Any], Outcome]) -> Outcome:
+    def _post(
+        self, path: str, sent: Callable[[], dict[str, Any]], read: Callable[[Any], Outcome]
+    ) -> Outcome:
         seconds = _patience_seconds()
         if seconds <= 0:
             return Outcome(Answer.NOT_SENT)
         url = f"{settings.TESTBANK_URL}/authorizations{path}"
         try:
-            return read(wire.post_json(self.session, url, sent, seconds=seconds))
+            return read(wire.post_json(self.session, url, sent(), seconds=seconds))
         except wire.NotSent:
             return Outcome(Answer.NOT_SENT)
         except wire.NoAnswer:
@@ -165,7 +173,7 @@ def _enrolment(request: AuthenticationRequest) -> dict[str, Any]:
 
 
 def _terms(request: AuthorizationRequest | AuthenticationRequest) -> dict[str, Any]:
-    card = reveal.reveal(request.sealed)
+    card = _revealed(request.sealed)
     return {
         "reference": request.reference,
         "merchant": request.merchant_id,
@@ -179,6 +187,18 @@ def _terms(request: AuthorizationRequest | AuthenticationRequest) -> dict[str, A
             "holder_name": card.holder_name,
         },
     }
+
+
+def _revealed(sealed: SealedCard) -> CardData:
+    """Return the card in clear.
+
+    :raises wire.NotSent: it does not open; ours to repair, but nothing left this machine.
+    """
+    try:
+        return reveal.reveal(sealed)
+    except (reveal.CardDestroyed, keyring.SealBroken, keyring.UnknownKey) as problem:
+        log.error("card_not_revealed", error=type(problem).__name__, vault_token=sealed.token)
+        raise wire.NotSent from problem
 
 
 def _operated(told: Any, *, reference: str) -> Outcome:

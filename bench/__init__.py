@@ -1,0 +1,1 @@
+"""How fast the service is, and how fast it could be at best; started by `./dev bench`."""

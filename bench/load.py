@@ -1,0 +1,47 @@
+"""Starting the clients' process, and holding the service to every answer."""
+
+import json
+import sys
+from typing import NamedTuple
+
+from bench.client import Call, Seen, write_order
+from bench.stage import Stage
+from devstack.console import say
+from devstack.state import Refused
+
+
+class Terms(NamedTuple):
+    """How many clients ask at a time, for how long, and how busy the machine was before."""
+
+    clients: int
+    seconds: int
+    load_before: float = 0.0
+
+    @property
+    def warm_seconds(self) -> float:
+        return max(1.0, self.seconds / 4)
+
+
+def load(stage: Stage, call: Call, terms: Terms) -> Seen:
+    """Let the clients repeat a call.
+
+    :raises Refused: one answer was wrong.
+    """
+    say("bench", f"{terms.clients} clients call {call.path} for {terms.seconds} s")
+    order = stage.directory / "order.json"
+    write_order(
+        order,
+        call,
+        clients=terms.clients,
+        warm_seconds=terms.warm_seconds,
+        seconds=terms.seconds,
+    )
+    program = [sys.executable, "-m", "bench.client", order]
+    printed = stage.output_of(program, seconds=terms.warm_seconds + terms.seconds)
+    seen = Seen(**json.loads(printed))
+    if seen.wrong:
+        raise Refused(
+            f"{seen.wrong} of {seen.answers} answers of {call.path} were wrong; one was"
+            f" {seen.first_wrong}. What the processes said is in {stage.directory}."
+        )
+    return seen

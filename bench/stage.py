@@ -1,0 +1,89 @@
+"""What a measurement stands on: the servers, and the processes that come and go on them."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from devstack import demo, processes, up
+from devstack.children import ChildEnded, Children, begin, finish
+from devstack.processes import Leash
+from devstack.state import ROOT, Refused
+from devstack.storage import Storage
+
+# Programs are told how long to run; this is on top, for one that does not end by itself.
+GRACE_SECONDS = 30
+
+
+class Stage(NamedTuple):
+    """`environment` is what the service's processes get; `directory` takes what they write."""
+
+    places: Storage
+    postgres_log: Path
+    ports: up.Ports
+    environment: dict[str, str]
+    directory: Path
+    leash: Leash
+
+    @property
+    def databases(self) -> dict[str, str]:
+        """Return the address of the database that each process writes."""
+        return {"web": self.places.database_url, "bank": self.places.bank_database_url}
+
+    def open_merchant(self) -> str:
+        """Migrate both databases and return the key of a new merchant."""
+        up.migrate(self.places, self.environment)
+        return json.loads(finish(begin(demo.CREATE_MERCHANT, self.environment)))["secret_key"]
+
+    @contextmanager
+    def service(self) -> Iterator[None]:
+        """Run the web process and the bank as `./dev up` does.
+
+        Without workers: what is done later is no part of a request.
+        """
+        with self._children() as children:
+            # By these names PostgreSQL's log tells whose statement it was.
+            up.start_web(children, self.ports.web, self.environment | {"PGAPPNAME": "web"})
+            up.start_bank(children, self.ports.bank, self.environment | {"PGAPPNAME": "bank"})
+            addresses = [f"{self.ports.base_url}/healthz", f"{self.ports.bank_url}/healthz"]
+            up.wait_until_ready(children, addresses)
+            yield
+
+    @contextmanager
+    def bare_view(self) -> Iterator[None]:
+        """Run the view that does nothing in the place of the web process."""
+        with self._children() as children:
+            up.start_web(children, self.ports.web, self.environment, application="bench.bare")
+            up.wait_until_ready(children, [f"{self.ports.base_url}/healthz"])
+            yield
+
+    def output_of(self, command: list[str | Path], *, seconds: float) -> str:
+        """Run a program that takes about `seconds`; return what it printed.
+
+        :raises Refused: it failed, or did not end.
+        """
+        program = processes.spawn(
+            command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        self.leash.hold(program)
+        try:
+            printed, complaint = program.communicate(timeout=seconds + GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise Refused(f"{Path(command[0]).name} does not end.") from None
+        finally:
+            processes.stop([program])
+        if program.returncode:
+            raise Refused(f"{Path(command[0]).name} failed:\n{printed}{complaint}".rstrip())
+        return printed
+
+    @contextmanager
+    def _children(self) -> Iterator[Children]:
+        children = Children(self.leash, logs=self.directory)
+        try:
+            yield children
+        except ChildEnded as end:
+            raise Refused(f"{end}; its lines are in {self.directory}.") from end
+        finally:
+            children.stop()

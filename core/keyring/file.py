@@ -1,0 +1,256 @@
+"""The key ring's file: made once, read at every start, changed by whole replacement only.
+
+A key that is lost takes with it all that was sealed with it, so no change is made in
+place: the file is always the old one or the new one, whatever dies when.
+"""
+
+import base64
+import binascii
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from core import ids
+from core.keyring.sealing import KEY_BYTES, KeyRing
+
+MAC_PURPOSES = ("api_key", "card_fingerprint", "idempotency", "link")
+FILE_VERSION = 1
+# They are compared with what the database makes of a blob's first bytes: nothing to escape.
+KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")
+
+
+class KeyRingError(Exception):
+    """The key ring's file cannot be used; the text says how to fix it."""
+
+
+def load(path: Path) -> KeyRing:
+    """Read a key ring.
+
+    :raises KeyRingError: it is missing, readable by others, or malformed.
+    """
+    return _parsed(path, _content(path))
+
+
+def create(path: Path) -> None:
+    """Write a new key ring, readable by its owner only.
+
+    :raises KeyRingError: something is there already, or the place cannot be written.
+    """
+    taken = (
+        f"There is a file at {path} already, and a lost key ring cannot be replaced: "
+        "move it away yourself if you are sure."
+    )
+    with _new_private_file(path, taken=taken) as file:
+        _write(file, _fresh())
+    _keep_directory(path.parent)
+
+
+# --- Changing it ------------------------------------------------------------------------------
+
+
+def add(path: Path) -> str:
+    """Add a new encryption key, which seals nothing yet, and return its id.
+
+    :raises KeyRingError: the file cannot be used, or somebody else is changing it.
+    """
+    with _replacing(path) as content:
+        key_id = _new_key_id()
+        content["encryption"][key_id] = _new_key()
+    return key_id
+
+
+def promote(path: Path, key_id: str) -> None:
+    """Make a key the primary one, that every process seals with from its next start on.
+
+    :raises KeyRingError: there is no such key, it is primary already, the file cannot be
+        used, or somebody else is changing it.
+    """
+    with _replacing(path) as content:
+        _require_secondary(content, key_id)
+        content["primary"] = key_id
+
+
+def remove(path: Path, key_id: str) -> None:
+    """Take a key out for good; the caller has made sure that nothing is sealed with it.
+
+    :raises KeyRingError: there is no such key, it is the primary one, the file cannot be
+        used, or somebody else is changing it.
+    """
+    with _replacing(path) as content:
+        _require_secondary(content, key_id)
+        del content["encryption"][key_id]
+
+
+def _require_secondary(content: dict[str, Any], key_id: str) -> None:
+    if key_id not in content["encryption"]:
+        raise KeyRingError(f"The key ring holds no key {key_id!r}: `manage.py keyring show`.")
+    if key_id == content["primary"]:
+        raise KeyRingError(f"{key_id} is the primary key.")
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the file's content, then put what became of it in the file's place at once."""
+    path = path.resolve()  # The file itself: a link to it stays a link.
+    draft = path.with_name(f"{path.name}.new")
+    taken = (
+        "Somebody else is changing the key ring, or a change was broken off: "
+        f"if nobody is, delete {draft}."
+    )
+    file = _new_private_file(draft, taken=taken)
+    # From here on the draft is ours, and keeps others from changing the same key ring.
+    try:
+        with file:
+            content = _content(path)
+            _parsed(path, content)
+            yield content
+            _hand_over(file, path)
+            _write(file, content)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink()
+        raise
+    _keep_directory(path.parent)
+
+
+def _new_private_file(path: Path, *, taken: str) -> IO[str]:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400)
+    except FileExistsError as error:
+        raise KeyRingError(taken) from error
+    except OSError as error:
+        raise KeyRingError(
+            f"Cannot write a key ring to {path} ({error.strerror}): "
+            "make its directory, owned by the service's user."
+        ) from error
+    return os.fdopen(descriptor, "w", encoding="ascii")
+
+
+def _hand_over(file: IO[str], path: Path) -> None:
+    """Give the new file to the old one's owner; root's would stop the service's next start."""
+    owner = path.stat()
+    try:
+        os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+    except PermissionError as error:
+        raise KeyRingError(f"Run this as the owner of {path}, or as root.") from error
+
+
+def _write(file: IO[str], content: dict[str, Any]) -> None:
+    json.dump(content, file, indent=2)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _keep_directory(directory: Path) -> None:
+    # A new name is on the disk only once its directory is.
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# --- Its content ------------------------------------------------------------------------------
+
+
+def _fresh() -> dict[str, Any]:
+    key_id = _new_key_id()
+    return {
+        "version": FILE_VERSION,
+        "primary": key_id,
+        "encryption": {key_id: _new_key()},
+        "mac": {purpose: _new_key() for purpose in MAC_PURPOSES},
+        "cvc": _new_key(),
+    }
+
+
+def _new_key_id() -> str:
+    return f"k_{ids.random_base62(10)}"
+
+
+def _new_key() -> str:
+    return base64.b64encode(os.urandom(KEY_BYTES)).decode("ascii")
+
+
+def _content(path: Path) -> Any:
+    try:
+        return json.loads(_read_private(path))
+    except FileNotFoundError as error:
+        raise KeyRingError(
+            f"There is no key ring at {path}: make one with `manage.py create_keyring`, "
+            "or set KEYRING_FILE to where it is."
+        ) from error
+    except OSError as error:
+        raise KeyRingError(
+            f"Cannot read the key ring at {path} ({error.strerror}): "
+            "let the service's user own it, with mode 0400."
+        ) from error
+    except ValueError as error:
+        raise _malformed(path, error) from None
+
+
+def _read_private(path: Path) -> bytes:
+    with path.open("rb") as file:
+        if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+            raise KeyRingError(
+                f"The key ring at {path} can be used by others than its owner: "
+                f"run `chmod 0400 {path}`."
+            )
+        return file.read()
+
+
+class _Malformed(ValueError):
+    """Says what is wrong with the file without quoting it."""
+
+
+def _parsed(path: Path, content: Any) -> KeyRing:
+    try:
+        return _ring(content)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _malformed(path, error) from None
+
+
+def _ring(content: Any) -> KeyRing:
+    if content["version"] != FILE_VERSION:
+        raise _Malformed(f"its version is not {FILE_VERSION}")
+    primary = content["primary"]
+    if primary not in content["encryption"]:
+        raise _Malformed("its primary key id is not among its encryption keys")
+    if not all(KEY_ID.fullmatch(name) for name in content["encryption"]):
+        raise _Malformed("a key id is not 1 to 255 letters, digits, - and _")
+    return KeyRing(
+        primary=primary,
+        encryption={name: _key(text) for name, text in content["encryption"].items()},
+        mac={purpose: _key(content["mac"][purpose]) for purpose in MAC_PURPOSES},
+        cvc=_key(content["cvc"]),
+    )
+
+
+def _key(text: Any) -> bytes:
+    try:
+        key = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError, TypeError):
+        raise _Malformed("a key is not base64") from None
+    if len(key) != KEY_BYTES:
+        raise _Malformed(f"a key is not {KEY_BYTES} bytes long")
+    return key
+
+
+def _malformed(path: Path, error: Exception) -> KeyRingError:
+    # Without the error itself: its text may quote the file.
+    return KeyRingError(
+        f"The key ring at {path} is malformed ({_reason(error)}): restore it from your backup."
+    )
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, _Malformed):
+        return str(error)
+    if isinstance(error, KeyError):
+        return f"{error.args[0]} is missing"
+    return "it is not the JSON of a key ring"

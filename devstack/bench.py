@@ -1,0 +1,143 @@
+"""`./dev bench`: how fast the service is on this machine, and how fast it could be at best.
+
+On throw-away servers that write to the disk as an installation's do; nothing is left running.
+"""
+
+import argparse
+import os
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench import payments, report, statements
+from bench.load import Terms
+from bench.stage import Stage
+from devstack import environment, storage, up
+from devstack.console import say, write
+from devstack.ports import free_port
+from devstack.processes import Leash
+from devstack.servers import Servers
+from devstack.state import Refused, state_directory, sweep, try_lock
+
+SECONDS_MAX = 60
+CLIENTS_MAX = 32  # As many as the bank has threads.
+MEASUREMENTS = 5
+# For all that is not measured: starting, warming up, counting rows, stopping.
+GRACE_SECONDS = 90
+# The clients are one merchant's, and nobody wants to know how fast they are refused.
+NO_LIMITS = {"RATE_LIMIT_PER_SECOND": "0"}
+
+
+def main() -> int:
+    options = _options()
+    terms = Terms(options.clients, options.seconds, load_before=os.getloadavg()[0])
+    up.end_on_signals()
+    signal.signal(signal.SIGALRM, _take_too_long)
+    signal.alarm(MEASUREMENTS * options.seconds + GRACE_SECONDS)
+    try:
+        with _stage() as stage:
+            found = payments.measure(stage, terms)
+        options.json.write_text(report.as_json(found))
+        write(report.table(found))
+    except Refused as refusal:
+        say("bench", str(refusal))
+        return 1
+    except up.Stopped:
+        say("bench", "stopped before the end")
+        return 130
+    return 0
+
+
+def _take_too_long(*_: object) -> None:
+    raise Refused("It takes too long; is the machine busy?")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./dev bench")
+    parser.add_argument(
+        "--seconds", type=_up_to(SECONDS_MAX), default=5, help="of each measurement (5)"
+    )
+    parser.add_argument(
+        "--clients", type=_up_to(CLIENTS_MAX), default=8, help="that ask at the same time (8)"
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        default=state_directory() / "bench.json",
+        help="the file that gets the figures (.local/bench.json)",
+    )
+    return parser.parse_args()
+
+
+def _up_to(most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"must be 1 to {most}")
+        return int(text)
+
+    return number
+
+
+@contextmanager
+def _stage() -> Iterator[Stage]:
+    """Start the servers; whatever happens, stop them.
+
+    :raises Refused: another one runs in this checkout.
+    """
+    state = state_directory()
+    lock = try_lock(state / "bench.lock")
+    if lock is None:
+        raise Refused("./dev bench is already running in this checkout.")
+    with lock, tempfile.TemporaryDirectory(prefix="devstack-secrets-") as kept_secret:
+        sweep()
+        leash = Leash(lock)
+        servers = Servers.throw_away(statements.LOG_OPTIONS)
+        try:
+            yield _set(servers, leash, keyring_file=Path(kept_secret) / "keyring")
+        finally:
+            signal.alarm(0)  # Stopping is not to be broken off.
+            servers.stop()
+            leash.release()
+
+
+def _set(servers: Servers, leash: Leash, *, keyring_file: Path) -> Stage:
+    # Not the developer's own servers: the measurement fills and alters them.
+    places = storage.open_storage(servers, {})
+    for process in servers.processes.values():
+        leash.hold(process)
+    ports = up.Ports(
+        web=free_port(variable="BENCH_PORT", first=8200),
+        bank=free_port(variable="BENCH_BANK_PORT", first=8300),
+    )
+    ours = environment.sandbox(
+        places,
+        base_url=ports.base_url,
+        bank_url=ports.bank_url,
+        secret_key=secrets.token_urlsafe(50),
+        keyring_file=environment.make_keyring(keyring_file),
+    )
+    return Stage(
+        places=places,
+        postgres_log=servers.logs / "postgres.log",
+        ports=ports,
+        environment={**os.environ, **ours, **NO_LIMITS},
+        directory=_empty_directory(),
+        leash=leash,
+    )
+
+
+def _empty_directory() -> Path:
+    """Return where the processes' lines and the floors' scripts are kept until the next run."""
+    directory = state_directory() / "bench"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(mode=0o700)
+    return directory
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""What the request log may show of a request and its answer.
+
+Everything passes `core.scrub`. On top of that, a card that was given as one is shown
+masked, and whatever is named as a security code is left out, its name too.
+"""
+
+import json
+import re
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from core.cards import looks_like_card_number, masked
+from core.rest.parsers import CardInput
+from core.scrub import MAX_DEPTH, REDACTED, scrub
+
+MAX_BYTES = 16 * 1024
+# `cvc`, `card[cvc]`, `Cvv2`, `cvcCode`, `csc`; `csc` is also part of honest words.
+_SECURITY_CODE = re.compile(r"cvc|cvv|(?<![a-z])csc(?![a-z])")
+_CARD_SHOWN = ("exp_month", "exp_year", "holder_name")
+
+
+def body_text(body: Any) -> tuple[str, bool]:
+    """Return a parsed body as the JSON text that may be shown, and whether some is missing.
+
+    The text has up to 16 KiB as UTF-8. Beyond the first 16 KiB nothing is looked at, so
+    that the longest body costs no more time than that.
+    """
+    excerpt = _Excerpt()
+    shown = scrub(excerpt.of(body))
+    whole = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    raw = whole.encode("utf-8", "replace")
+    # Card numbers are masked by now, so that no cut leaves half of one.
+    return raw[:MAX_BYTES].decode("utf-8", "ignore"), excerpt.is_cut or len(raw) > MAX_BYTES
+
+
+def query_text(query: str) -> str | None:
+    """Return a query string as it may be shown: as it was sent, if nothing in it is hidden."""
+    query = _as_utf8(query)
+    sent = parse_qsl(query, keep_blank_values=True, errors="replace")
+    shown = [(scrub(n), scrub(v, name=n)) for n, v in sent if not _is_security_code(n)]
+    return line(query if shown == sent else urlencode(shown, safe="[]*")) or None
+
+
+def header_text(value: str, *, most: int) -> str:
+    """Return a header's value as it may be shown, up to so many characters."""
+    return line(_as_utf8(value), most=most)
+
+
+def line(text: str, *, most: int | None = None) -> str:
+    """Return a text from outside, such as a path, as it may be shown and stored."""
+    clean = scrub(text).encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+    return clean[:most]
+
+
+def _as_utf8(wire: str) -> str:
+    # WSGI hands bytes on as Latin-1; other scripts' digits would not be known by it.
+    return wire.encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+class _Excerpt:
+    """Copies the beginning of a body: cards made safe, security codes left out."""
+
+    def __init__(self) -> None:
+        self._left = MAX_BYTES
+        self.is_cut = False
+
+    def of(self, value: Any, depth: int = 0) -> Any:
+        if isinstance(value, CardInput):
+            value = _safe_card(value)
+        if isinstance(value, dict | list) and depth > MAX_DEPTH:
+            return "[…]"
+        if isinstance(value, dict):
+            return {
+                name: self.of(inner, depth + 1)
+                for name, inner in value.items()
+                if self._has_room(name) and not _is_security_code(name)
+            }
+        if isinstance(value, list):
+            return [self.of(inner, depth + 1) for inner in value if self._has_room("")]
+        # Texts stay whole: half a card number would not be recognised as one.
+        self._left -= len(value) if isinstance(value, str) else 1
+        return value
+
+    def _has_room(self, name: str) -> bool:
+        self._left -= len(name) + 1
+        self.is_cut = self.is_cut or self._left < 0
+        return not self.is_cut
+
+
+def _is_security_code(name: str) -> bool:
+    return bool(_SECURITY_CODE.search(name.lower()))
+
+
+def _safe_card(card: CardInput) -> dict[str, Any]:
+    shown = {
+        name: value if name in _CARD_SHOWN else REDACTED for name, value in card.fields.items()
+    }
+    if "number" in shown:
+        shown["number"] = _masked(card.fields["number"])
+    return shown
+
+
+def _masked(number: Any) -> str:
+    digits = re.sub(r"[ -]", "", number) if isinstance(number, str) else ""
+    return masked(digits) if looks_like_card_number(digits) else REDACTED

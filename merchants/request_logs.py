@@ -1,0 +1,273 @@
+"""Request logs: one row per request to /v1 and per background change (contract 2).
+
+The row of a request is written when its answer has left (docs/adr/0008). One that
+cannot be written is a warning in the log and nobody's error.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import structlog
+from django.conf import settings
+from django.db import Error, connection
+from django.http import HttpRequest, HttpResponse
+
+from core import clock, context
+from core.context import Work
+from core.errors import ParameterInvalid
+from core.http import client_address
+from core.querysets import MerchantRows
+from merchants import authentication, redaction
+from merchants.models import RequestLog
+
+log = structlog.get_logger(__name__)
+
+# What these answer are rows of this very table: kept in it, each look would double them.
+OWN_PATH = re.compile(r"/v1/request_logs(/|$)")
+OUR_ID = re.compile(r"[a-z]{2,8}_[0-9A-Za-z]{1,30}", re.ASCII)
+# Nobody is told whose key it might be.
+REFUSED_FOR_THE_KEY = (401, 429)
+FILTERS = ("status", "method", "path", "object_id")
+FORMS = {"status": re.compile(r"[1-9][0-9]{2}"), "method": re.compile(r"[A-Z]{1,16}")}
+ROWS_PER_DELETE = 5_000
+
+_FIELDS = RequestLog._meta.concrete_fields
+_ATTRIBUTES = [field.attname for field in _FIELDS]
+# One statement, in a transaction of its own that does not wait for the disk: a row lost in a
+# crash of the database is not worth a wait.
+INSERT = f"""
+    WITH quiet AS (SELECT set_config('synchronous_commit', 'off', true))
+    INSERT INTO merchants_requestlog ({", ".join(field.column for field in _FIELDS)})
+    SELECT {", ".join(["%s"] * len(_FIELDS))} FROM quiet
+"""  # noqa: S608
+
+
+# --- Requests ---------------------------------------------------------------------------------
+
+
+def write_when_sent(
+    request: HttpRequest, response: HttpResponse, *, work: Work, seconds: float
+) -> None:
+    """Write the request's row once its answer has left.
+
+    The web server closes a response when it has sent it, or could not. Call this before a
+    HEAD's answer is emptied.
+
+    :param seconds: how long the answer took.
+    """
+    content = b"" if response.streaming else response.content
+    call = Call(work, request, response, seconds, content)
+
+    def write_and_close() -> None:
+        del response.close  # Whoever closes it twice gets one row.
+        try:
+            with context.resumed(call.work):
+                _write(lambda: _row_of(call))
+        finally:
+            # Tells Django that the request is over, which looks after a broken connection.
+            response.close()
+
+    response.close = write_and_close
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request and its answer; `content` is what a GET in the place of a HEAD would show."""
+
+    work: Work
+    request: HttpRequest
+    response: HttpResponse
+    seconds: float
+    content: bytes
+
+
+def _row_of(call: Call) -> RequestLog:
+    request, status = call.request, call.response.status_code
+    key_id, merchant_id = _caller(call)
+    answer = _parsed(call.content)
+    body, is_body_cut = _text(call.work.body)
+    shown, is_answer_cut = _text(answer if _is_answer_kept(call) else None)
+    return RequestLog(
+        id=call.work.request_id,
+        merchant_id=merchant_id,
+        kind=RequestLog.Kind.API,
+        method=redaction.line(request.method or "", most=16),
+        path=redaction.line(request.path_info, most=500),
+        query=redaction.query_text(request.META.get("QUERY_STRING", "")),
+        status=status,
+        duration_ms=round(call.seconds * 1000),
+        api_key=key_id,
+        idempotency_key=_idempotency_key(request),
+        object_id=_object_id(request, answer),
+        ip=client_address(request) or None,
+        api_version=call.response.get("PF-Version"),
+        request_body=body,
+        response_body=shown,
+        truncated=is_body_cut or is_answer_cut,
+        error_code=_error_code(answer) if status >= 400 else None,
+        created_at=clock.moved(call.work.begun_at),
+    )
+
+
+def _caller(call: Call) -> tuple[str | None, str | None]:
+    """Return the ids of the key that was sent, and of its merchant."""
+    facts = call.work.facts
+    if "merchant" in facts or call.response.status_code in REFUSED_FOR_THE_KEY:
+        return facts.get("key_id"), facts.get("merchant")
+    # Refused before anybody looked at the key; its owner wants to find the request all the same.
+    key = authentication.key_sent(call.request.META.get("HTTP_AUTHORIZATION", ""))
+    return (key.id, key.merchant_id) if key else (None, None)
+
+
+def _is_answer_kept(call: Call) -> bool:
+    is_own = OWN_PATH.match(call.request.path_info) and call.response.status_code < 400
+    return call.request.method != "HEAD" and not is_own
+
+
+def _idempotency_key(request: HttpRequest) -> str | None:
+    sent = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    return None if sent is None else redaction.header_text(sent, most=255)
+
+
+def _parsed(content: bytes) -> dict[str, Any] | None:
+    """Return what was answered; None for what is no JSON of ours."""
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _text(body: Any) -> tuple[str | None, bool]:
+    return (None, False) if body is None else redaction.body_text(body)
+
+
+def _object_id(request: HttpRequest, answer: dict[str, Any] | None) -> str | None:
+    """Return the id of the object that the request is about: the answer's, or the path's."""
+    in_path = request.resolver_match.kwargs.values() if request.resolver_match else ()
+    candidates = [(answer or {}).get("id"), *in_path]
+    return next((found for found in candidates if found and OUR_ID.fullmatch(found)), None)
+
+
+def _error_code(answer: dict[str, Any] | None) -> str | None:
+    return (answer or {}).get("error", {}).get("code")
+
+
+# --- Background work --------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class JobRun:
+    """A job's run, and what it changed once somebody says so."""
+
+    merchant_id: str | None = None
+    object_id: str | None = None
+
+    def about(self, merchant_id: str, object_id: str) -> None:
+        """Say whose object the job changes; without it the run leaves no row."""
+        self.merchant_id, self.object_id = merchant_id, object_id
+
+
+@contextmanager
+def job(path: str) -> Iterator[JobRun]:
+    """Run the block as a piece of work of its own, and log it if it is about an object.
+
+    Its `req_` id is the one that its events carry.
+
+    :param path: the task's name, such as `payments.tasks.settle_unknown`.
+    """
+    error_code: str | None = "internal_error"
+    run, started = JobRun(), time.perf_counter()
+    with context.work() as work:
+        try:
+            yield run
+            error_code = None
+        finally:
+            seconds = time.perf_counter() - started
+            if run.object_id:
+                _write(lambda: _row_of_job(work, path, run, seconds, error_code))
+
+
+def _row_of_job(
+    work: Work, path: str, run: JobRun, seconds: float, error_code: str | None
+) -> RequestLog:
+    return RequestLog(
+        id=work.request_id,
+        merchant_id=run.merchant_id,
+        kind=RequestLog.Kind.JOB,
+        path=path,
+        duration_ms=round(seconds * 1000),
+        object_id=run.object_id,
+        error_code=error_code,
+        created_at=clock.moved(work.begun_at),
+    )
+
+
+def _write(row_of: Callable[[], RequestLog]) -> None:
+    try:
+        if connection.errors_occurred and not connection.in_atomic_block:
+            # The work may have ended because the connection broke; a fresh one may do.
+            connection.close_if_unusable_or_obsolete()
+        row = row_of()
+        with connection.cursor() as cursor:
+            cursor.execute(INSERT, [getattr(row, name) for name in _ATTRIBUTES])
+    except Error as problem:
+        log.warning("request log not written", reason=type(problem).__name__, detail=str(problem))
+
+
+# --- Reading and forgetting -------------------------------------------------------------------
+
+
+def matching(rows: MerchantRows, query: Mapping[str, str]) -> MerchantRows:
+    """Return the rows that a list's filters ask for (equality only).
+
+    :raises ParameterInvalid: a status that is none, or a method that is none.
+    """
+    wanted: dict[str, Any] = {name: query[name] for name in FILTERS if name in query}
+    for name, form in FORMS.items():
+        if name in wanted and not form.fullmatch(wanted[name]):
+            raise ParameterInvalid(param=name)
+    return rows.filter(**wanted)
+
+
+def shown(row: RequestLog) -> dict[str, Any]:
+    """Return a row as the API shows it."""
+    return {
+        "id": row.id,
+        "object": "request_log",
+        "kind": row.kind,
+        "method": row.method,
+        "path": row.path,
+        "query": row.query,
+        "status": row.status,
+        "duration_ms": row.duration_ms,
+        "api_key": row.api_key,
+        "idempotency_key": row.idempotency_key,
+        "object_id": row.object_id,
+        "ip": row.ip,
+        "api_version": row.api_version,
+        "request_body": row.request_body,
+        "response_body": row.response_body,
+        "truncated": row.truncated,
+        "error_code": row.error_code,
+        "created": clock.unix(row.created_at),
+        "livemode": settings.LIVEMODE,
+    }
+
+
+def forget_old() -> int:
+    """Delete rows older than `REQUEST_LOG_DAYS` (movable clock) and return how many.
+
+    In small statements: a large one would hold back the cleaning of every other table.
+    """
+    before = clock.now() - timedelta(days=settings.REQUEST_LOG_DAYS)
+    oldest = RequestLog.objects.filter(created_at__lt=before).values("id")[:ROWS_PER_DELETE]
+    deleted = 0
+    while found := RequestLog.objects.filter(id__in=oldest).delete()[0]:
+        deleted += found
+    return deleted

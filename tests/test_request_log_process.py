@@ -1,0 +1,115 @@
+"""Rows of the request log under a real gunicorn: after the answer, whatever the client does."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection, transaction
+
+from merchants.models import RequestLog
+from tests.web_process import RawAnswer, WebProcess, request, whole
+
+# The databases are made for the tests that are marked.
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+
+def rows_of(*answers: RawAnswer) -> list[RequestLog]:
+    """Return the answers' rows as soon as all are there, or what is there after 2 seconds."""
+    ids = [answer.headers["Request-Id"] for answer in answers]
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        rows = list(RequestLog.objects.filter(id__in=ids))
+        if len(rows) == len(ids):
+            break
+        time.sleep(0.01)
+    return rows
+
+
+@contextmanager
+def no_rows_are_written() -> Iterator[None]:
+    """Hold up every writer of the request log for the length of the block."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE merchants_requestlog IN EXCLUSIVE MODE")
+        yield
+        transaction.set_rollback(True)
+
+
+def test_the_row_is_there_within_two_seconds_of_the_answer(web: WebProcess) -> None:
+    refused = web.send(whole(web, b'{"nme": "x"}'))
+
+    [row] = rows_of(refused)
+
+    assert (row.status, row.error_code, row.ip) == (400, "parameter_unknown", "127.0.0.1")
+    assert row.merchant_id == web.acme.merchant.id
+    assert json.loads(row.response_body)["error"] == refused.error
+
+
+def test_the_answer_does_not_wait_for_its_row(web: WebProcess) -> None:
+    with no_rows_are_written():
+        began = time.monotonic()
+        answer = web.send(whole(web, b"{}"))
+        waited = time.monotonic() - began
+        written_meanwhile = RequestLog.objects.filter(id=answer.headers["Request-Id"]).exists()
+
+    assert answer.status == 200
+    assert waited < 0.5
+    assert not written_meanwhile
+    assert len(rows_of(answer)) == 1
+
+
+@pytest.mark.proof
+def test_a_row_that_cannot_be_written_costs_no_answer_and_no_connection(web: WebProcess) -> None:
+    with no_rows_are_written(), web.connect() as wire, wire.makefile("rb") as file:
+        began = time.monotonic()
+        wire.sendall(whole(web, b"{}") * 2)
+        answers = [RawAnswer.next(file) for _ in range(2)]
+        waited = time.monotonic() - began
+        while web.log.count("request log not written") < 2 and time.monotonic() - began < 10:
+            time.sleep(0.05)
+
+    print(f"the second answer came after {waited:.1f} s")  # noqa: T201
+    assert [answer.status for answer in answers] == [200, 200]
+    assert 2 < waited < 5
+    assert web.log.count("request log not written") == 2
+    assert len(rows_of(web.send(whole(web, b"{}")))) == 1
+
+
+def test_every_request_of_one_connection_has_its_row(web: WebProcess) -> None:
+    with web.connect() as wire, wire.makefile("rb") as file:
+        wire.sendall(whole(web, b"{}") + whole(web, b"[]") + whole(web, b"{}".ljust(300_000)))
+        answers = [RawAnswer.next(file) for _ in range(3)]
+
+    assert {row.status for row in rows_of(*answers)} == {200, 400, 413}
+
+
+def about(object_id: bytes, web: WebProcess, *headers: bytes) -> bytes:
+    """Return a GET's head whose row can be found without its answer."""
+    head = request(web, *headers, method=b"GET")
+    return head.replace(b" /v1/customers HTTP", b" /v1/customers/" + object_id + b" HTTP")
+
+
+def statuses_of(object_id: str) -> list[int]:
+    deadline = time.monotonic() + 2
+    rows = RequestLog.objects.filter(object_id=object_id)
+    while not rows.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return [row.status for row in rows.all()]
+
+
+def test_a_client_that_hangs_up_has_its_row_too(web: WebProcess) -> None:
+    with web.connect() as wire:
+        wire.sendall(about(b"cus_hungup", web))
+
+    assert statuses_of("cus_hungup") == [404]
+
+
+def test_a_request_whose_body_breaks_off_after_its_refusal_has_a_row(web: WebProcess) -> None:
+    chunked = about(b"cus_broken", web, b"Transfer-Encoding: chunked")
+    whole_chunk = b"%x\r\n%s\r\n" % (300_000, b" " * 300_000)
+
+    web.send(chunked, whole_chunk + b"zz\r\n", then_close=True)
+
+    assert statuses_of("cus_broken") == [404]

@@ -1,0 +1,75 @@
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
+
+from core import keyring
+from vault import sealed_rows
+
+
+class Command(BaseCommand):
+    help = "Change the key ring while the service runs (docs/operating.md, Changing the key)."
+    # A key ring that does not load is told in one sentence, not as a failed check.
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--file", type=Path, help="the key ring (default: KEYRING_FILE)")
+        steps = parser.add_subparsers(dest="step", required=True)
+        steps.add_parser("show", help="which keys there are, and what each of them seals")
+        steps.add_parser("add", help="add a key that seals nothing yet")
+        for name, meaning in (
+            ("promote", "seal with this key, from every process's next start on"),
+            ("remove", "take a key out for good that seals nothing any more"),
+        ):
+            steps.add_parser(name, help=meaning).add_argument("key_id")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        path = options["file"] or settings.KEYRING_FILE
+        step = getattr(self, f"_{options['step']}")
+        given = [options["key_id"]] if "key_id" in options else []
+        try:
+            step(path, *given)
+        except keyring.KeyRingError as error:
+            raise CommandError(str(error)) from error
+        except DatabaseError as error:
+            raise CommandError(
+                "The database does not tell what the keys seal; nothing was changed."
+            ) from error
+
+    def _show(self, path: Path) -> None:
+        ring = keyring.load(path)
+        counts = {column.label: column.counts() for column in sealed_rows.columns()}
+        for key_id in sorted(ring.key_ids.union(*counts.values())):
+            sealed = ", ".join(f"{counts[label].get(key_id, 0)} {label}" for label in counts)
+            role = "primary" if key_id == ring.primary else "other"
+            if key_id not in ring.key_ids:
+                role = "NOT IN THE KEY RING"
+            self.stdout.write(f"{key_id}  {role}  {sealed}")
+
+    def _add(self, path: Path) -> None:
+        key_id = keyring.add(path)
+        self.stdout.write(
+            f"Added {key_id}. Once every process has started anew with this file: "
+            f"manage.py keyring promote {key_id}"
+        )
+
+    def _promote(self, path: Path, key_id: str) -> None:
+        keyring.promote(path, key_id)
+        self.stdout.write(
+            f"{key_id} is primary. Once every process has started anew with this file: "
+            "manage.py vault_rotate"
+        )
+
+    def _remove(self, path: Path, key_id: str) -> None:
+        for column in sealed_rows.columns():
+            if column.rows_under(key_id).exists():
+                raise CommandError(
+                    f"Rows of {column.label} are sealed with {key_id}: promote another key, "
+                    "then run `manage.py vault_rotate`."
+                )
+        keyring.remove(path, key_id)
+        self.stdout.write(
+            f"Removed {key_id}. Keep it with the backups of the database that still need it."
+        )

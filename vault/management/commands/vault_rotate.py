@@ -1,0 +1,49 @@
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from core import keyring
+from vault import rotation, sealed_rows
+from vault.sealed_rows import SealedColumn
+
+SECONDS_BETWEEN_LINES = 2.0
+
+
+class Command(BaseCommand):
+    help = (
+        "Seal everything anew that is not under the primary key. The service may run meanwhile; "
+        "broken off, it goes on where it was."
+    )
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        ring = keyring.ring()
+        left = [self._rotate(column, ring) for column in sealed_rows.columns()]
+        if any(left):
+            raise CommandError(
+                f"{sum(left)} rows are not under {ring.primary}. If they are not named above as "
+                "broken: start every process anew that still seals with an older key, then run "
+                "this again."
+            )
+
+    def _rotate(self, column: SealedColumn, ring: keyring.KeyRing) -> int:
+        """Rewrap one column, telling how far it is; return how many rows are left."""
+        found, rewrapped, broken = rotation.count_left(column, ring), 0, set[Any]()
+        told_at = time.monotonic()
+        for batch in rotation.rewrap(column, ring):
+            rewrapped += batch.rewrapped
+            for key, reason in batch.broken.items():
+                if key not in broken:
+                    self.stderr.write(f"{column.label} {key}: {reason}")
+            broken |= batch.broken.keys()
+            if time.monotonic() - told_at > SECONDS_BETWEEN_LINES:
+                self.stdout.write(f"{column.label}: {rewrapped} of {found} so far")
+                told_at = time.monotonic()
+        left = rotation.count_left(column, ring)
+        # Those that nobody rewrapped here and that are not left: destroyed, or another run's.
+        gone = max(0, found - rewrapped - left)
+        self.stdout.write(
+            f"{column.label}: {rewrapped} rewrapped, {gone} gone meanwhile, {left} left"
+            f" ({len(broken)} broken)"
+        )
+        return left
