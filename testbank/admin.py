@@ -3,17 +3,21 @@
 from django.contrib import admin
 
 from core.admin import ReadOnly, ReadOnlyAdmin
-from testbank.models import Authorization, Capture
+from testbank.models import Authorization, Capture, Reversal
 
 
 class CaptureInline(ReadOnly, admin.TabularInline):
     model = Capture
 
 
+class ReversalInline(ReadOnly, admin.TabularInline):
+    model = Reversal
+
+
 @admin.register(Authorization)
 class AuthorizationAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
-    inlines = [CaptureInline]
+    inlines = [CaptureInline, ReversalInline]
     list_display = [
         "reference", "merchant", "amount", "captured_amount", "currency",
         "behaviour", "state", "response_code", "answered", "created_at",

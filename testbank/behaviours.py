@@ -5,17 +5,23 @@ authorisation is looked up by that name. So two cards that differ only later (in
 a capture, a refund, a dispute) have two names already.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from testbank.states import RiskLevel, State
 
 APPROVED = "00"
-IN_PROGRESS = "09"
-SOFT_DECLINE = "1A"
 DO_NOT_HONOR = "05"
+IN_PROGRESS = "09"
+INVALID_TRANSACTION = "12"
+INVALID_AMOUNT = "13"
+SOFT_DECLINE = "1A"
+NO_SUCH_RECORD = "25"
+SYSTEM_ERROR = "96"
 # How long a pending authorisation waits for the bank's word, in the movable clock.
 DECIDED_AFTER = timedelta(seconds=5)
+# How long an authorisation waits to be captured, in the movable clock.
+LAPSES_AFTER = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,8 @@ class Behaviour:
     risk_level: RiskLevel = RiskLevel.NORMAL
     risk_score: int = 12
     decides: State | None = None
+    refuses_capture: bool = False
+    refuses_void: bool = False
 
 
 def _approve(name: str) -> Behaviour:
@@ -54,6 +62,8 @@ def _pend(name: str, decides: State) -> Behaviour:
 
 UNLISTED = _decline("decline_incorrect_number", "14")
 APPROVE = _approve("approve")
+CAPTURE_FAILS = replace(_approve("approve_capture_fails"), refuses_capture=True)
+VOID_FAILS = replace(_approve("approve_void_and_refund_fail"), refuses_void=True)
 AUTHENTICATE_THEN_APPROVE = _demand_authentication("authenticate_then_approve")
 INSUFFICIENT_FUNDS = _decline("decline_insufficient_funds", "51")
 
@@ -68,8 +78,8 @@ CARDS: dict[str, Behaviour] = {
     "5555555555554444": APPROVE,
     "5400010000000004": APPROVE,
     # Approved now, trouble later.
-    "4000001100000066": _approve("approve_capture_fails"),
-    "4000001100000074": _approve("approve_void_and_refund_fail"),
+    "4000001100000066": CAPTURE_FAILS,
+    "4000001100000074": VOID_FAILS,
     "4000000000007726": _approve("approve_refund_pends_then_succeeds"),
     "4000000000005126": _approve("approve_refund_pends_then_fails"),
     "4000000000000259": _approve("approve_disputed_as_fraudulent"),
@@ -90,7 +100,7 @@ CARDS: dict[str, Behaviour] = {
     "4000000000009979": _decline("decline_stolen_card", "43"),
     "4000000000000069": _decline("decline_expired_card", "54"),
     "4000000000000127": _decline("decline_incorrect_cvc", "82"),
-    "4000000000000119": _decline("decline_processing_error", "96"),
+    "4000000000000119": _decline("decline_processing_error", SYSTEM_ERROR),
     "4129111111111111": _decline("decline_do_not_honor", DO_NOT_HONOR),
     "4100000000000019": Behaviour(
         "block_highest_risk",

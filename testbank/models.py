@@ -27,8 +27,17 @@ class Authorization(models.Model):
     risk_score = models.SmallIntegerField()
     answered = models.BooleanField(help_text="Whether the caller was told.")
     created_at = models.DateTimeField()
+    voided_at = models.DateTimeField(null=True)
 
     class Meta:
+        indexes = [
+            # The statement looks for what has lapsed before each of its pages.
+            models.Index(
+                fields=["created_at"],
+                condition=Q(state=State.AUTHORIZED, captured_amount=0),
+                name="bank_uncaptured_by_age",
+            ),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(amount__gte=1),
@@ -39,8 +48,13 @@ class Authorization(models.Model):
                 name="bank_captures_at_most_what_it_authorized",
             ),
             models.CheckConstraint(
-                condition=Q(captured_amount=0) | Q(state=State.AUTHORIZED),
+                condition=Q(captured_amount=0) | Q(state__in=[State.AUTHORIZED, State.VOIDED]),
                 name="bank_captures_only_what_it_authorized",
+            ),
+            models.CheckConstraint(
+                condition=Q(state=State.VOIDED, voided_at__isnull=False)
+                | (~Q(state=State.VOIDED) & Q(voided_at=None)),
+                name="bank_says_when_it_voided",
             ),
             models.CheckConstraint(
                 condition=~(
@@ -69,6 +83,25 @@ class Capture(models.Model):
             models.CheckConstraint(
                 condition=Q(amount__gte=1),
                 name="bank_captures_at_least_one_minor_unit",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.authorization_id}: {self.amount}"
+
+
+class Reversal(models.Model):
+    """Captured money that the bank has given back by a void, in minor units."""
+
+    authorization = models.OneToOneField(Authorization, models.PROTECT, related_name="reversal")
+    amount = models.BigIntegerField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(amount__gte=1),
+                name="bank_gives_back_at_least_one_minor_unit",
             ),
         ]
 

@@ -10,6 +10,7 @@ CARD_IN_A_NAME = re.compile(r"[0-9]{13}")
 CURRENCY = re.compile(r"[a-z]{3}")
 CARD_NUMBER = re.compile(r"[0-9]{13,19}")
 CVC = re.compile(r"[0-9]{3,4}")
+ANYTHING = re.compile(r".*", re.DOTALL)
 AMOUNT_MAX_MINOR = 10**15
 
 
@@ -29,27 +30,48 @@ class AuthorizationOrder:
     card_number: str = field(repr=False)
 
 
-def read(body: bytes) -> AuthorizationOrder:
+def read_authorization(body: bytes) -> AuthorizationOrder:
     """Read the body of `POST /authorizations`.
-
-    Expiry, CVC and holder must be there in form; this bank does not look at them.
 
     :raises Malformed: a field is missing or of another form.
     """
     sent = _object(_json(body), "the body")
-    card = _object(sent.get("card"), "card")
-    _integer(card, "exp_month", 1, 12)
-    _integer(card, "exp_year", 2000, 2099)
-    _optional_text(card, "cvc", CVC)
-    _optional_text(card, "holder_name", re.compile(r".*", re.DOTALL))
     return AuthorizationOrder(
         reference=_name(sent, "reference"),
         merchant=_name(sent, "merchant"),
         amount=_integer(sent, "amount", 1, AMOUNT_MAX_MINOR),
         currency=_text(sent, "currency", CURRENCY),
         capture=_boolean(sent, "capture"),
-        card_number=_text(card, "number", CARD_NUMBER),
+        card_number=_card_number(sent),
     )
+
+
+def read_amount(body: bytes) -> int:
+    """Read the body of `POST /authorizations/{reference}/capture`, in minor units.
+
+    :raises Malformed: it is not an amount.
+    """
+    return _integer(_object(_json(body), "the body"), "amount", 1, AMOUNT_MAX_MINOR)
+
+
+def read_reference(text: str) -> str:
+    """Read a reference, or nothing at all, that stands in an address.
+
+    :raises Malformed: no reference looks like that.
+    """
+    if text and not NAME.fullmatch(text):
+        raise Malformed("the reference is malformed")
+    return text
+
+
+def _card_number(sent: dict[str, Any]) -> str:
+    """Return the number; the card's other data must be there in form, and is not looked at."""
+    card = _object(sent.get("card"), "card")
+    _integer(card, "exp_month", 1, 12)
+    _integer(card, "exp_year", 2000, 2099)
+    _optional_text(card, "cvc", CVC)
+    _optional_text(card, "holder_name", ANYTHING)
+    return _text(card, "number", CARD_NUMBER)
 
 
 def _json(body: bytes) -> Any:

@@ -9,6 +9,8 @@ class State(TextChoices):
     BLOCKED = "blocked"
     DEMANDED_AUTHENTICATION = "demanded_authentication"
     PENDING = "pending"
+    VOIDED = "voided"
+    LAPSED = "lapsed"
 
 
 class RiskLevel(TextChoices):
