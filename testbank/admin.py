@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from core.admin import ReadOnly, ReadOnlyAdmin
-from testbank.models import Authorization, Capture, Reversal
+from testbank.models import Authentication, Authorization, Capture, Reversal
 
 
 class CaptureInline(ReadOnly, admin.TabularInline):
@@ -25,3 +25,15 @@ class AuthorizationAdmin(ReadOnlyAdmin):
     list_filter = ["state", "behaviour", "answered", "currency"]
     ordering = ["-id"]
     search_fields = ["reference", "merchant", "network_reference"]
+
+
+@admin.register(Authentication)
+class AuthenticationAdmin(ReadOnlyAdmin):
+    date_hierarchy = "created_at"
+    list_display = [
+        "reference", "merchant", "amount", "currency", "behaviour",
+        "state", "decision", "created_at", "decided_at",
+    ]  # fmt: skip
+    list_filter = ["state", "decision", "behaviour", "currency"]
+    ordering = ["-id"]
+    search_fields = ["reference", "transaction_id", "merchant"]

@@ -31,6 +31,10 @@ class Behaviour:
     :param response_code: the ISO 8583 code of the answer.
     :param silent: the book is written, the caller is never told.
     :param decides: what a pending authorisation becomes; without it, it stays as it is.
+    :param code_if_authenticated: the answer's code to one that comes with authentication,
+        where that changes anything.
+    :param can_authenticate: whether 3-D Secure can start at all.
+    :param fails_authentication: whatever the cardholder does.
     """
 
     name: str
@@ -40,8 +44,23 @@ class Behaviour:
     risk_level: RiskLevel = RiskLevel.NORMAL
     risk_score: int = 12
     decides: State | None = None
+    code_if_authenticated: str | None = None
+    can_authenticate: bool = True
+    fails_authentication: bool = False
     refuses_capture: bool = False
     refuses_void: bool = False
+
+    def authenticated(self) -> "Behaviour":
+        """Return what the bank does when the cardholder has authenticated."""
+        if self.code_if_authenticated is None:
+            return self
+        if self.code_if_authenticated == APPROVED:
+            return replace(self, state=State.AUTHORIZED, response_code=APPROVED)
+        return self.declined(self.code_if_authenticated)
+
+    def declined(self, response_code: str, *, silent: bool = False) -> "Behaviour":
+        """Return the same card's behaviour when the bank declines after all."""
+        return replace(self, state=State.DECLINED, response_code=response_code, silent=silent)
 
 
 def _approve(name: str) -> Behaviour:
@@ -52,19 +71,26 @@ def _decline(name: str, response_code: str) -> Behaviour:
     return Behaviour(name, State.DECLINED, response_code)
 
 
-def _demand_authentication(name: str) -> Behaviour:
-    return Behaviour(name, State.DEMANDED_AUTHENTICATION, SOFT_DECLINE)
+def _demand_authentication(name: str, then: str = DO_NOT_HONOR) -> Behaviour:
+    demand = State.DEMANDED_AUTHENTICATION
+    return Behaviour(name, demand, SOFT_DECLINE, code_if_authenticated=then)
 
 
 def _pend(name: str, decides: State) -> Behaviour:
     return Behaviour(name, State.PENDING, IN_PROGRESS, decides=decides)
 
 
-UNLISTED = _decline("decline_incorrect_number", "14")
+UNLISTED = replace(_decline("decline_incorrect_number", "14"), can_authenticate=False)
 APPROVE = _approve("approve")
 CAPTURE_FAILS = replace(_approve("approve_capture_fails"), refuses_capture=True)
 VOID_FAILS = replace(_approve("approve_void_and_refund_fail"), refuses_void=True)
-AUTHENTICATE_THEN_APPROVE = _demand_authentication("authenticate_then_approve")
+AUTHENTICATE_THEN_APPROVE = _demand_authentication("authenticate_then_approve", then=APPROVED)
+CANNOT_START = replace(
+    _demand_authentication("authentication_cannot_start"), can_authenticate=False
+)
+ALWAYS_FAILS = replace(
+    _demand_authentication("authentication_always_fails"), fails_authentication=True
+)
 INSUFFICIENT_FUNDS = _decline("decline_insufficient_funds", "51")
 
 CARDS: dict[str, Behaviour] = {
@@ -90,8 +116,8 @@ CARDS: dict[str, Behaviour] = {
     "9792020000000001": AUTHENTICATE_THEN_APPROVE,
     "4000002760003184": AUTHENTICATE_THEN_APPROVE,
     "4000008400001629": _demand_authentication("authenticate_then_decline"),
-    "4151111111111112": _demand_authentication("authentication_cannot_start"),
-    "4131111111111117": _demand_authentication("authentication_always_fails"),
+    "4151111111111112": CANNOT_START,
+    "4131111111111117": ALWAYS_FAILS,
     # Declined.
     "4000000000000002": _decline("decline_generic", "06"),
     "4000000000009995": INSUFFICIENT_FUNDS,

@@ -5,12 +5,12 @@ from typing import Any
 from django.db import transaction
 
 from core import clock, ids
-from testbank import behaviours
+from testbank import authentications, behaviours
 from testbank.behaviours import Behaviour
 from testbank.models import Authorization
 from testbank.orders import NAME, AuthorizationOrder
 from testbank.router import BANK
-from testbank.states import State
+from testbank.states import Decision, State
 
 
 @transaction.atomic(using=BANK, durable=True)
@@ -22,7 +22,7 @@ def authorize(order: AuthorizationOrder) -> Authorization:
     """
     authorization, is_new = Authorization.objects.get_or_create(
         reference=order.reference,
-        defaults=_entry(order, behaviours.of(order.card_number)),
+        defaults=_entry(order, _behaviour_for(order)),
     )
     if is_new and authorization.captured_amount:
         take_money(authorization)
@@ -71,6 +71,19 @@ def behaviour_of(authorization: Authorization) -> Behaviour:
 def take_money(authorization: Authorization) -> None:
     """Write down that the row's captured amount was taken."""
     authorization.captures.create(amount=authorization.captured_amount, created_at=clock.now())
+
+
+def _behaviour_for(order: AuthorizationOrder) -> Behaviour:
+    """Return what becomes of an order, by its card and what the cardholder proved."""
+    behaviour = behaviours.of(order.card_number)
+    if order.proof is None:
+        return behaviour
+    authentication = authentications.proven(order)
+    if authentication is None:
+        return behaviour.declined(behaviours.INVALID_TRANSACTION)
+    if authentication.decision == Decision.SILENT:
+        return behaviour.declined(behaviours.DO_NOT_HONOR, silent=True)
+    return behaviour.authenticated()
 
 
 def _is_decided_now(authorization: Authorization) -> bool:

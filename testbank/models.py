@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import F, Q
 
-from testbank.states import RiskLevel, State
+from testbank.states import AuthenticationState, Decision, RiskLevel, State
 
 # The shortest card number has 13 digits; nothing the book keeps has that many in a row.
 DIGITS_OF_A_CARD = "[0-9]{13}"
@@ -107,3 +107,69 @@ class Reversal(models.Model):
 
     def __str__(self) -> str:
         return f"{self.authorization_id}: {self.amount}"
+
+
+UNDECIDED = Q(decision="", eci="", cavv="", signature="", decided_at=None)
+DECIDED = ~Q(decision="") & ~Q(eci="") & ~Q(signature="") & Q(decided_at__isnull=False)
+
+
+class Authentication(models.Model):
+    """One 3-D Secure authentication, by the reference that the service chose.
+
+    Once decided, the answer to it is kept as it was signed. `return_origin` is where
+    the payer goes after the service: the pages' content policy must allow it.
+    """
+
+    reference = models.CharField(max_length=64, unique=True, db_collation="C")
+    transaction_id = models.CharField(max_length=32, unique=True, db_collation="C")
+    merchant = models.CharField(max_length=64)
+    merchant_name = models.CharField(max_length=250)
+    amount = models.BigIntegerField()
+    currency = models.CharField(max_length=3)
+    brand = models.CharField(max_length=16, blank=True)
+    last4 = models.CharField(max_length=4)
+    behaviour = models.CharField(max_length=64)
+    callback_url = models.CharField(max_length=2000)
+    return_origin = models.CharField(max_length=300)
+    state = models.CharField(max_length=32, choices=AuthenticationState)
+    decision = models.CharField(max_length=16, choices=Decision, blank=True)
+    eci = models.CharField(max_length=2, blank=True)
+    cavv = models.CharField(max_length=28, blank=True)
+    signature = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(amount__gte=1),
+                name="bank_authenticates_at_least_one_minor_unit",
+            ),
+            models.CheckConstraint(
+                condition=(
+                    Q(
+                        UNDECIDED,
+                        state__in=[
+                            AuthenticationState.CANNOT_START,
+                            AuthenticationState.CHALLENGED,
+                        ],
+                    )
+                    | Q(DECIDED, state=AuthenticationState.NOT_AUTHENTICATED, cavv="")
+                    | (Q(DECIDED, state=AuthenticationState.AUTHENTICATED) & ~Q(cavv=""))
+                ),
+                name="bank_signs_what_was_decided_and_nothing_else",
+            ),
+            models.CheckConstraint(
+                condition=Q(last4__regex="^[0-9]{4}$")
+                & ~(
+                    Q(reference__regex=DIGITS_OF_A_CARD)
+                    | Q(transaction_id__regex=DIGITS_OF_A_CARD)
+                    | Q(merchant__regex=DIGITS_OF_A_CARD)
+                    | Q(behaviour__regex=DIGITS_OF_A_CARD)
+                ),
+                name="bank_authenticates_without_a_card_number",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.reference

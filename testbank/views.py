@@ -10,10 +10,11 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
-from testbank import book, captures, orders, statements, voids
+from testbank import authentications, book, captures, orders, statements, voids
 from testbank.models import Authorization
-from testbank.states import State
+from testbank.states import AuthenticationState, State
 
+THREE_D_SECURE_VERSION = "2.2.0"
 RESULTS = {
     State.AUTHORIZED: "approved",
     State.DECLINED: "declined",
@@ -23,6 +24,25 @@ RESULTS = {
     State.VOIDED: "voided",
     State.LAPSED: "lapsed",
 }
+
+
+@require_POST
+def authenticate(request: HttpRequest) -> HttpResponse:
+    """Begin 3-D Secure: tell where the payer's browser has to go, if anywhere."""
+    authentication = authentications.begin(orders.read_authentication(request.body))
+    told = {"reference": authentication.reference}
+    if authentication.state == AuthenticationState.CANNOT_START:
+        return JsonResponse({**told, "result": "cannot_start"})
+    transaction_id = authentication.transaction_id
+    return JsonResponse(
+        {
+            **told,
+            "result": "challenge",
+            "transaction_id": transaction_id,
+            "acs_url": f"{settings.TESTBANK_PUBLIC_URL}/acs/{transaction_id}",
+            "version": THREE_D_SECURE_VERSION,
+        }
+    )
 
 
 @require_POST

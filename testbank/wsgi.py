@@ -12,8 +12,9 @@ from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
+from whitenoise.middleware import WhiteNoiseMiddleware
 
-from testbank import orders
+from testbank import orders, pages
 from testbank.refusals import refuse
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -36,11 +37,15 @@ class BankHandler(WSGIHandler):
         self._view_middleware: list[Any] = []
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
-        self._middleware_chain = convert_exception_to_response(self._route)
+        # The pages' files come from the bank's own origin.
+        files = WhiteNoiseMiddleware(self._route)
+        self._middleware_chain = convert_exception_to_response(files)
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         began = time.monotonic()
         response = super().get_response(request)
+        for name, value in pages.HEADERS.items():
+            response.headers.setdefault(name, value)
         log.info(
             "bank_request",
             # The route and not the path, which is the caller's text.
@@ -55,7 +60,7 @@ class BankHandler(WSGIHandler):
         request.urlconf = "testbank.urls"
         if _is_too_long(request):
             request.read(THROWN_AWAY_BYTES)
-            return refuse(413)
+            return refuse(request, 413)
         try:
             response = self._get_response(request)  # type: ignore[attr-defined]
         except orders.Malformed as malformed:
@@ -73,7 +78,7 @@ def _told_why(request: HttpRequest, response: HttpResponseBase) -> HttpResponseB
     """Give a wrong method's answer, which Django leaves empty, something to read."""
     if not isinstance(response, HttpResponseNotAllowed):
         return response
-    refusal = refuse(405)
+    refusal = refuse(request, 405)
     refusal["Allow"] = response["Allow"]
     return refusal
 

@@ -6,6 +6,9 @@ from typing import Any
 from testbank.models import Authorization, Capture, Reversal
 from tests.bank_transport import call_bank
 
+CALLBACK = "https://pay.example/3ds/att_1.mac"
+RETURN = "https://shop.acme.example:8443/orders/7?paid=maybe"
+
 
 def card(number: str) -> dict[str, Any]:
     return {
@@ -26,6 +29,21 @@ def order(number: str = "4242424242424242", **changes: Any) -> dict[str, Any]:
         "currency": "try",
         "capture": True,
         "card": card(number),
+        **changes,
+    }
+
+
+def authentication_order(number: str = "4242424242424242", **changes: Any) -> dict[str, Any]:
+    """Return the body of an authentication."""
+    return {
+        "reference": "ref_1",
+        "merchant": "mer_acme",
+        "merchant_name": "Acme Store",
+        "amount": 12500,
+        "currency": "try",
+        "card": card(number),
+        "callback_url": CALLBACK,
+        "return_url": RETURN,
         **changes,
     }
 
@@ -52,6 +70,10 @@ def void(reference: str = "ref_1") -> dict[str, Any]:
 
 def inquire(reference: str = "ref_1") -> dict[str, Any]:
     return ask(b"", f"/authorizations/{reference}", "GET")[1]
+
+
+def authenticate(number: str = "4242424242424242", **changes: Any) -> dict[str, Any]:
+    return ask(authentication_order(number, **changes), "/authentications")[1]
 
 
 # --- What it answers, and what it wrote down --------------------------------------------------

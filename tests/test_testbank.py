@@ -270,4 +270,6 @@ def test_operators_can_read_the_book_and_not_write_it(admin_client: Client) -> N
 
     assert page.status_code == 200
     assert b"ref_1" in page.content
-    assert admin_client.get("/admin/testbank/authorization/add/").status_code == 403
+    for model in ("authorization", "authentication"):
+        assert admin_client.get(f"/admin/testbank/{model}/").status_code == 200
+        assert admin_client.get(f"/admin/testbank/{model}/add/").status_code == 403

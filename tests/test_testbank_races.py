@@ -1,14 +1,19 @@
 """The bank asked the same, or opposite things, at the same moment: one of them wins."""
 
 from functools import partial
+from urllib.parse import urlencode
 
 import pytest
 
 from core import clock
 from testbank import behaviours
-from testbank.models import Authorization, Capture, Reversal
-from testbank.states import State
+from testbank.models import Authentication, Authorization, Capture, Reversal
+from testbank.states import AuthenticationState, State
+from tests import payer
 from tests.bank_orders import (
+    ask,
+    authenticate,
+    authentication_order,
     authorize,
     booked,
     capture,
@@ -62,3 +67,34 @@ def test_statements_that_race_with_captures_of_what_lapses_agree_with_the_book()
     assert {answer["result"] for answer in told[:6]} == {"refused"}
     assert {line[1] for lines in told[6:] for line in lines} == {"lapsed"}
     assert not Capture.objects.exists()
+
+
+def test_one_reference_asked_at_once_opens_one_authentication() -> None:
+    asked = [partial(ask, authentication_order(), "/authentications")] * 12
+
+    answers = together(asked)
+
+    print(f"{len(answers)} authentications at once: {answers[0]}")  # noqa: T201
+    assert answers == [answers[0]] * 12
+    assert Authentication.objects.count() == 1
+
+
+def decide(path: str, decision: str) -> payer.Page:
+    sent = urlencode({"decision": decision}).encode()
+    return payer.get(payer.request("POST", f"{path}/decision", sent).headers["Location"])
+
+
+def test_decisions_that_race_give_one_answer() -> None:
+    ends: list[str] = []
+    for reference in ("a", "b", "c"):
+        path = f"/acs/{authenticate(reference=reference)['transaction_id']}"
+
+        pages = together([partial(decide, path, name) for name in ("approve", "reject")] * 3)
+
+        assert [page.form.fields for page in pages] == [pages[0].form.fields] * 6
+        row = Authentication.objects.get(reference=reference)
+        is_authenticated = row.state == AuthenticationState.AUTHENTICATED
+        assert row.decision == ("approve" if is_authenticated else "reject")
+        assert pages[0].form.fields["md_status"] == str(int(is_authenticated))
+        ends.append(row.decision)
+    print(f"{len(ends)} races of three approvals and three rejections: {ends}")  # noqa: T201
