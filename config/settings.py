@@ -159,7 +159,22 @@ TESTBANK_URL = (
     if LIVEMODE
     else _required("TESTBANK_URL", "the test bank's address, such as http://127.0.0.1:8100")
 )
-TESTBANK_SIGNING_KEY = env.str("TESTBANK_SIGNING_KEY", default="for now")
+# Where payers' browsers reach it, which may be another address than the gateway's.
+TESTBANK_PUBLIC_URL = (
+    "" if LIVEMODE else (env.str("TESTBANK_PUBLIC_URL", default="") or TESTBANK_URL).rstrip("/")
+)
+if not LIVEMODE and not TESTBANK_PUBLIC_URL.startswith(("https://", "http://")):
+    raise environ.ImproperlyConfigured(
+        "Set TESTBANK_PUBLIC_URL to an https:// or http:// address that payers' browsers reach."
+    )
+# Signs what the bank lets a payer's browser carry to us; a live installation has no such bank.
+TESTBANK_SIGNING_KEY = (
+    None
+    if LIVEMODE
+    else _required(
+        "TESTBANK_SIGNING_KEY", "50 or more random characters, the test bank's and ours alike"
+    )
+)
 TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
 
 # --- Storage --------------------------------------------------------------------------------

@@ -1,10 +1,25 @@
 """Money: integers in minor units (ISO 4217), currencies by their lowercase code."""
 
+from decimal import Decimal
+
 from django.conf import settings
 
 MAX_REQUESTED_MINOR = 999_999_999_999
+# ISO 4217: the currencies that have not two decimals.
+DECIMALS = {
+    "bif": 0, "clp": 0, "djf": 0, "gnf": 0, "isk": 0, "jpy": 0, "kmf": 0, "krw": 0, "pyg": 0,
+    "rwf": 0, "ugx": 0, "uyi": 0, "vnd": 0, "vuv": 0, "xaf": 0, "xof": 0, "xpf": 0,
+    "bhd": 3, "iqd": 3, "jod": 3, "kwd": 3, "lyd": 3, "omr": 3, "tnd": 3,
+    "clf": 4, "uyw": 4,
+}  # fmt: skip
 
 
 def is_supported(currency: str) -> bool:
     """Tell whether this installation takes the (lowercase) currency."""
     return currency in settings.CURRENCIES
+
+
+def written(amount: int, currency: str) -> str:
+    """Return an amount in minor units as a person reads it, such as `1,250.00 TRY`."""
+    decimals = DECIMALS.get(currency, 2)
+    return f"{Decimal(amount).scaleb(-decimals):,.{decimals}f} {currency.upper()}"

@@ -4,6 +4,7 @@ import secrets
 from pathlib import Path
 
 from core import keyring
+from devstack.state import remembered_secret
 from devstack.storage import Storage
 
 NOWHERE = Storage(
@@ -18,7 +19,8 @@ LIVE = {"INSTALLATION": "live", "BASE_URL": "https://pay.example"}
 def sandbox(
     storage: Storage, *, base_url: str, bank_url: str, secret_key: str, keyring_file: Path
 ) -> dict[str, str]:
-    static_root = keyring_file.parent / "static"
+    kept = keyring_file.parent
+    static_root = kept / "static"
     static_root.mkdir(exist_ok=True)  # The web process warns about one that is missing.
     return {
         "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -31,6 +33,7 @@ def sandbox(
         "BANK_DATABASE_URL": storage.bank_database_url,
         "REDIS_URL": storage.redis_url,
         "TESTBANK_URL": bank_url,
+        "TESTBANK_SIGNING_KEY": remembered_secret(kept / "bank_signing_key", length_bytes=32),
         # Nobody's first try of the service should meet a 429.
         "RATE_LIMIT_PER_SECOND": "0",
     }

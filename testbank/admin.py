@@ -3,17 +3,21 @@
 from django.contrib import admin
 
 from core.admin import ReadOnly, ReadOnlyAdmin
-from testbank.models import Authorization, Capture
+from testbank.models import Authentication, Authorization, Capture, Reversal
 
 
 class CaptureInline(ReadOnly, admin.TabularInline):
     model = Capture
 
 
+class ReversalInline(ReadOnly, admin.TabularInline):
+    model = Reversal
+
+
 @admin.register(Authorization)
 class AuthorizationAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
-    inlines = [CaptureInline]
+    inlines = [CaptureInline, ReversalInline]
     list_display = [
         "reference", "merchant", "amount", "captured_amount", "currency",
         "behaviour", "state", "response_code", "answered", "created_at",
@@ -21,3 +25,15 @@ class AuthorizationAdmin(ReadOnlyAdmin):
     list_filter = ["state", "behaviour", "answered", "currency"]
     ordering = ["-id"]
     search_fields = ["reference", "merchant", "network_reference"]
+
+
+@admin.register(Authentication)
+class AuthenticationAdmin(ReadOnlyAdmin):
+    date_hierarchy = "created_at"
+    list_display = [
+        "reference", "merchant", "amount", "currency", "behaviour",
+        "state", "decision", "created_at", "decided_at",
+    ]  # fmt: skip
+    list_filter = ["state", "decision", "behaviour", "currency"]
+    ordering = ["-id"]
+    search_fields = ["reference", "transaction_id", "merchant"]

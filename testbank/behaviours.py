@@ -5,17 +5,23 @@ authorisation is looked up by that name. So two cards that differ only later (in
 a capture, a refund, a dispute) have two names already.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from testbank.states import RiskLevel, State
 
 APPROVED = "00"
-IN_PROGRESS = "09"
-SOFT_DECLINE = "1A"
 DO_NOT_HONOR = "05"
+IN_PROGRESS = "09"
+INVALID_TRANSACTION = "12"
+INVALID_AMOUNT = "13"
+SOFT_DECLINE = "1A"
+NO_SUCH_RECORD = "25"
+SYSTEM_ERROR = "96"
 # How long a pending authorisation waits for the bank's word, in the movable clock.
 DECIDED_AFTER = timedelta(seconds=5)
+# How long an authorisation waits to be captured, in the movable clock.
+LAPSES_AFTER = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,10 @@ class Behaviour:
     :param response_code: the ISO 8583 code of the answer.
     :param silent: the book is written, the caller is never told.
     :param decides: what a pending authorisation becomes; without it, it stays as it is.
+    :param code_if_authenticated: the answer's code to one that comes with authentication,
+        where that changes anything.
+    :param can_authenticate: whether 3-D Secure can start at all.
+    :param fails_authentication: whatever the cardholder does.
     """
 
     name: str
@@ -34,6 +44,23 @@ class Behaviour:
     risk_level: RiskLevel = RiskLevel.NORMAL
     risk_score: int = 12
     decides: State | None = None
+    code_if_authenticated: str | None = None
+    can_authenticate: bool = True
+    fails_authentication: bool = False
+    refuses_capture: bool = False
+    refuses_void: bool = False
+
+    def authenticated(self) -> "Behaviour":
+        """Return what the bank does when the cardholder has authenticated."""
+        if self.code_if_authenticated is None:
+            return self
+        if self.code_if_authenticated == APPROVED:
+            return replace(self, state=State.AUTHORIZED, response_code=APPROVED)
+        return self.declined(self.code_if_authenticated)
+
+    def declined(self, response_code: str, *, silent: bool = False) -> "Behaviour":
+        """Return the same card's behaviour when the bank declines after all."""
+        return replace(self, state=State.DECLINED, response_code=response_code, silent=silent)
 
 
 def _approve(name: str) -> Behaviour:
@@ -44,17 +71,26 @@ def _decline(name: str, response_code: str) -> Behaviour:
     return Behaviour(name, State.DECLINED, response_code)
 
 
-def _demand_authentication(name: str) -> Behaviour:
-    return Behaviour(name, State.DEMANDED_AUTHENTICATION, SOFT_DECLINE)
+def _demand_authentication(name: str, then: str = DO_NOT_HONOR) -> Behaviour:
+    demand = State.DEMANDED_AUTHENTICATION
+    return Behaviour(name, demand, SOFT_DECLINE, code_if_authenticated=then)
 
 
 def _pend(name: str, decides: State) -> Behaviour:
     return Behaviour(name, State.PENDING, IN_PROGRESS, decides=decides)
 
 
-UNLISTED = _decline("decline_incorrect_number", "14")
+UNLISTED = replace(_decline("decline_incorrect_number", "14"), can_authenticate=False)
 APPROVE = _approve("approve")
-AUTHENTICATE_THEN_APPROVE = _demand_authentication("authenticate_then_approve")
+CAPTURE_FAILS = replace(_approve("approve_capture_fails"), refuses_capture=True)
+VOID_FAILS = replace(_approve("approve_void_and_refund_fail"), refuses_void=True)
+AUTHENTICATE_THEN_APPROVE = _demand_authentication("authenticate_then_approve", then=APPROVED)
+CANNOT_START = replace(
+    _demand_authentication("authentication_cannot_start"), can_authenticate=False
+)
+ALWAYS_FAILS = replace(
+    _demand_authentication("authentication_always_fails"), fails_authentication=True
+)
 INSUFFICIENT_FUNDS = _decline("decline_insufficient_funds", "51")
 
 CARDS: dict[str, Behaviour] = {
@@ -68,8 +104,8 @@ CARDS: dict[str, Behaviour] = {
     "5555555555554444": APPROVE,
     "5400010000000004": APPROVE,
     # Approved now, trouble later.
-    "4000001100000066": _approve("approve_capture_fails"),
-    "4000001100000074": _approve("approve_void_and_refund_fail"),
+    "4000001100000066": CAPTURE_FAILS,
+    "4000001100000074": VOID_FAILS,
     "4000000000007726": _approve("approve_refund_pends_then_succeeds"),
     "4000000000005126": _approve("approve_refund_pends_then_fails"),
     "4000000000000259": _approve("approve_disputed_as_fraudulent"),
@@ -80,8 +116,8 @@ CARDS: dict[str, Behaviour] = {
     "9792020000000001": AUTHENTICATE_THEN_APPROVE,
     "4000002760003184": AUTHENTICATE_THEN_APPROVE,
     "4000008400001629": _demand_authentication("authenticate_then_decline"),
-    "4151111111111112": _demand_authentication("authentication_cannot_start"),
-    "4131111111111117": _demand_authentication("authentication_always_fails"),
+    "4151111111111112": CANNOT_START,
+    "4131111111111117": ALWAYS_FAILS,
     # Declined.
     "4000000000000002": _decline("decline_generic", "06"),
     "4000000000009995": INSUFFICIENT_FUNDS,
@@ -90,7 +126,7 @@ CARDS: dict[str, Behaviour] = {
     "4000000000009979": _decline("decline_stolen_card", "43"),
     "4000000000000069": _decline("decline_expired_card", "54"),
     "4000000000000127": _decline("decline_incorrect_cvc", "82"),
-    "4000000000000119": _decline("decline_processing_error", "96"),
+    "4000000000000119": _decline("decline_processing_error", SYSTEM_ERROR),
     "4129111111111111": _decline("decline_do_not_honor", DO_NOT_HONOR),
     "4100000000000019": Behaviour(
         "block_highest_risk",

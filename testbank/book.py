@@ -5,51 +5,101 @@ from typing import Any
 from django.db import transaction
 
 from core import clock, ids
-from testbank import behaviours
+from testbank import authentications, behaviours
 from testbank.behaviours import Behaviour
 from testbank.models import Authorization
-from testbank.orders import AuthorizationOrder
+from testbank.orders import NAME, AuthorizationOrder
 from testbank.router import BANK
-from testbank.states import State
+from testbank.states import Decision, State
 
 
 @transaction.atomic(using=BANK, durable=True)
 def authorize(order: AuthorizationOrder) -> Authorization:
-    """Authorise once per reference; a reference asked again gets what was written first.
+    """Authorise once per reference; a reference asked again gets what has become of the first.
 
     Requests that race with one reference meet at its unique index: the losers wait
     there for the winner's commit and then read its row.
     """
-    behaviour = behaviours.of(order.card_number)
     authorization, is_new = Authorization.objects.get_or_create(
         reference=order.reference,
-        defaults=_entry(order, behaviour),
+        defaults=_entry(order, _behaviour_for(order)),
     )
     if is_new and authorization.captured_amount:
-        _take_money(authorization)
-    return authorization
+        take_money(authorization)
+    return authorization if is_new else locked(order.reference)
 
 
 @transaction.atomic(using=BANK, durable=True)
 def look_up(reference: str) -> Authorization | None:
-    """Return what the book says of a reference, None if the bank never heard of it.
+    """Return what the book says of a reference, None if the bank never heard of it."""
+    return locked(reference)
 
-    A pending one whose time has come is decided here, before anybody is told.
+
+def locked(reference: str) -> Authorization | None:
+    """Return a reference's row, locked and up to date, for the caller's own transaction.
+
+    A pending one whose time has come is decided here, and an uncaptured one that has
+    become too old lapses, before anybody is told.
     """
+    if not NAME.fullmatch(reference):
+        return None  # Nobody can have chosen it, and the database may not take it as a text.
     row = Authorization.objects.select_for_update().filter(reference=reference).first()
     if row and _is_decided_now(row):
         _decide(row)
+    if row and _is_lapsed_now(row):
+        row.state = State.LAPSED
+        row.save()
     return row
 
 
+def lapse_overdue() -> None:
+    """Let everything lapse that has waited too long, in the caller's own transaction."""
+    too_old = clock.now() - behaviours.LAPSES_AFTER
+    overdue = Authorization.objects.filter(
+        state=State.AUTHORIZED, captured_amount=0, created_at__lte=too_old
+    )
+    # In one order, so that two readers who meet here wait and do not lock each other out.
+    rows = list(overdue.select_for_update().order_by("pk").values_list("pk", flat=True))
+    Authorization.objects.filter(pk__in=rows).update(state=State.LAPSED)
+
+
+def behaviour_of(authorization: Authorization) -> Behaviour:
+    """Return how the card behaves that was authorised."""
+    return behaviours.BY_NAME[authorization.behaviour]
+
+
+def take_money(authorization: Authorization) -> None:
+    """Write down that the row's captured amount was taken."""
+    authorization.captures.create(amount=authorization.captured_amount, created_at=clock.now())
+
+
+def _behaviour_for(order: AuthorizationOrder) -> Behaviour:
+    """Return what becomes of an order, by its card and what the cardholder proved."""
+    behaviour = behaviours.of(order.card_number)
+    if order.proof is None:
+        return behaviour
+    authentication = authentications.proven(order)
+    if authentication is None:
+        return behaviour.declined(behaviours.INVALID_TRANSACTION)
+    if authentication.decision == Decision.SILENT:
+        return behaviour.declined(behaviours.DO_NOT_HONOR, silent=True)
+    return behaviour.authenticated()
+
+
 def _is_decided_now(authorization: Authorization) -> bool:
-    if authorization.state != State.PENDING or not _behaviour(authorization).decides:
+    if authorization.state != State.PENDING or not behaviour_of(authorization).decides:
         return False
     return clock.now() >= authorization.created_at + behaviours.DECIDED_AFTER
 
 
+def _is_lapsed_now(authorization: Authorization) -> bool:
+    if authorization.state != State.AUTHORIZED or authorization.captured_amount:
+        return False
+    return clock.now() >= authorization.created_at + behaviours.LAPSES_AFTER
+
+
 def _decide(authorization: Authorization) -> None:
-    authorization.state = _behaviour(authorization).decides
+    authorization.state = behaviour_of(authorization).decides
     is_authorized = authorization.state == State.AUTHORIZED
     authorization.response_code = behaviours.APPROVED if is_authorized else behaviours.DO_NOT_HONOR
     authorization.authorization_code = _authorization_code(is_authorized)
@@ -57,15 +107,7 @@ def _decide(authorization: Authorization) -> None:
         authorization.captured_amount = authorization.amount
     authorization.save()
     if authorization.captured_amount:
-        _take_money(authorization)
-
-
-def _behaviour(authorization: Authorization) -> Behaviour:
-    return behaviours.BY_NAME[authorization.behaviour]
-
-
-def _take_money(authorization: Authorization) -> None:
-    authorization.captures.create(amount=authorization.captured_amount, created_at=clock.now())
+        take_money(authorization)
 
 
 def _authorization_code(is_authorized: bool) -> str:

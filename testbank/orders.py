@@ -5,16 +5,33 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from core import urls
+from core.detection import contains_card_number
+
 NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 CARD_IN_A_NAME = re.compile(r"[0-9]{13}")
 CURRENCY = re.compile(r"[a-z]{3}")
 CARD_NUMBER = re.compile(r"[0-9]{13,19}")
 CVC = re.compile(r"[0-9]{3,4}")
+# What a page can show and the book can keep: no NUL, no half of a surrogate pair.
+MERCHANT_NAME = re.compile(r"[^\x00\ud800-\udfff]{1,200}")
+# Any short text: a proof of another form than ours proves nothing, and is declined.
+PROOF = re.compile(r"[ -~]{0,64}")
+ANYTHING = re.compile(r".*", re.DOTALL)
 AMOUNT_MAX_MINOR = 10**15
 
 
 class Malformed(Exception):
     """The request cannot be read. The text names the field and never repeats a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a cardholder's authentication gave, as the acquirer hands it in."""
+
+    transaction_id: str
+    eci: str
+    cavv: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,29 +44,123 @@ class AuthorizationOrder:
     currency: str
     capture: bool
     card_number: str = field(repr=False)
+    proof: Proof | None
 
 
-def read(body: bytes) -> AuthorizationOrder:
+@dataclass(frozen=True, slots=True)
+class AuthenticationOrder:
+    """One request to authenticate a cardholder for an amount in minor units.
+
+    :param callback_url: where the payer's browser brings the signed answer.
+    :param return_origin: where the service sends the browser from there.
+    """
+
+    reference: str
+    merchant: str
+    merchant_name: str
+    amount: int
+    currency: str
+    card_number: str = field(repr=False)
+    callback_url: str
+    return_origin: str
+
+
+def read_authorization(body: bytes) -> AuthorizationOrder:
     """Read the body of `POST /authorizations`.
-
-    Expiry, CVC and holder must be there in form; this bank does not look at them.
 
     :raises Malformed: a field is missing or of another form.
     """
     sent = _object(_json(body), "the body")
-    card = _object(sent.get("card"), "card")
-    _integer(card, "exp_month", 1, 12)
-    _integer(card, "exp_year", 2000, 2099)
-    _optional_text(card, "cvc", CVC)
-    _optional_text(card, "holder_name", re.compile(r".*", re.DOTALL))
     return AuthorizationOrder(
         reference=_name(sent, "reference"),
         merchant=_name(sent, "merchant"),
         amount=_integer(sent, "amount", 1, AMOUNT_MAX_MINOR),
         currency=_text(sent, "currency", CURRENCY),
         capture=_boolean(sent, "capture"),
-        card_number=_text(card, "number", CARD_NUMBER),
+        card_number=_card_number(sent),
+        proof=_proof(sent.get("authentication")),
     )
+
+
+def read_authentication(body: bytes) -> AuthenticationOrder:
+    """Read the body of `POST /authentications`.
+
+    :raises Malformed: a field is missing or of another form.
+    """
+    sent = _object(_json(body), "the body")
+    return AuthenticationOrder(
+        reference=_name(sent, "reference"),
+        merchant=_name(sent, "merchant"),
+        merchant_name=_text(sent, "merchant_name", MERCHANT_NAME),
+        amount=_integer(sent, "amount", 1, AMOUNT_MAX_MINOR),
+        currency=_text(sent, "currency", CURRENCY),
+        card_number=_card_number(sent),
+        callback_url=_callback_url(sent),
+        return_origin=origin(_address(sent, "return_url")),
+    )
+
+
+def read_amount(body: bytes) -> int:
+    """Read the body of `POST /authorizations/{reference}/capture`, in minor units.
+
+    :raises Malformed: it is not an amount.
+    """
+    return _integer(_object(_json(body), "the body"), "amount", 1, AMOUNT_MAX_MINOR)
+
+
+def read_reference(text: str) -> str:
+    """Read a reference, or nothing at all, that stands in an address.
+
+    :raises Malformed: no reference looks like that.
+    """
+    if text and not NAME.fullmatch(text):
+        raise Malformed("the reference is malformed")
+    return text
+
+
+def origin(address: str) -> str:
+    """Return an address' origin as a content policy writes it."""
+    url = urls.parse(address)
+    is_default = url.port == urls.DEFAULT_PORTS[url.scheme]
+    return f"{url.scheme}://{url.host}" + ("" if is_default else f":{url.port}")
+
+
+def _card_number(sent: dict[str, Any]) -> str:
+    """Return the number; the card's other data must be there in form, and is not looked at."""
+    card = _object(sent.get("card"), "card")
+    _integer(card, "exp_month", 1, 12)
+    _integer(card, "exp_year", 2000, 2099)
+    _optional_text(card, "cvc", CVC)
+    _optional_text(card, "holder_name", ANYTHING)
+    return _text(card, "number", CARD_NUMBER)
+
+
+def _proof(sent: Any) -> Proof | None:
+    if sent is None:
+        return None
+    proof = _object(sent, "authentication")
+    return Proof(
+        transaction_id=_text(proof, "transaction_id", PROOF),
+        eci=_text(proof, "eci", PROOF),
+        cavv=_text(proof, "cavv", PROOF),
+    )
+
+
+def _callback_url(sent: dict[str, Any]) -> str:
+    # Unlike the return URL, it is kept whole.
+    address = _address(sent, "callback_url")
+    if contains_card_number(address):
+        raise Malformed("callback_url looks like a card number")
+    return address
+
+
+def _address(sent: dict[str, Any], name: str) -> str:
+    address = _text(sent, name, ANYTHING)
+    try:
+        urls.parse(address)
+    except urls.BadUrl:
+        raise Malformed(f"{name} is not a plain http or https address") from None
+    return address
 
 
 def _json(body: bytes) -> Any:

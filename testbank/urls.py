@@ -3,30 +3,37 @@
 import sys
 
 import structlog
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from testbank import views
+from testbank import acs, views
+from testbank.refusals import refuse
 
 log = structlog.get_logger(__name__)
 
 urlpatterns = [
-    path("authorizations", views.authorizations),
-    path("authorizations/<str:reference>", views.inquiry),
+    path("authorizations", views.authorize),
+    path("authorizations/<str:reference>", views.inquire),
+    path("authorizations/<str:reference>/capture", views.capture),
+    path("authorizations/<str:reference>/void", views.void),
+    path("authentications", views.authenticate),
     path("statement", views.statement),
     path("healthz", views.healthz),
+    path("acs/<str:transaction_id>", acs.challenge),
+    path("acs/<str:transaction_id>/decision", acs.decision),
+    path("acs/<str:transaction_id>/answer", acs.answer),
 ]
 
 
-def handler400(_request: HttpRequest, exception: Exception) -> HttpResponse:
-    return JsonResponse({"error": "bad request"}, status=400)
+def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return refuse(request, 400)
 
 
-def handler404(_request: HttpRequest, exception: Exception) -> HttpResponse:
-    return JsonResponse({"error": "not found"}, status=404)
+def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return refuse(request, 404)
 
 
-def handler500(_request: HttpRequest) -> HttpResponse:
+def handler500(request: HttpRequest) -> HttpResponse:
     # The class alone: a database's message prints what the row held.
     log.error("bank_failed", error=getattr(sys.exc_info()[0], "__name__", None))
-    return JsonResponse({"error": "the bank failed"}, status=500)
+    return refuse(request, 500)

@@ -10,10 +10,17 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+from testbank import orders, pages
+from testbank.refusals import refuse
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+# What is read of a body that is too long, so that its sender gets to read the answer.
+THROWN_AWAY_BYTES = 4 * 1024 * 1024
 
 log = structlog.get_logger(__name__)
 
@@ -30,11 +37,15 @@ class BankHandler(WSGIHandler):
         self._view_middleware: list[Any] = []
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
-        self._middleware_chain = convert_exception_to_response(self._route)
+        # The pages' files come from the bank's own origin.
+        files = WhiteNoiseMiddleware(self._route)
+        self._middleware_chain = convert_exception_to_response(files)
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         began = time.monotonic()
         response = super().get_response(request)
+        for name, value in pages.HEADERS.items():
+            response.headers.setdefault(name, value)
         log.info(
             "bank_request",
             # The route and not the path, which is the caller's text.
@@ -47,7 +58,29 @@ class BankHandler(WSGIHandler):
 
     def _route(self, request: HttpRequest) -> HttpResponseBase:
         request.urlconf = "testbank.urls"
-        return self._get_response(request)  # type: ignore[attr-defined]
+        if _is_too_long(request):
+            request.read(THROWN_AWAY_BYTES)
+            return refuse(request, 413)
+        try:
+            response = self._get_response(request)  # type: ignore[attr-defined]
+        except orders.Malformed as malformed:
+            return JsonResponse({"error": str(malformed)}, status=400)
+        return _told_why(request, response)
+
+
+def _is_too_long(request: HttpRequest) -> bool:
+    announced = request.META.get("CONTENT_LENGTH") or "0"
+    # Anything else than digits Django takes for no body.
+    return announced.isdecimal() and int(announced) > settings.BODY_MAX_BYTES
+
+
+def _told_why(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """Give a wrong method's answer, which Django leaves empty, something to read."""
+    if not isinstance(response, HttpResponseNotAllowed):
+        return response
+    refusal = refuse(request, 405)
+    refusal["Allow"] = response["Allow"]
+    return refusal
 
 
 def open_bank() -> BankHandler:

@@ -70,7 +70,7 @@ def call_bank(method: str, path: str, sent: bytes) -> tuple[int, bytes]:
     """Send one request through the bank's WSGI application; return status and content."""
     environ = RequestFactory().generic(method, path, sent, "application/json").environ
     answered: list[str] = []
-    with _connections_left_open():
+    with connections_left_open():
         answer = application(environ, lambda status, _headers: answered.append(status))
         content = b"".join(answer)
         answer.close()
@@ -78,9 +78,9 @@ def call_bank(method: str, path: str, sent: bytes) -> tuple[int, bytes]:
 
 
 @contextmanager
-def _connections_left_open() -> Iterator[None]:
-    # As Django's own test client does: a request's beginning and end tidy up database
-    # connections, and would close the one that the test's transaction is open on.
+def connections_left_open() -> Iterator[None]:
+    """Keep a request's end from closing the connection of the test's own transaction."""
+    # As Django's own test client does: a request's beginning and end tidy up connections.
     signals = (request_started, request_finished)
     kept = [signal for signal in signals if signal.disconnect(close_old_connections)]
     try:

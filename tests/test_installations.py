@@ -20,6 +20,7 @@ from tests.web_process import environment
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 LIVE = {"INSTALLATION": "live", "BASE_URL": "https://pay.example"}
+NO_TEST_BANK = dict.fromkeys(["BANK_DATABASE_URL", "TESTBANK_URL", "TESTBANK_SIGNING_KEY"])
 FOREIGN = "sk_test_" + "a" * 49
 ASK = """
 import json, sys
@@ -90,7 +91,7 @@ def told(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, An
         with override_settings(LIVEMODE=True):
             _key, live_key = keys.create(opened.merchant, name="live")
         asked = {
-            "live": (questions(live_key, opened.secret_key), {**LIVE, "BANK_DATABASE_URL": None}),
+            "live": (questions(live_key, opened.secret_key), {**LIVE, **NO_TEST_BANK}),
             "sandbox": (questions(opened.secret_key, live_key), {}),
         }
         runs = {
@@ -164,6 +165,7 @@ NEEDED = [
     "KEYRING_FILE",
     "DATABASE_URL",
     "BANK_DATABASE_URL",
+    "TESTBANK_SIGNING_KEY",
     "REDIS_URL",
 ]
 
@@ -191,6 +193,7 @@ def test_a_missing_setting_stops_the_start_with_the_sentence_that_fixes_it(
         ({"DATABASE_URL": "mysql://app:hunter2@db/app"}, "Set DATABASE_URL to "),
         ({"REDIS_URL": "http://app:hunter2@redis"}, "Set REDIS_URL to "),
         ({**LIVE, "BASE_URL": "http://pay.example"}, "Set BASE_URL to "),
+        ({"TESTBANK_PUBLIC_URL": "bank.example"}, "Set TESTBANK_PUBLIC_URL to "),
     ],
 )
 def test_a_setting_that_cannot_be_stops_the_start(changes: dict[str, str], sentence: str) -> None:

@@ -1,6 +1,5 @@
 """The simulated bank: its book, its answers and its silence."""
 
-import json
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,7 +13,7 @@ from django.urls import get_urlconf, reverse
 from testbank import behaviours, wsgi
 from testbank.models import Authorization, Capture
 from testbank.states import State
-from tests.bank_transport import call_bank
+from tests.bank_orders import ask, order
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -22,31 +21,6 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 @pytest.fixture(autouse=True)
 def _silence_is_short(settings: Any) -> None:
     settings.TESTBANK_SILENCE_SECONDS = 0
-
-
-def order(number: str = "4242424242424242", **changes: Any) -> dict[str, Any]:
-    card = {
-        "number": number,
-        "exp_month": 12,
-        "exp_year": 2034,
-        "cvc": "123",
-        "holder_name": "Ada Lovelace",
-    }
-    return {
-        "reference": "ref_1",
-        "merchant": "mer_acme",
-        "amount": 12500,
-        "currency": "try",
-        "capture": True,
-        "card": card,
-        **changes,
-    }
-
-
-def ask(sent: Any, path: str = "/authorizations", method: str = "POST") -> tuple[int, Any]:
-    body = sent if isinstance(sent, bytes) else json.dumps(sent).encode()
-    status, content = call_bank(method, path, body)
-    return status, json.loads(content) if content else None
 
 
 def test_an_approval_with_capture_is_written_whole() -> None:
@@ -237,7 +211,28 @@ def test_the_bank_says_that_it_is_there() -> None:
 def test_the_bank_has_no_other_doors() -> None:
     assert ask(b"", "/v1/payment_intents", "GET")[0] == 404
     assert ask(b"", "/admin/", "GET")[0] == 404
-    assert ask(b"", "/authorizations", "GET")[0] == 405
+    assert ask(b"", "/authorizations", "GET") == (405, {"error": "method not allowed"})
+
+
+def test_a_body_that_is_too_long_is_refused_unread(settings: Any) -> None:
+    sent = order(holder="x" * settings.BODY_MAX_BYTES)
+
+    assert ask(sent) == (413, {"error": "too long"})
+    assert not Authorization.objects.exists()
+
+
+@pytest.mark.parametrize("door", ["", "/capture", "/void"])
+@pytest.mark.parametrize("reference", ["%00", "%ff", "a%20b", "x" * 65, "'--"])
+def test_a_reference_that_nobody_can_have_chosen_is_unknown(reference: str, door: str) -> None:
+    method = "POST" if door else "GET"
+
+    status, told = ask({"amount": 1}, f"/authorizations/{reference}{door}", method)
+
+    assert (status, told["result"]) == (200, "refused" if door else "no_record")
+
+
+def test_a_statement_behind_a_garbled_reference_is_refused() -> None:
+    assert ask(b"", "/statement?after=%00", "GET")[0] == 400
 
 
 def test_the_service_does_not_serve_the_banks_addresses(client: Client) -> None:
@@ -275,4 +270,6 @@ def test_operators_can_read_the_book_and_not_write_it(admin_client: Client) -> N
 
     assert page.status_code == 200
     assert b"ref_1" in page.content
-    assert admin_client.get("/admin/testbank/authorization/add/").status_code == 403
+    for model in ("authorization", "authentication"):
+        assert admin_client.get(f"/admin/testbank/{model}/").status_code == 200
+        assert admin_client.get(f"/admin/testbank/{model}/add/").status_code == 403

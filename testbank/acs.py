@@ -1,0 +1,87 @@
+"""The issuer's pages, where the cardholder decides (3-D Secure: the access control server).
+
+No cookies, and so no CSRF token: the address holds an id that nobody can guess.
+"""
+
+from urllib.parse import parse_qs
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from core import money
+from testbank import authentications, orders, pages
+from testbank.models import Authentication
+from testbank.states import AuthenticationState, Decision
+
+BAD_REQUEST = 400
+FIELDS_MAX = 10
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def challenge(_request: HttpRequest, transaction_id: str) -> HttpResponse:
+    """Ask the cardholder, or show the answer again once it was given."""
+    return _page(_found(transaction_id))
+
+
+@require_POST
+def decision(request: HttpRequest, transaction_id: str) -> HttpResponse:
+    """Take the button that was pressed; two of them at once are none."""
+    authentication = _found(transaction_id)
+    pressed = _pressed(request)
+    if pressed is None:
+        return _page(authentication, status=BAD_REQUEST)
+    authentications.decide(authentication, pressed)
+    return _see_other(authentication, "answer")
+
+
+@require_safe
+def answer(_request: HttpRequest, transaction_id: str) -> HttpResponse:
+    """Send the browser on with the signed answer."""
+    authentication = _found(transaction_id)
+    if authentication.state == AuthenticationState.CHALLENGED:
+        return _see_other(authentication)
+    return _page(authentication)
+
+
+class SeeOther(HttpResponseRedirect):
+    """A redirect that a browser always follows with GET."""
+
+    status_code = 303
+
+
+def _found(transaction_id: str) -> Authentication:
+    found = authentications.find(transaction_id) if orders.NAME.fullmatch(transaction_id) else None
+    if found is None:
+        raise Http404
+    return found
+
+
+def _pressed(request: HttpRequest) -> Decision | None:
+    # Not request.POST: the pages send one field, and Django would log what sends thousands.
+    try:
+        pressed = parse_qs(request.body, max_num_fields=FIELDS_MAX).get(b"decision", [])
+    except ValueError:
+        return None
+    names = [name for name in Decision if [name.encode()] == pressed]
+    return names[0] if names else None
+
+
+def _see_other(authentication: Authentication, *below: str) -> SeeOther:
+    return SeeOther("/".join(["/acs", authentication.transaction_id, *below]))
+
+
+def _page(authentication: Authentication, *, status: int = 200) -> HttpResponse:
+    sends_to = (orders.origin(authentication.callback_url), authentication.return_origin)
+    facts = {
+        "transaction_id": authentication.transaction_id,
+        "merchant_name": authentication.merchant_name,
+        "amount": money.written(authentication.amount, authentication.currency),
+        "last4": authentication.last4,
+        "is_asked_again": status == BAD_REQUEST,
+    }
+    if authentication.state == AuthenticationState.CHALLENGED:
+        return pages.show("acs", facts, status=status, sends_to=sends_to)
+    facts["callback_url"] = authentication.callback_url
+    facts["answer"] = authentications.answer(authentication)
+    facts["is_authenticated"] = authentication.state == AuthenticationState.AUTHENTICATED
+    return pages.show("answer", facts, status=status, sends_to=sends_to)

@@ -1,0 +1,23 @@
+"""What the bank says when it cannot do what was asked: a page to people, JSON to machines."""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from testbank import pages
+
+PEOPLES_PATH = "/acs/"
+# status: (what a machine is told, a page's title, its sentence)
+REFUSALS = {
+    400: ("bad request", "That did not work", "Your browser sent what the bank cannot read."),
+    404: ("not found", "Nothing to confirm here", "The bank knows no payment at this address."),
+    405: ("method not allowed", "Nothing to confirm here", "The bank has no page at this address."),
+    413: ("too long", "That did not work", "Your browser sent more than the bank can read."),
+    500: ("the bank failed", "The bank failed", "It could not do what you asked for."),
+}
+
+
+def refuse(request: HttpRequest, status: int) -> HttpResponse:
+    """Return the answer to what the bank cannot do."""
+    error, title, sentence = REFUSALS[status]
+    if not request.path_info.startswith(PEOPLES_PATH):
+        return JsonResponse({"error": error}, status=status)
+    return pages.show("missing", {"title": title, "sentence": sentence}, status=status)
