@@ -31,6 +31,8 @@ from payments.states import CONFIRMABLE, AttemptStatus, Status
 from vault import cards as vault_cards
 from vault import cvc as vault_cvc
 
+# Its stored card may be used once more, while the card's code is held.
+HAS_A_CARD = (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
 CVC_PARAM = "payment_method_data[card][cvc]"
 
 
@@ -198,7 +200,7 @@ def _is_confirmable(intent: PaymentIntent) -> bool:
 
 
 def _require_card(intent: PaymentIntent, offered: OfferedCard | None, *, param: str) -> None:
-    if offered is None and intent.status != Status.REQUIRES_CONFIRMATION:
+    if offered is None and intent.status not in HAS_A_CARD:
         raise ParameterMissing(param=param)
 
 

@@ -134,6 +134,8 @@ def take_money(intent: PaymentIntent, attempt: Attempt, captured: int) -> Status
 
 def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     attempt.error = error_of(attempt, _reason(attempt, outcome), outcome)
+    if outcome.answer is Answer.AUTHENTICATION_REQUIRED:
+        attempt.authentication_demanded = True
     return fail(intent, attempt, AttemptStatus.FAILED)
 
 

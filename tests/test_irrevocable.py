@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError
 
 from merchants import idempotency
-from payments import expansion, settlement
+from payments import authentication, expansion, settlement
 from tests.bank_transport import BankTransport
 from tests.books import captured_by_bank
 from tests.client import ApiClient
@@ -70,12 +70,12 @@ def test_a_settlement_that_fails_once_is_made_again(
 def test_an_authentication_that_cannot_be_written_down_is_a_500(
     acme: ApiClient, bank: BankTransport, database_fails: object
 ) -> None:
-    database_fails(settlement, "settle")
+    database_fails(authentication, "_await_payer")
 
     answer = acme.pay("4766620000000001", return_url="https://acme.example/return")
 
     assert answer.refusal == (500, "internal_error", None)
-    assert bank.seen == []
+    assert bank.seen == ["/authentications"]
 
 
 def test_a_settlement_that_keeps_failing_is_a_500(
