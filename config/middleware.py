@@ -1,6 +1,5 @@
 """The outermost layer of every request: its id, its address check, its log line."""
 
-import re
 import time
 from collections.abc import Callable
 
@@ -8,7 +7,8 @@ import structlog
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 
-from config.errors import envelope_response
+from config import errors
+from config.error_pages import API_PATH
 from core import context
 from core.errors import DomainError, ParameterInvalid
 from core.http import client_address
@@ -17,7 +17,6 @@ from core.rest.query import refuse_unsafe_url
 access_log = structlog.get_logger("access")
 # Load balancers ask for it by address.
 HEALTH_PATH = "/healthz"
-API_PATH = re.compile(r"^/v1(/|$)")
 
 
 class RequestFrame:
@@ -48,9 +47,10 @@ class RequestFrame:
             if API_PATH.match(request.path_info):
                 refuse_unsafe_url(request.path_info, request.META.get("QUERY_STRING", ""))
         except DisallowedHost:
-            return envelope_response(ParameterInvalid("The Host is not ours.", param="Host"))
+            refusal = ParameterInvalid("The Host is not ours.", param="Host")
+            return errors.answer(request, refusal)
         except DomainError as refusal:
-            return envelope_response(refusal)
+            return errors.answer(request, refusal)
         return None
 
     def _log(
