@@ -9,7 +9,7 @@ import pytest
 
 from devstack.state import ROOT
 
-DIRECTORIES = [ROOT / "panel" / "static" / "vendor"]
+DIRECTORIES = [ROOT / "panel" / "static" / "vendor", ROOT / "tests" / "browser" / "vendor"]
 LISTED = re.compile(r"^(\S+)  +([0-9a-f]{64})  +(\S+)  +(npm|PyPI) \S+ \d+\.\d+\.\d+, \S+$", re.M)
 
 
