@@ -1,4 +1,4 @@
-"""Every error of every layer leaves in the envelope of contract 4."""
+"""Every error of every layer leaves in the envelope of contract 4, or as a page for people."""
 
 import sys
 from typing import Any
@@ -8,10 +8,12 @@ import structlog
 from django.core.exceptions import SuspiciousOperation
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.utils.cache import patch_vary_headers
 from rest_framework import exceptions as rest
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from config import error_pages
 from core import context, errors
 from core.rest import forms
 from core.rest.envelope import error_body, error_headers
@@ -81,22 +83,38 @@ def envelope_response(refusal: errors.DomainError) -> HttpResponse:
     )
 
 
-def bad_request(_request: HttpRequest, exception: Exception) -> HttpResponse:
-    return envelope_response(errors.ParameterInvalid("The request is malformed."))
+def answer(
+    request: HttpRequest, refusal: errors.DomainError, *, page: str | None = None
+) -> HttpResponse:
+    """Answer a refusal outside of any API view, to a person or to a program.
+
+    :param page: the template to show, if it is not the status' own.
+    """
+    if error_pages.API_PATH.match(request.path_info):
+        return envelope_response(refusal)
+    is_page = error_pages.is_wanted(request)
+    response = error_pages.page(refusal, template=page) if is_page else envelope_response(refusal)
+    patch_vary_headers(response, ["Accept"])
+    return response
 
 
-def csrf_failure(_request: HttpRequest, reason: str = "") -> HttpResponse:
-    return envelope_response(errors.PermissionDenied("The form has expired: load it again."))
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return answer(request, errors.ParameterInvalid("The request is malformed."))
 
 
-def permission_denied(_request: HttpRequest, exception: Exception) -> HttpResponse:
-    return envelope_response(errors.PermissionDenied())
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    refusal = errors.PermissionDenied("The form has expired: load it again.")
+    return answer(request, refusal, page="errors/403_csrf.html")
 
 
-def not_found(_request: HttpRequest, exception: Exception) -> HttpResponse:
-    return envelope_response(errors.UrlNotFound())
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return answer(request, errors.PermissionDenied())
 
 
-def server_error(_request: HttpRequest) -> HttpResponse:
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return answer(request, errors.UrlNotFound())
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
     """Answer for what a page raised; Django calls this while it handles the exception."""
-    return envelope_response(_told(sys.exception() or errors.InternalError()))
+    return answer(request, _told(sys.exception() or errors.InternalError()))

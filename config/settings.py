@@ -4,6 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import environ
+from csp.constants import NONE, SELF
 
 from config.logs import configure_logs, logging_config
 from core.redis import broker_url
@@ -55,7 +56,9 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
 SECURE_HSTS_PRELOAD = _https
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
-SECURE_REFERRER_POLICY = "no-referrer"
+# Other sites are told nothing. Not "no-referrer": browsers then send `Origin: null` with our
+# own forms, and Django refuses them. Pages with a token in their address say so themselves.
+SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 APPEND_SLASH = False
 ROOT_URLCONF = "config.urls"
@@ -82,6 +85,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    # Outside of the frame, whose own refusals may be pages too.
+    "config.middleware.PagePolicy",
     "config.middleware.RequestFrame",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -91,6 +96,21 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
+
+# What a page may load, and where its forms may lead (docs/web-pages.md).
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    },
+}
 
 TEMPLATES = [
     {

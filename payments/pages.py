@@ -11,6 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from core import money
+from core.page_policy import allow_form_to
 from payments import authentication
 from payments.gateways.base import Forged
 from payments.models import Attempt
@@ -32,7 +33,7 @@ def hand_off(request: HttpRequest, token: str) -> HttpResponse:
         back = {"back_url": back_to_shop(attempt)}
         return render(request, "payments/threeds/closed.html", back)
     page = render(request, "payments/threeds/handoff.html", _shown(attempt))
-    page._csp_update = {"form-action": [_origin(attempt.acs_url), _origin(attempt.return_url)]}
+    allow_form_to(page, attempt.acs_url, attempt.return_url)
     return page
 
 
@@ -86,8 +87,3 @@ def _fields(request: HttpRequest) -> dict[str, str]:
     if any(len(values) != 1 for _name, values in request.POST.lists()):
         raise Forged("A field came twice.")
     return {name: str(value) for name, value in request.POST.items()}
-
-
-def _origin(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}"

@@ -81,6 +81,10 @@ class WebProcess(Running):
         self.port = int(self.wait_for(r"Listening at: http://127\.0\.0\.1:(\d+)"))
         self.wait_for(r"Booting worker with pid: (\d+)")
 
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECONDS)
 

@@ -1,0 +1,26 @@
+"""Exceptions of single pages from the policy that all pages have (settings, docs/web-pages.md)."""
+
+from csp.constants import HEADER
+from csp.utils import build_policy
+from django.http import HttpResponse
+
+from core import urls
+
+
+def allow_form_to(response: HttpResponse, *addresses: str) -> None:
+    """Let the page's form lead to the origins of these addresses, and to ourselves.
+
+    Browsers check every redirect that follows the form too, so name where the chain
+    ends as well (architecture 7).
+
+    :raises BadUrl: an address is not one that everybody reads alike.
+    """
+    origins = [_origin(address) for address in addresses]
+    # The middleware keeps a policy that is there already.
+    response[HEADER] = build_policy(update={"form-action": origins})
+
+
+def _origin(address: str) -> str:
+    url = urls.parse(address)
+    is_default = urls.DEFAULT_PORTS[url.scheme] == url.port
+    return f"{url.scheme}://{url.host}" + ("" if is_default else f":{url.port}")

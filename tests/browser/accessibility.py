@@ -1,0 +1,53 @@
+"""What keeps people from using a page: axe's rules (WCAG 2.2 AA), and its bare structure."""
+
+from pathlib import Path
+
+from playwright.async_api import Page as Tab
+
+AXE = (Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js").read_text()
+RUN_AXE = """async () => {
+    const found = await axe.run(document, {
+        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+        resultTypes: ["violations"],
+        // Not of styles: axe would write them anew into the page, against the policy.
+        preload: { assets: ["media"] },
+    });
+    return found.violations.flatMap(rule => rule.nodes.map(node =>
+        `axe ${rule.id}: ${rule.help}: ${node.html.slice(0, 200)}`));
+}"""
+# Also without scripts, where axe, which waits for timers, never comes to an end.
+STRUCTURE = """() => {
+    const all = selector => [...document.querySelectorAll(selector)];
+    const problems = [];
+    const demand = (holds, problem) => holds || problems.push(problem);
+    const text = element => (element.innerText || element.ariaLabel || element.title || "").trim();
+
+    demand(document.documentElement.lang, "no language");
+    demand(document.title.trim(), "no title");
+    demand(all("main").length === 1, "not one main landmark");
+    demand(all("h1").length === 1, "not one h1");
+    const ids = all("[id]").map(element => element.id);
+    demand(new Set(ids).size === ids.length, "an id that is there twice");
+    for (const control of all("input:not([type=hidden],[type=submit]), select, textarea"))
+        demand(control.labels.length || control.ariaLabel || control.ariaLabelledByElements,
+            `no label: ${control.outerHTML}`);
+    for (const target of all("a[href], button"))
+        demand(text(target), `no name: ${target.outerHTML}`);
+    for (const image of all("img:not([alt])")) problems.push(`no alt: ${image.outerHTML}`);
+
+    const { scrollWidth, clientWidth } = document.documentElement;
+    demand(scrollWidth <= clientWidth, `scrolls sideways: ${scrollWidth} in ${clientWidth} px`);
+    return problems;
+}"""
+
+
+async def structure(tab: Tab) -> list[str]:
+    """Return a sentence for each fault in the structure of what is shown now."""
+    return await tab.evaluate(STRUCTURE)
+
+
+async def axe(tab: Tab) -> list[str]:
+    """Return a sentence for each element that breaks one of axe's rules; needs scripts."""
+    if not await tab.evaluate("typeof axe === 'object'"):
+        await tab.evaluate(AXE)
+    return await tab.evaluate(RUN_AXE)

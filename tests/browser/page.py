@@ -1,0 +1,184 @@
+"""A page as a person uses it, by the words on it; everything wrong with it is kept."""
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from playwright.async_api import Browser, ConsoleMessage, Request, Response, expect
+from playwright.async_api import Page as Tab
+
+from tests.browser import accessibility
+from tests.browser.background_loop import BackgroundLoop
+
+T = TypeVar("T")
+
+DESKTOP_WIDTH = 1280
+PHONE_WIDTH = 390
+HEIGHTS = {DESKTOP_WIDTH: 800, PHONE_WIDTH: 844}
+PATIENCE_SECONDS = 5
+# Chromium's console repeats every refused answer, and without its address; we note them ourselves.
+REPEATED = "Failed to load resource"
+TELL_VIOLATIONS = """
+document.addEventListener("securitypolicyviolation", violation =>
+    tellViolation(`${violation.effectiveDirective} refuses ${violation.blockedURI}`));
+"""
+
+
+class Page:
+    """One tab in a context of its own. `findings` fail the test at its end."""
+
+    def __init__(self, tab: Tab, loop: BackgroundLoop, *, has_scripts: bool) -> None:
+        self.findings: list[str] = []
+        self._tab = tab
+        self._loop = loop
+        self._has_scripts = has_scripts
+        self._shown: Response | None = None
+        tab.on("console", self._note_console)
+        tab.on("pageerror", lambda error: self._note(f"uncaught: {error}"))
+        tab.on("requestfailed", lambda request: self._note(_failure(request)))
+        tab.on("response", self._note_response)
+
+    @classmethod
+    async def open(
+        cls,
+        browser: Browser,
+        loop: BackgroundLoop,
+        base_url: str,
+        *,
+        width: int = DESKTOP_WIDTH,
+        theme: str = "light",
+        scripts: bool = True,
+        **options: Any,
+    ) -> "Page":
+        """Open an empty page; more options are those of Playwright's `new_context`."""
+        context = await browser.new_context(
+            base_url=base_url,
+            viewport={"width": width, "height": HEIGHTS.get(width, 800)},
+            color_scheme=theme,
+            java_script_enabled=scripts,
+            **options,
+        )
+        context.set_default_timeout(PATIENCE_SECONDS * 1000)
+        page = cls(await context.new_page(), loop, has_scripts=scripts)
+        await context.expose_binding("tellViolation", lambda _source, text: page._note(text))
+        await context.add_init_script(TELL_VIOLATIONS)
+        return page
+
+    # --- What a person does -----------------------------------------------------------------
+
+    def visit(self, address: str, *, status: int = 200) -> None:
+        """Go to the address, and examine what comes."""
+        self._run(lambda tab: tab.goto(address))
+        self._examine(status)
+
+    def see(self, text: str, *, status: int = 200) -> None:
+        """Wait until the page shows the text, and examine the page."""
+        self._run(lambda tab: expect(tab.get_by_text(text).first).to_be_visible())
+        self._examine(status)
+
+    def click(self, name: str) -> None:
+        """Press the button, or follow the link, of this name."""
+        self._run(lambda tab: _named(tab, name).click())
+
+    def submit(self) -> None:
+        """Send the page's form where no answer may come: `click` would wait for one."""
+        self.evaluate("document.forms[0].requestSubmit()")
+
+    def fill(self, label: str, text: str) -> None:
+        self._run(lambda tab: tab.get_by_label(label, exact=True).fill(text))
+
+    def press(self, key: str) -> None:
+        self._run(lambda tab: tab.keyboard.press(key))
+
+    # --- What a test asks -------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        return self._tab.url
+
+    @property
+    def text(self) -> str:
+        return self._run(lambda tab: tab.inner_text("body"))
+
+    def read_out(self) -> str:
+        """Return what a screen reader is told, as Playwright writes it down."""
+        return self._run(lambda tab: tab.locator("body").aria_snapshot())
+
+    def evaluate(self, script: str) -> Any:
+        """Return what a script of the test's own makes of the page; no policy holds for it."""
+        return self._run(lambda tab: tab.evaluate(script))
+
+    def picture(self, file: Path) -> None:
+        """Write what the page looks like, as a PNG: for people who work on it."""
+        self._run(lambda tab: tab.screenshot(path=file, full_page=True))
+
+    def take_findings(self) -> str:
+        """Return what was found so far, and forget it."""
+        taken, self.findings[:] = "\n".join(self.findings), []
+        return taken
+
+    def wait_for_finding(self, part: str) -> None:
+        """Wait until something is found that has these words in it, and forget everything."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not any(part in finding for finding in self.findings):
+            assert time.monotonic() < deadline, self.findings
+            time.sleep(0.02)
+        self.take_findings()
+
+    def close(self) -> None:
+        self._run(lambda tab: tab.context.close())
+
+    # --- What is looked at ------------------------------------------------------------------
+
+    def _examine(self, status: int) -> None:
+        shown = self._shown.status if self._shown else None
+        if shown == status:
+            self._forget(_refusal(self._shown))
+        else:
+            self._note(f"{self.url} answered {shown}, expected {status}")
+        problems = self._run(accessibility.structure)
+        if self._has_scripts:
+            problems += self._run(accessibility.axe)
+        for problem in problems:
+            self._note(f"{self.url}: {problem}")
+
+    def _note(self, finding: str) -> None:
+        self.findings.append(finding)
+
+    def _forget(self, finding: str) -> None:
+        if finding in self.findings:
+            self.findings.remove(finding)
+
+    def _note_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not message.text.startswith(REPEATED):
+            self._note(f"console: {message.text}")
+
+    def _note_response(self, response: Response) -> None:
+        if _is_document(response.request):
+            self._shown = response
+        if response.status >= 400:
+            self._note(_refusal(response))
+
+    def _run(self, work: Callable[[Tab], Awaitable[T]]) -> T:
+        async def run() -> T:
+            return await work(self._tab)
+
+        return self._loop.run(run())
+
+
+def _named(tab: Tab, name: str) -> Any:
+    button = tab.get_by_role("button", name=name, exact=True)
+    return button.or_(tab.get_by_role("link", name=name, exact=True))
+
+
+def _is_document(request: Request) -> bool:
+    return request.is_navigation_request() and request.frame.parent_frame is None
+
+
+def _refusal(response: Response) -> str:
+    return f"{response.status} for {response.url}"
+
+
+def _failure(request: Request) -> str:
+    return f"{request.failure} for {request.url}"

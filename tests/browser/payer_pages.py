@@ -1,0 +1,126 @@
+"""The service with some pages more: payers' pages with made-up payments, and pages with faults.
+
+For browser tests alone: an URLconf, which tests/browser/payer_pages_wsgi.py serves.
+"""
+
+from urllib.parse import urlencode
+
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.csrf import csrf_exempt
+
+from config import urls
+from config.errors import answer
+from config.urls import handler400, handler403, handler404, handler500
+from core.errors import LockTimeout
+from core.page_policy import allow_form_to
+
+__all__ = ["handler400", "handler403", "handler404", "handler500"]
+
+PAYMENTS = {
+    "usual": {
+        "merchant_name": "Acme Store",
+        "amount": "125.00 TRY",
+        "brand": "visa",
+        "last4": "4242",
+    },
+    "longest": {
+        "merchant_name": "Çağlayan & Oğulları Uluslararası Elektronik Ticaret ve Danışmanlık A.Ş.",
+        "amount": "9,999,999,999.99 TRY",
+        "brand": "mastercard",
+        "last4": "0004",
+    },
+    "unbroken": {
+        "merchant_name": "W" * 60,
+        "amount": "1.00 GBP",
+        "brand": None,
+        "last4": "0001",
+    },
+}
+FIELDS = {"creq": 'eyJ0aHJlZURTU2VydmVyVHJhbnNJRCI6IjEi"><b>', "threeDSSessionData": "att_1"}
+
+
+def handoff(request: HttpRequest, payment: str) -> HttpResponse:
+    """Show a payment; `back` is where the chain ends, `allowed` what the policy takes for it."""
+    back = request.GET.get("back", "https://acme.example/return")
+    # The same process under its other name: for a browser another origin.
+    acs_url = f"http://localhost:{request.get_port()}/pages/bank?{urlencode({'back': back})}"
+    shown = {**PAYMENTS[payment], "acs_url": acs_url, "fields": FIELDS, "is_sandbox": True}
+    response = render(request, "payments/threeds/handoff.html", shown)
+    allow_form_to(response, acs_url, request.GET.get("allowed", back))
+    return response
+
+
+@csrf_exempt
+def bank(request: HttpRequest) -> HttpResponse:
+    """Play an issuer that asks nothing and sends the payer straight on."""
+    assert request.POST.dict() == FIELDS
+    return HttpResponseRedirect(request.GET["back"])
+
+
+def closed(request: HttpRequest) -> HttpResponse:
+    shown = {"back_url": request.GET.get("back"), "is_sandbox": True}
+    return render(request, "payments/threeds/closed.html", shown)
+
+
+def unknown(request: HttpRequest) -> HttpResponse:
+    shown = {"is_sandbox": True}
+    return render(request, "payments/threeds/unknown.html", shown, status=404)
+
+
+def fail(request: HttpRequest, status: int) -> HttpResponse:
+    failures = {
+        400: SuspiciousOperation,
+        403: PermissionDenied,
+        404: Http404,
+        500: RuntimeError,
+        503: OperationalError,
+    }
+    if status in failures:
+        raise failures[status]("made to fail")
+    return answer(request, LockTimeout())
+
+
+FAULTLESS = (
+    '<!doctype html><html lang="en"><head><title>Faults</title><link rel="icon" href="data:,">'
+    "</head><body><main><h1>One fault</h1>{fault}</main></body></html>"
+)
+FAULTS = {
+    "none": "",
+    "inline-script": "<script>document.title = 'owned'</script>",
+    "inline-style": '<p style="color: red">red</p>',
+    "foreign-picture": '<img alt="" src="https://elsewhere.example/x.png">',
+    "console": '<script src="/faults/console.js"></script>',
+    "uncaught": '<script src="/faults/uncaught.js"></script>',
+    "missing-file": '<img alt="" src="/static/nowhere.png">',
+    "no-label": "<input>",
+    "low-contrast": '<p><font color="#bbbbbb">hard to read</font></p>',
+    "small-target": "<ul><li><a href='/a'>a</a> <a href='/b'>b</a></ul>",
+    "wide": f"<p>{'w' * 500}</p>",
+    "two-headings": "<h1>Two</h1>",
+    "form-without-token": '<form method="post" action="/admin/login/"><button>Send</button></form>',
+}
+SCRIPTS = {"console": "console.error('it hurts')", "uncaught": "null.x"}
+
+
+def faulty(request: HttpRequest, fault: str) -> HttpResponse:
+    return HttpResponse(FAULTLESS.format(fault=FAULTS[fault]))
+
+
+def script(request: HttpRequest, fault: str) -> HttpResponse:
+    return HttpResponse(SCRIPTS[fault], content_type="text/javascript")
+
+
+urlpatterns = [
+    *urls.urlpatterns,
+    path("pages/handoff/<str:payment>", handoff),
+    path("pages/bank", bank),
+    path("pages/closed", closed),
+    path("pages/unknown", unknown),
+    path("pages/fail/<int:status>", fail),
+    path("faults/<str:fault>.js", script),
+    path("faults/<str:fault>", faulty),
+]

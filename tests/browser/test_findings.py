@@ -1,0 +1,83 @@
+"""The browser tests' own eyes: each kind of fault is found, and fails the test that met it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.chromium import Chromium
+from tests.browser.page import Page
+from tests.web_process import WebProcess
+
+APPLICATION = "tests.browser.payer_pages_wsgi"
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
+
+
+def test_a_page_without_faults_passes(page: Page) -> None:
+    page.visit("/faults/none")
+
+    assert page.take_findings() == ""
+
+
+@pytest.mark.parametrize(
+    ("fault", "finding"),
+    [
+        ("inline-script", "script-src-elem refuses inline"),
+        ("inline-style", "style-src-attr refuses inline"),
+        ("foreign-picture", "img-src refuses https://elsewhere.example/x.png"),
+        ("console", "console: it hurts"),
+        ("uncaught", "uncaught: Cannot read properties of null"),
+        ("missing-file", "404 for "),
+        ("no-label", "axe label: "),
+        ("low-contrast", "axe color-contrast: "),
+        ("small-target", "axe target-size: "),
+        ("wide", "scrolls sideways: "),
+        ("two-headings", "not one h1"),
+    ],
+)
+def test_a_fault_is_found(page: Page, fault: str, finding: str) -> None:
+    page.visit(f"/faults/{fault}")
+
+    assert finding in page.take_findings()
+
+
+@pytest.mark.parametrize(
+    ("fault", "finding"),
+    [
+        ("inline-style", "console: Applying inline style violates"),
+        ("missing-file", "404 for "),
+        ("no-label", "no label: <input>"),
+        ("wide", "scrolls sideways: "),
+    ],
+)
+def test_a_fault_is_found_without_scripts_too(
+    open_page: Callable[..., Page], fault: str, finding: str
+) -> None:
+    page = open_page(scripts=False)
+
+    page.visit(f"/faults/{fault}")
+
+    assert finding in page.take_findings()
+
+
+def test_a_status_that_was_not_expected_is_found(page: Page) -> None:
+    page.visit("/nothing")
+    page.visit("/faults/none", status=404)
+
+    assert page.take_findings().count("expected") == 2
+
+
+def test_a_place_off_this_machine_is_never_reached(page: Page) -> None:
+    page.evaluate("fetch('https://acme.example').catch(() => {})")
+
+    assert "net::ERR_NAME_NOT_RESOLVED for https://acme.example/" in page.take_findings()
+
+
+def test_a_finding_fails_the_test_at_its_end(chromium: Chromium, web: WebProcess) -> None:
+    with (
+        pytest.raises(pytest.fail.Exception, match="console: it hurts"),
+        chromium.pages(web.url) as open_page,
+    ):
+        open_page().visit("/faults/console")

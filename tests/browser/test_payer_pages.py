@@ -1,0 +1,104 @@
+"""Payers' pages and error pages in Chromium: under the policy, on a phone, in the dark."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.page import Page
+
+APPLICATION = "tests.browser.payer_pages_wsgi"
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
+
+PAGES = {
+    "/pages/handoff/usual": 200,
+    "/pages/handoff/longest": 200,
+    "/pages/handoff/unbroken": 200,
+    "/pages/closed": 200,
+    "/pages/closed?back=https://acme.example/return": 200,
+    "/pages/unknown": 404,
+    "/docs/errors": 200,
+    **{f"/pages/fail/{status}": status for status in (400, 403, 404, 409, 500, 503)},
+}
+CONTINUE = "Continue to your bank"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_stands_any_look(open_page: Callable[..., Page], theme: str, width: int) -> None:
+    page = open_page(theme=theme, width=width)
+
+    for address, status in PAGES.items():
+        page.visit(address, status=status)
+
+
+def test_every_page_stands_without_scripts(open_page: Callable[..., Page]) -> None:
+    page = open_page(scripts=False)
+
+    for address, status in PAGES.items():
+        page.visit(address, status=status)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_form_leads_to_the_bank_and_on_to_the_shop(
+    open_page: Callable[..., Page], shop: str, scripts: bool
+) -> None:
+    page = open_page(scripts=scripts)
+
+    page.visit(f"/pages/handoff/usual?back={shop}")
+    page.click(CONTINUE)
+    page.see("Welcome back")
+
+    assert page.url == shop
+
+
+def test_the_browser_stops_a_chain_that_ends_where_the_policy_does_not_allow(
+    page: Page, shop: str
+) -> None:
+    page.visit(f"/pages/handoff/usual?back={shop}&allowed=https://acme.example/")
+    page.submit()
+
+    page.wait_for_finding("form-action refuses http://localhost:")
+    assert "/pages/handoff/" in page.url
+
+
+def test_the_button_is_reached_by_keyboard_and_shows_it(page: Page) -> None:
+    page.visit("/pages/handoff/usual")
+    page.press("Tab")
+
+    name, ring = page.evaluate("""() => {
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        return [document.activeElement.innerText, `${outlineStyle} ${outlineWidth}`];
+    }""")
+
+    assert (name, ring) == (CONTINUE, "solid 3px")
+
+
+def test_nothing_moves_for_people_who_want_it_still(open_page: Callable[..., Page]) -> None:
+    page = open_page(reduced_motion="reduce")
+
+    page.visit("/pages/handoff/usual")
+
+    moving = "getComputedStyle(document.querySelector('button')).transitionDuration"
+    assert set(page.evaluate(moving).split(", ")) == {"0s"}
+
+
+def test_the_card_is_read_out_in_words(page: Page) -> None:
+    page.visit("/pages/handoff/usual")
+
+    assert "Visa ending in 4242" in page.read_out()
+
+
+def test_the_way_back_to_the_shop_is_a_link(page: Page, shop: str) -> None:
+    page.visit(f"/pages/closed?back={shop}")
+    page.click("Back to the shop")
+    page.see("Welcome back")
+
+
+def test_a_form_without_its_token_is_answered_by_a_page(page: Page) -> None:
+    page.visit("/faults/form-without-token")
+    page.click("Send")
+
+    page.see("This form has expired", status=403)

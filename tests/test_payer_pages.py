@@ -1,0 +1,96 @@
+"""The pages of 3-D Secure that a payer sees, as templates (a browser looks at them elsewhere)."""
+
+from html.parser import HTMLParser
+from typing import Any
+
+from django.template.loader import render_to_string
+
+PAYMENT = {
+    "merchant_name": "Acme & Sons",
+    "amount": "125.00 TRY",
+    "brand": "visa",
+    "last4": "4242",
+    "acs_url": "https://acs.bank.example/challenge",
+    "fields": {"creq": 'a"><script>', "session": "att_1"},
+    "is_sandbox": False,
+}
+
+
+class Shown(HTMLParser):
+    """A page taken apart: its elements in order, and its text."""
+
+    def __init__(self, page: str, **context: Any) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(render_to_string(f"payments/threeds/{page}.html", context))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def test_the_hand_off_page_sends_the_fields_to_the_bank() -> None:
+    page = Shown("handoff", **PAYMENT)
+
+    hidden = [
+        {"type": "hidden", "name": name, "value": value}
+        for name, value in PAYMENT["fields"].items()
+    ]
+    assert page.all("form") == [{"method": "post", "action": PAYMENT["acs_url"]}]
+    assert page.all("input") == hidden
+
+
+def test_the_hand_off_page_says_what_is_paid_and_with_which_card() -> None:
+    page = Shown("handoff", **PAYMENT)
+
+    for words in ("You are being sent to your bank", "125.00 TRY", "Acme & Sons", "Visa", "4242"):
+        assert words in page.text
+    assert "Continue to your bank" in page.text
+    assert len(page.all("button")) == 1
+
+
+def test_the_hand_off_page_has_no_script() -> None:
+    page = Shown("handoff", **PAYMENT)
+
+    handlers = [name for _, attributes in page.elements for name in attributes if name[:2] == "on"]
+    assert not page.all("script")
+    assert not handlers
+
+
+def test_a_card_of_no_known_brand_is_shown_by_its_digits() -> None:
+    page = Shown("handoff", **{**PAYMENT, "brand": None})
+
+    assert "None" not in page.text
+    assert "4242" in page.text
+
+
+def test_a_sandbox_says_in_words_that_it_is_one() -> None:
+    sandbox, live = Shown("handoff", **{**PAYMENT, "is_sandbox": True}), Shown("handoff", **PAYMENT)
+
+    assert "No real money moves here." in sandbox.text
+    assert "No real money" not in live.text
+
+
+def test_a_closed_payment_leads_back_to_the_shop() -> None:
+    page = Shown("closed", back_url="https://acme.example/return?payment_intent=pi_1")
+
+    assert [link["href"] for link in page.all("a")] == [
+        "https://acme.example/return?payment_intent=pi_1"
+    ]
+
+
+def test_a_closed_payment_without_an_address_has_no_link() -> None:
+    page = Shown("closed", back_url=None)
+
+    assert not page.all("a")
+    assert "You can close this page." in page.text
+
+
+def test_an_unknown_link_says_what_to_do() -> None:
+    assert "Go back to the shop" in Shown("unknown").text
