@@ -42,10 +42,11 @@ def request_body(answer: Answer) -> dict[str, Any]:
 
 def leaks(row: RequestLog) -> list[str]:
     """Return which secrets a row shows in any column, however they are written."""
+    row.duration_ms = 0  # Three digits may be any number.
     shown = json.dumps(request_logs.shown(row), ensure_ascii=False)
     found = {
         "card": contains_card_number(shown) or SPELLED.search(shown),
-        "cvc": CVC in shown.replace(row.id, ""),
+        "cvc": re.search(rf"(?<![0-9A-Za-z]){CVC}(?![0-9A-Za-z])", shown),
         "key": "sk_sandbox_" in shown and "sk_sandbox_…" not in shown,
     }
     return [secret for secret, is_there in found.items() if is_there]
