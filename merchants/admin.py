@@ -2,7 +2,16 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as StockUserAdmin
 
 from core.admin import ReadOnly, ReadOnlyAdmin
-from merchants.models import ApiKey, CallbackUrl, Member, Merchant, RequestLog, User, Website
+from merchants.models import (
+    ApiKey,
+    CallbackUrl,
+    Member,
+    Merchant,
+    NonSecureLimit,
+    RequestLog,
+    User,
+    Website,
+)
 
 
 class MemberInline(ReadOnly, admin.TabularInline):
@@ -12,6 +21,10 @@ class MemberInline(ReadOnly, admin.TabularInline):
 class WebsiteInline(ReadOnly, admin.TabularInline):
     # Addresses are registered through merchants.sites, which knows the rules.
     model = Website
+
+
+class NonSecureLimitInline(ReadOnly, admin.TabularInline):
+    model = NonSecureLimit
 
 
 class CallbackUrlInline(ReadOnly, admin.TabularInline):
@@ -24,7 +37,7 @@ class MerchantAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "country", "status", "charges_enabled", "created_at")
     list_filter = ("status", "country")
     search_fields = ("name", "id", "email")
-    inlines = (MemberInline, WebsiteInline, CallbackUrlInline)
+    inlines = (MemberInline, NonSecureLimitInline, WebsiteInline, CallbackUrlInline)
 
 
 @admin.register(ApiKey)

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.conf import settings
 
+from core import clock
 from payments import gateways
 from payments.audit.findings import Findings
 from payments.gateways.base import StatementLine
@@ -22,6 +24,7 @@ class Ours:
     merchant_id: str
     status: str
     operation: str | None
+    due_at: datetime | None
     currency: str
     amount: int
     captured_minor: int
@@ -36,7 +39,9 @@ class Ours:
 
     @property
     def is_unknown(self) -> bool:
-        return self.status in OPEN_ATTEMPT or self.operation is not None
+        # What is due may have changed at the bank by itself: an authorisation that is over.
+        is_due = self.due_at is not None and self.due_at <= clock.now()
+        return self.status in OPEN_ATTEMPT or self.operation is not None or is_due
 
     @property
     def awaits_payer(self) -> bool:
@@ -67,7 +72,7 @@ def check() -> Findings:
 def _attempts() -> Iterator[Ours]:
     rows = Attempt.objects.order_by("acquirer_reference").values_list(
         "acquirer_reference", "id", "intent_id", "merchant_id", "status",
-        "operation", "currency", "amount", "surcharge", "captured_minor",
+        "operation", "due_at", "currency", "amount", "surcharge", "captured_minor",
     )  # fmt: skip
     for *facts, amount, surcharge, captured in rows.iterator():
         yield Ours(*facts, amount=amount + surcharge, captured_minor=captured)

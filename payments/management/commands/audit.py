@@ -3,6 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from core import context
 from payments import audit
 from payments.audit.findings import Findings
 from payments.gateways.base import StatementUnreadable
@@ -13,7 +14,8 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         try:
-            report = audit.run()
+            with context.work():
+                report = audit.run()
         except StatementUnreadable as error:
             raise CommandError(f"{error} Is the bank reachable? Nothing is proved.") from error
         for found in report.findings:
