@@ -5,7 +5,7 @@ died; it is due because the payer never came back, or because its authorisation 
 """
 
 import contextvars
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import structlog
 from django.db import DatabaseError, transaction
@@ -71,21 +71,22 @@ def sweep() -> int:
         while context.remaining_seconds() > enough and (due := _lease_due()):
             running = [pool.submit(contextvars.copy_context().run, ask, one) for one in due]
             for attempt, asking in zip(due, running, strict=True):
-                _resolve_alone(attempt, asking.result())
+                _resolve_alone(attempt, asking)
             asked += len(due)
     return asked
 
 
-def _resolve_alone(attempt: Attempt, outcome: Outcome) -> None:
-    shown = attempt.intent.status
+def _resolve_alone(attempt: Attempt, asking: Future[Outcome]) -> None:
+    """Settle one attempt of many; what goes wrong with it is no other attempt's trouble."""
     try:
-        with request_logs.job(JOB) as run:
-            intent = resolve(attempt, outcome)
-            if intent.status != shown:
-                run.about(intent.merchant_id, intent.id)
+        with request_logs.job(JOB):
+            resolve(attempt, asking.result())
     except DatabaseError:
         # Somebody holds the payment's lock, or the database is away: the next inquiry settles it.
         log.warning("attempt not settled", attempt=attempt.id, exc_info=True)
+        leases.give_back(attempt)
+    except Exception:  # A bug of ours, told at once; it must not keep the others from their turn.
+        log.exception("attempt not settled", attempt=attempt.id)
         leases.give_back(attempt)
 
 
