@@ -11,6 +11,7 @@ import structlog
 from django.db import DatabaseError, transaction
 
 from core import clock, context
+from core.errors import LockTimeout
 from merchants import request_logs
 from merchants.models import Merchant
 from payments import gateways, leases, operations, render, schedule, settlement
@@ -49,13 +50,18 @@ def resolve(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
 
 
 def ask_first(merchant: Merchant, intent_id: str) -> None:
-    """Learn what became of a `processing` payment, before it is decided on (architecture 2)."""
+    """Learn what became of a `processing` payment, before it is decided on (architecture 2).
+
+    :raises LockTimeout: somebody is asking the bank this moment.
+    """
     unknown = (
         Attempt.objects.for_merchant(merchant)
         .filter(intent_id=intent_id, intent__status=Status.PROCESSING, due_at__isnull=False)
         .first()
     )
-    if unknown and leases.take(unknown):
+    if unknown:
+        if not leases.take(unknown):
+            raise LockTimeout
         with leases.given_back(unknown):
             resolve(unknown, ask(unknown))
 

@@ -29,6 +29,10 @@ from vault.models import SealedCard
 log = structlog.get_logger(__name__)
 
 
+# Whoever asks may be a request that has its own work still before it.
+INQUIRY_SECONDS = 10.0
+
+
 class SandboxGateway:
     """The door to the test bank. `session` is the seam where tests put the bank in-process."""
 
@@ -48,8 +52,8 @@ class SandboxGateway:
         )
 
     def inquire(self, reference: str) -> Outcome:
-        """Ask what became of an authorisation, within the same bounds."""
-        seconds = _patience_seconds()
+        """Ask what became of an authorisation, within the same bounds and ten seconds."""
+        seconds = min(INQUIRY_SECONDS, _patience_seconds())
         if seconds <= 0:
             return Outcome(Answer.UNKNOWN)
         url = f"{settings.TESTBANK_URL}/authorizations/{reference}"
