@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from core import money
+from core import context, money
 from core.page_policy import allow_form_to
 from payments import authentication
 from payments.gateways.base import Forged
@@ -20,33 +20,46 @@ from payments.states import AttemptStatus
 log = structlog.get_logger(__name__)
 
 ANSWER_FIELDS_MAX = 32
+# What becomes of an attempt, as its payer sees it; every other has failed.
+CLOSED_PAGES = {
+    AttemptStatus.PROCESSING: "waiting",
+    AttemptStatus.AUTHORIZED: "approved",
+    AttemptStatus.SUCCEEDED: "approved",
+}
 
 
 @never_cache
 @require_safe
 def hand_off(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the payer what they are about to confirm, and send them to their bank."""
+    """Show the payer what they are about to confirm, and send them to their bank.
+
+    An attempt that needs nothing more of them says what became of it instead.
+    """
     attempt = authentication.by_link(token)
     if attempt is None:
-        return render(request, "payments/threeds/unknown.html", status=404)
+        return _page(request, "unknown", status=404)
     if attempt.status != AttemptStatus.REQUIRES_ACTION:
-        back = {"back_url": back_to_shop(attempt)}
-        return render(request, "payments/threeds/closed.html", back)
-    page = render(request, "payments/threeds/handoff.html", _shown(attempt))
+        facts = {**_facts(attempt), "back_url": back_to_shop(attempt)}
+        return _page(request, CLOSED_PAGES.get(attempt.status, "failed"), facts)
+    facts = {**_facts(attempt), "acs_url": attempt.acs_url, "fields": {}}
+    page = _page(request, "handoff", facts)
     allow_form_to(page, attempt.acs_url, attempt.return_url)
     return page
 
 
 @csrf_exempt  # It comes from the bank's origin; the bank's signature is the proof.
 @never_cache
-@require_POST
 def bank_return(request: HttpRequest) -> HttpResponse:
     """Take the bank's answer from the payer's browser, and send the payer back to the shop."""
+    if request.method != "POST":
+        page = _page(request, "unknown", status=405)
+        page["Allow"] = "POST"
+        return page
     try:
         attempt = authentication.accept(_fields(request))
     except Forged as forged:
         log.warning("authentication answer refused", reason=str(forged))
-        return render(request, "payments/threeds/unknown.html", status=400)
+        return _page(request, "refused", {"request_id": context.request_id()}, status=400)
     return HttpResponseRedirect(back_to_shop(attempt))
 
 
@@ -65,15 +78,22 @@ def back_to_shop(attempt: Attempt) -> str:
     return urlunsplit(parts._replace(query=query))
 
 
-def _shown(attempt: Attempt) -> dict[str, object]:
+def _page(
+    request: HttpRequest, name: str, facts: dict[str, object] | None = None, *, status: int = 200
+) -> HttpResponse:
+    shown = {**(facts or {}), "is_sandbox": not settings.LIVEMODE}
+    page = render(request, f"payments/threeds/{name}.html", shown, status=status)
+    # The address has a token in it that nobody else is to read.
+    page["Referrer-Policy"] = "no-referrer"
+    return page
+
+
+def _facts(attempt: Attempt) -> dict[str, object]:
     return {
         "merchant_name": attempt.intent.merchant.name,
         "amount": money.written(attempt.amount + attempt.surcharge, attempt.currency),
         "brand": attempt.card["brand"],
         "last4": attempt.card["last4"],
-        "acs_url": attempt.acs_url,
-        "fields": {},
-        "is_sandbox": not settings.LIVEMODE,
     }
 
 

@@ -18,9 +18,13 @@ FIELDS_MAX = 10
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def challenge(_request: HttpRequest, transaction_id: str) -> HttpResponse:
+def challenge(request: HttpRequest, transaction_id: str) -> HttpResponse:
     """Ask the cardholder, or show the answer again once it was given."""
-    return _page(_found(transaction_id))
+    authentication = _found(transaction_id)
+    if request.method == "POST":
+        # A page that came by POST has no way back: the browser would want to send it anew.
+        return _see_other(authentication)
+    return _page(authentication)
 
 
 @require_POST
@@ -76,6 +80,7 @@ def _page(authentication: Authentication, *, status: int = 200) -> HttpResponse:
         "transaction_id": authentication.transaction_id,
         "merchant_name": authentication.merchant_name,
         "amount": money.written(authentication.amount, authentication.currency),
+        "brand": authentication.brand,
         "last4": authentication.last4,
         "is_asked_again": status == BAD_REQUEST,
     }

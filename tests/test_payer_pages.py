@@ -3,6 +3,7 @@
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
 from django.template.loader import render_to_string
 
 PAYMENT = {
@@ -77,20 +78,18 @@ def test_a_sandbox_says_in_words_that_it_is_one() -> None:
     assert "No real money" not in live.text
 
 
-def test_a_closed_payment_leads_back_to_the_shop() -> None:
-    page = Shown("closed", back_url="https://acme.example/return?payment_intent=pi_1")
+@pytest.mark.parametrize("outcome", ["approved", "waiting", "failed"])
+def test_a_payment_that_needs_no_more_of_the_payer_leads_back_to_the_shop(outcome: str) -> None:
+    back_url = "https://acme.example/return?payment_intent=pi_1"
 
-    assert [link["href"] for link in page.all("a")] == [
-        "https://acme.example/return?payment_intent=pi_1"
-    ]
+    page = Shown(outcome, **PAYMENT, back_url=back_url)
 
-
-def test_a_closed_payment_without_an_address_has_no_link() -> None:
-    page = Shown("closed", back_url=None)
-
-    assert not page.all("a")
-    assert "You can close this page." in page.text
+    assert [link["href"] for link in page.all("a")] == [back_url]
+    assert not page.all("form")
+    for words in ("125.00 TRY", "Acme & Sons", "Visa", "4242"):
+        assert words in page.text
 
 
-def test_an_unknown_link_says_what_to_do() -> None:
-    assert "Go back to the shop" in Shown("unknown").text
+@pytest.mark.parametrize("page", ["unknown", "refused"])
+def test_what_leads_to_no_payment_says_what_to_do(page: str) -> None:
+    assert "Go back to the shop" in Shown(page).text

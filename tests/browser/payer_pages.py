@@ -61,14 +61,20 @@ def bank(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(request.GET["back"])
 
 
-def closed(request: HttpRequest) -> HttpResponse:
-    shown = {"back_url": request.GET.get("back"), "is_sandbox": True}
-    return render(request, "payments/threeds/closed.html", shown)
+def closed(request: HttpRequest, outcome: str, payment: str) -> HttpResponse:
+    back_url = request.GET.get("back", "https://acme.example/return")
+    shown = {**PAYMENTS[payment], "back_url": back_url, "is_sandbox": True}
+    return render(request, f"payments/threeds/{outcome}.html", shown)
 
 
 def unknown(request: HttpRequest) -> HttpResponse:
     shown = {"is_sandbox": True}
     return render(request, "payments/threeds/unknown.html", shown, status=404)
+
+
+def refused(request: HttpRequest) -> HttpResponse:
+    shown = {"request_id": "req_0VvT000000000000000000aa", "is_sandbox": True}
+    return render(request, "payments/threeds/refused.html", shown, status=400)
 
 
 def fail(request: HttpRequest, status: int) -> HttpResponse:
@@ -118,8 +124,9 @@ urlpatterns = [
     *urls.urlpatterns,
     path("pages/handoff/<str:payment>", handoff),
     path("pages/bank", bank),
-    path("pages/closed", closed),
+    path("pages/closed/<str:outcome>/<str:payment>", closed),
     path("pages/unknown", unknown),
+    path("pages/refused", refused),
     path("pages/fail/<int:status>", fail),
     path("faults/<str:fault>.js", script),
     path("faults/<str:fault>", faulty),

@@ -16,9 +16,11 @@ PAGES = {
     "/pages/handoff/usual": 200,
     "/pages/handoff/longest": 200,
     "/pages/handoff/unbroken": 200,
-    "/pages/closed": 200,
-    "/pages/closed?back=https://acme.example/return": 200,
+    "/pages/closed/approved/usual": 200,
+    "/pages/closed/waiting/longest": 200,
+    "/pages/closed/failed/unbroken": 200,
     "/pages/unknown": 404,
+    "/pages/refused": 400,
     "/docs/errors": 200,
     **{f"/pages/fail/{status}": status for status in (400, 403, 404, 409, 500, 503)},
 }
@@ -92,7 +94,7 @@ def test_the_card_is_read_out_in_words(page: Page) -> None:
 
 
 def test_the_way_back_to_the_shop_is_a_link(page: Page, shop: str) -> None:
-    page.visit(f"/pages/closed?back={shop}")
+    page.visit(f"/pages/closed/approved/usual?back={shop}")
     page.click("Back to the shop")
     page.see("Welcome back")
 
