@@ -100,7 +100,7 @@ def test_a_number_that_is_no_whole_card_number_is_hidden(
 
 
 def test_what_else_a_card_was_given_is_hidden(acme: ApiClient) -> None:
-    given = payment_method(cvv=CVC, security_code=CVC, holder_name=f"code {CVC}")
+    given = payment_method(cvv=CVC, security_code=CVC, code=CVC, holder_name=f"code {CVC}")
 
     shown = request_body(acme.post(PAYMENTS, payment(payment_method_data=given)))
 
@@ -108,7 +108,7 @@ def test_what_else_a_card_was_given_is_hidden(acme: ApiClient) -> None:
         "number": "424242******4242",
         "exp_month": 12,
         "exp_year": 2040,
-        "security_code": "[redacted]",
+        "code": "[redacted]",
         "holder_name": "[redacted]",
     }
 

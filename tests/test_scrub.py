@@ -55,6 +55,12 @@ def test_the_scrubber_takes_any_value_under_any_name(value: Any, name: str) -> N
         "client_secret",
         "csrfmiddlewaretoken",
         "payment_method_data[card][exp_month]",
+        "cards[0].code",
+        "cardNumber",
+        "secretKey",
+        "Client Secret",
+        "securityCode",
+        "c_v_c",
     ],
 )
 def test_a_secret_name_hides_whatever_it_holds(name: str) -> None:
@@ -62,7 +68,9 @@ def test_a_secret_name_hides_whatever_it_holds(name: str) -> None:
     assert scrub("anything", name=name) == "[redacted]"
 
 
-@pytest.mark.parametrize("name", ["idempotency_key", "vault_token", "amount", "card_type", "nr"])
+@pytest.mark.parametrize(
+    "name", ["idempotency_key", "vault_token", "amount", "card_type", "nr", "acid"]
+)
 def test_other_names_stay_readable(name: str) -> None:
     assert scrub({name: "abc"}) == {name: "abc"}
 
@@ -137,7 +145,9 @@ def test_only_a_masked_number_is_shown_and_only_in_a_card() -> None:
 @pytest.mark.parametrize(
     "text",
     ["bearer abcdef", "BEARER abcdef", "Authorızation: abcdef", "beaREr abcdef", "x_sk_live_abc",
-     "awhsec", "a_whsec_abcdef", "CVV=937", "ſk_", "cſc=937", "{'paſſword': 'abcdef'}"],
+     "awhsec", "a_whsec_abcdef", "CVV=937", "ſk_", "cſc=937", "{'paſſword': 'abcdef'}",
+     "cıd=937", "CVN 937", "cv2:937", "cvd 937", "securıty code 937", "VERIFICATION value=937",
+     "güvenlik kodu 937", "Güvenlık_Kodu 937", "cards[937]", "x[CARD][937]"],
 )  # fmt: skip
 def test_a_text_that_looks_plain_is_replaced_like_any_other(text: str, letters: str) -> None:
     # With a quote every pattern is tried; the look that saves trying must miss nothing.
@@ -168,6 +178,15 @@ def test_plain_values_keep_their_meaning() -> None:
 
 def test_an_object_that_cannot_be_shown_is_named() -> None:
     assert "Broken" in scrub(Broken())
+
+
+@pytest.mark.parametrize("place", ["card", "payment_method_data", "x"])
+def test_a_number_that_python_does_not_write_is_left_out(place: str) -> None:
+    huge = 10**5000
+
+    scrubbed = scrub({place: {huge: huge, "number": -huge, "list": [huge]}})
+
+    assert len(json.dumps(scrubbed)) < 100
 
 
 def test_a_value_that_holds_itself_ends() -> None:
