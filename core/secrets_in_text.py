@@ -34,10 +34,21 @@ def hide_secrets(text: str) -> str:
     return shown
 
 
+def holds_secret_key(text: str) -> bool:
+    """Tell whether a text holds an API key or a signing secret."""
+    return bool(_API_KEY.search(text) or _SIGNING_SECRET.search(text))
+
+
 # --- What gives them away ----------------------------------------------------------------------
 
 _NAMED = "|".join(sorted(SECRET_NAMES))
 _QUOTE = r"""\\?["']"""
+
+# A whole key wherever it stands, `Bearersk_live_…`; less of one only as a word, not `task_live_on`.
+_API_KEY = re.compile(
+    r"((?<![A-Za-z0-9])sk_(?:sandbox|live|test)_|sk_(?:sandbox|live|test)_(?=[A-Za-z0-9]{49}))(\w+)"
+)
+_SIGNING_SECRET = re.compile(r"whsec_[\w+/=-]+")
 
 
 def _key_with_last4(key: re.Match[str]) -> str:
@@ -68,8 +79,8 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
         rf"\1{REDACTED}",
     ),
     (re.compile(r"(?i)\b(bearer)\s{1,3}[\w.~+/=-]+"), rf"\1 {REDACTED}"),
-    (re.compile(r"(?<![A-Za-z0-9])(sk_(?:sandbox|live|test)_)(\w+)"), _key_with_last4),
-    (re.compile(r"(?<![A-Za-z0-9])whsec_[\w+/=-]+"), f"whsec_{REDACTED}"),
+    (_API_KEY, _key_with_last4),
+    (_SIGNING_SECRET, f"whsec_{REDACTED}"),
     (
         # card[cvc]=123, "cvc": "123", cvc%5D=123, <cvc>123</cvc>, the security code is 123
         re.compile(

@@ -3,6 +3,7 @@ import logging
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from core.detection import contains_card_number
 from core.scrub import MAX_CHARACTERS, scrub
 
 VISA = "4242424242424242"
-API_KEY = "sk_sandbox_" + "a1B2c3D4e5" * 4 + "9xYz"
+API_KEY = "sk_sandbox_" + "a1B2c3D4e5" * 4 + "6F7g8" + "9xYz"
 
 numbers = st.sampled_from([VISA, "9792030000000000", "4242 4242-4242.4242", int(VISA), float(VISA)])
 shown = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
@@ -97,6 +98,25 @@ def test_other_names_stay_readable(name: str) -> None:
 )  # fmt: skip
 def test_secrets_in_text_are_hidden(text: str, clean: str) -> None:
     assert scrub(text) == clean
+
+
+@pytest.mark.parametrize("key", [API_KEY, f"sk_live_{API_KEY[-49:]}", f"whsec_{'aB3' * 11}"])
+@pytest.mark.parametrize(
+    "around",
+    ["{}", "x{}", "0{}", "Bearer{}", "a%20{}", "a%2520{}", "\\n{}", "\\u0020{}", "k={}&b=1",
+     "({}x)", "ş{}ş", "_{}", "https://acme.example/{}/a", "{}{}"],
+)  # fmt: skip
+def test_a_whole_key_never_stands_whole(around: str, key: str) -> None:
+    for text in (around.format(key, key), quote(around.format(key, key), safe="")):
+        for written in (text, text.replace("_", "%5F"), text.replace("_", "\\x5f")):
+            shown = str(scrub({"a": written, written: 1, "b": written.encode()}))
+
+            assert key not in unquote(unquote(shown)).replace("\\x5f", "_")
+
+
+@pytest.mark.parametrize("text", ["task_live_session", "a risk_test_run", "disk_sandbox_7", "sk_x"])
+def test_words_that_end_like_a_keys_beginning_stay(text: str) -> None:
+    assert scrub(text) == text
 
 
 def test_an_object_named_card_shows_the_facts_that_the_api_shows() -> None:
