@@ -99,7 +99,7 @@ class CardDataInUrl(DomainError):
 
 class CardDataNotAllowed(DomainError):
     code = "card_data_not_allowed"
-    message = "A card number is accepted only in payment_method_data[card][number]."
+    message = "Card numbers and security codes are accepted only in payment_method_data[card]."
 
 
 class PermissionDenied(DomainError):

@@ -15,6 +15,7 @@ from core.detection import contains_card_number
 from core.errors import DomainError
 from core.keyring import ring
 from core.rest.parsers import CardInput
+from core.secrets_in_text import holds_secret_key
 from merchants.models import IdempotencyKey, Merchant
 
 MAX_LENGTH = 255
@@ -35,7 +36,10 @@ CLAIM = """
 
 class IdempotencyKeyInvalid(DomainError):
     code = "idempotency_key_invalid"
-    message = "An Idempotency-Key has 1 to 255 printable ASCII characters and is no card number."
+    message = (
+        "An Idempotency-Key has 1 to 255 printable ASCII characters and is no card number and no "
+        "secret key."
+    )
     param = "Idempotency-Key"
 
 
@@ -89,7 +93,8 @@ def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: An
     """Look the key up before anything happens; take it over from a request that died.
 
     :raises Replayed: the request was answered before.
-    :raises IdempotencyKeyInvalid: not 1–255 printable ASCII, or a card number.
+    :raises IdempotencyKeyInvalid: not 1–255 printable ASCII, or it holds a card number or
+        a secret key.
     :raises IdempotencyKeyReused: the key belongs to another request.
     :raises IdempotencyKeyInUse: the first request is still at work.
     """
@@ -261,7 +266,8 @@ def _lease_end(now: datetime) -> datetime:
 
 def _validate(key: str) -> None:
     printable = key.isascii() and key.isprintable() and 1 <= len(key) <= MAX_LENGTH
-    if not printable or contains_card_number(key):
+    # It is stored as it is sent, for people look requests up by it.
+    if not printable or contains_card_number(key) or holds_secret_key(key):
         raise IdempotencyKeyInvalid
 
 

@@ -10,12 +10,11 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from core.cards import looks_like_card_number, masked
+from core.names import may_be_security_code
 from core.rest.parsers import CardInput
 from core.scrub import MAX_DEPTH, REDACTED, scrub
 
 MAX_BYTES = 16 * 1024
-# `cvc`, `card[cvc]`, `Cvv2`, `cvcCode`, `csc`; `csc` is also part of honest words.
-_SECURITY_CODE = re.compile(r"cvc|cvv|(?<![a-z])csc(?![a-z])")
 _CARD_SHOWN = ("exp_month", "exp_year", "holder_name")
 
 
@@ -37,7 +36,7 @@ def query_text(query: str) -> str | None:
     """Return a query string as it may be shown: as it was sent, if nothing in it is hidden."""
     query = _as_utf8(query)
     sent = parse_qsl(query, keep_blank_values=True, errors="replace")
-    shown = [(scrub(n), scrub(v, name=n)) for n, v in sent if not _is_security_code(n)]
+    shown = [(scrub(n), scrub(v, name=n)) for n, v in sent if not may_be_security_code(n)]
     return line(query if shown == sent else urlencode(shown, safe="[]*")) or None
 
 
@@ -73,7 +72,7 @@ class _Excerpt:
             return {
                 name: self.of(inner, depth + 1)
                 for name, inner in value.items()
-                if self._has_room(name) and not _is_security_code(name)
+                if self._has_room(name) and not may_be_security_code(name)
             }
         if isinstance(value, list):
             return [self.of(inner, depth + 1) for inner in value if self._has_room("")]
@@ -85,10 +84,6 @@ class _Excerpt:
         self._left -= len(name) + 1
         self.is_cut = self.is_cut or self._left < 0
         return not self.is_cut
-
-
-def _is_security_code(name: str) -> bool:
-    return bool(_SECURITY_CODE.search(name.lower()))
 
 
 def _safe_card(card: CardInput) -> dict[str, Any]:

@@ -200,6 +200,26 @@ def test_a_key_is_printable_and_no_card(key: str, acme: ApiClient, bank: BankTra
     assert GOOD_CARD not in str(answer.body)
 
 
+@pytest.mark.parametrize("around", ["{}", "order {}", "Bearer {}", "Bearer{}", "1{}1", "whsec_{}"])
+def test_a_key_holds_no_api_key_and_no_signing_secret(
+    around: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    key = around.format(acme.key)
+
+    answer = refused(acme, PATH, payment(), bank=bank, idempotency_key=key)
+
+    assert answer.refusal == (400, "idempotency_key_invalid", "Idempotency-Key")
+    assert "secret" in answer.error["message"]
+    assert acme.key not in str(answer.body)
+
+
+@pytest.mark.parametrize("key", ["task_live_7", "whsec", "sk_7", "disk_sandbox_a"])
+def test_a_key_that_only_looks_like_a_secret_is_taken(
+    key: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    assert acme.post(PATH, payment(), idempotency_key=key).status == 200
+
+
 @pytest.mark.parametrize("key", ["x", "x" * 255, "a b~!", "9f1c1a4e-6a54-4a3e-9e0b-3a1b6a1f0c55"])
 def test_a_key_has_up_to_255_characters(key: str, acme: ApiClient, bank: BankTransport) -> None:
     assert acme.post(PATH, payment(), idempotency_key=key).status == 200

@@ -160,6 +160,8 @@ def _refused(acme: ApiClient) -> Iterator[Answer]:
     ):
         yield acme.post("/v1/payment_intents", body)
     yield acme.post("/v1/payment_intents", of(APPROVED), idempotency_key=APPROVED)
+    yield acme.post("/v1/payment_intents", of(APPROVED), idempotency_key=f"Bearer{acme.key}")
+    yield acme.get(f"/v1/payment_intents/a%20{acme.key}?a=x{acme.key}")
     yield acme.get(f"/v1/payment_intents/{APPROVED}?number={APPROVED}")
     yield acme.get(f"/{APPROVED}")
 

@@ -3,6 +3,7 @@ import logging
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from core.detection import contains_card_number
 from core.scrub import MAX_CHARACTERS, scrub
 
 VISA = "4242424242424242"
-API_KEY = "sk_sandbox_" + "a1B2c3D4e5" * 4 + "9xYz"
+API_KEY = "sk_sandbox_" + "a1B2c3D4e5" * 4 + "6F7g8" + "9xYz"
 
 numbers = st.sampled_from([VISA, "9792030000000000", "4242 4242-4242.4242", int(VISA), float(VISA)])
 shown = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
@@ -55,6 +56,12 @@ def test_the_scrubber_takes_any_value_under_any_name(value: Any, name: str) -> N
         "client_secret",
         "csrfmiddlewaretoken",
         "payment_method_data[card][exp_month]",
+        "cards[0].code",
+        "cardNumber",
+        "secretKey",
+        "Client Secret",
+        "securityCode",
+        "c_v_c",
     ],
 )
 def test_a_secret_name_hides_whatever_it_holds(name: str) -> None:
@@ -62,7 +69,9 @@ def test_a_secret_name_hides_whatever_it_holds(name: str) -> None:
     assert scrub("anything", name=name) == "[redacted]"
 
 
-@pytest.mark.parametrize("name", ["idempotency_key", "vault_token", "amount", "card_type", "nr"])
+@pytest.mark.parametrize(
+    "name", ["idempotency_key", "vault_token", "amount", "card_type", "nr", "acid"]
+)
 def test_other_names_stay_readable(name: str) -> None:
     assert scrub({name: "abc"}) == {name: "abc"}
 
@@ -89,6 +98,25 @@ def test_other_names_stay_readable(name: str) -> None:
 )  # fmt: skip
 def test_secrets_in_text_are_hidden(text: str, clean: str) -> None:
     assert scrub(text) == clean
+
+
+@pytest.mark.parametrize("key", [API_KEY, f"sk_live_{API_KEY[-49:]}", f"whsec_{'aB3' * 11}"])
+@pytest.mark.parametrize(
+    "around",
+    ["{}", "x{}", "0{}", "Bearer{}", "a%20{}", "a%2520{}", "\\n{}", "\\u0020{}", "k={}&b=1",
+     "({}x)", "ş{}ş", "_{}", "https://acme.example/{}/a", "{}{}"],
+)  # fmt: skip
+def test_a_whole_key_never_stands_whole(around: str, key: str) -> None:
+    for text in (around.format(key, key), quote(around.format(key, key), safe="")):
+        for written in (text, text.replace("_", "%5F"), text.replace("_", "\\x5f")):
+            shown = str(scrub({"a": written, written: 1, "b": written.encode()}))
+
+            assert key not in unquote(unquote(shown)).replace("\\x5f", "_")
+
+
+@pytest.mark.parametrize("text", ["task_live_session", "a risk_test_run", "disk_sandbox_7", "sk_x"])
+def test_words_that_end_like_a_keys_beginning_stay(text: str) -> None:
+    assert scrub(text) == text
 
 
 def test_an_object_named_card_shows_the_facts_that_the_api_shows() -> None:
@@ -137,7 +165,9 @@ def test_only_a_masked_number_is_shown_and_only_in_a_card() -> None:
 @pytest.mark.parametrize(
     "text",
     ["bearer abcdef", "BEARER abcdef", "Authorızation: abcdef", "beaREr abcdef", "x_sk_live_abc",
-     "awhsec", "a_whsec_abcdef", "CVV=937", "ſk_", "cſc=937", "{'paſſword': 'abcdef'}"],
+     "awhsec", "a_whsec_abcdef", "CVV=937", "ſk_", "cſc=937", "{'paſſword': 'abcdef'}",
+     "cıd=937", "CVN 937", "cv2:937", "cvd 937", "securıty code 937", "VERIFICATION value=937",
+     "güvenlik kodu 937", "Güvenlık_Kodu 937", "cards[937]", "x[CARD][937]"],
 )  # fmt: skip
 def test_a_text_that_looks_plain_is_replaced_like_any_other(text: str, letters: str) -> None:
     # With a quote every pattern is tried; the look that saves trying must miss nothing.
@@ -168,6 +198,15 @@ def test_plain_values_keep_their_meaning() -> None:
 
 def test_an_object_that_cannot_be_shown_is_named() -> None:
     assert "Broken" in scrub(Broken())
+
+
+@pytest.mark.parametrize("place", ["card", "payment_method_data", "x"])
+def test_a_number_that_python_does_not_write_is_left_out(place: str) -> None:
+    huge = 10**5000
+
+    scrubbed = scrub({place: {huge: huge, "number": -huge, "list": [huge]}})
+
+    assert len(json.dumps(scrubbed)) < 100
 
 
 def test_a_value_that_holds_itself_ends() -> None:

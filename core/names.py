@@ -1,0 +1,103 @@
+"""What a name says of its value, however it is spelled: `securityCode`, `Security-Code`, `ｃｖｃ`.
+
+No Django here: the log formatter uses it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+T = TypeVar("T")
+
+# Longer names are cut: taking a name apart must not cost what a body may.
+LONGEST = 200
+LONGEST_REMEMBERED = 40
+MOST_REMEMBERED = 1000
+
+# Compared as `plain` makes them, without the http of request.META, and each part of
+# `payment_method_data[card][cvc]` for itself. A bare `token` may be anything, so it is hidden; a
+# name such as `vault_token` says that it is an id, so it is shown. `idempotency_key` is shown:
+# people look requests up by it.
+SECRET_NAMES = frozenset({
+    "number", "card_number", "pan", "cvc", "cvv", "cvc2", "cvv2", "csc",
+    "secret", "client_secret", "signing_secret", "secret_key", "private_key", "api_key",
+    "password", "passphrase", "new_password", "old_password", "password1", "password2",
+    "token", "access_token", "refresh_token", "id_token", "csrf_token", "csrftoken",
+    "csrfmiddlewaretoken", "x_csrftoken", "authorization", "proxy_authorization",
+    "cookie", "cookies", "set_cookie", "sessionid", "pf_signature",
+})  # fmt: skip
+
+_ODD = re.compile(r"[\W_]+")
+_BETWEEN_PARTS = re.compile(r"[\[\].]+")
+_WHOSE = r"(?:x|cc|(?:credit|debit|payment|bank)?cards?|kredi|kart[ıi]?)*"
+_WHAT = (
+    r"cvc2?|cvv2?|cvn2?|cv2|cvd|cid|csc|securitycode|cardcode|cardverification"
+    r"|verification(?:code|value|number)|g[uü]venlikkodu"
+)
+_AS = r"(?:code|value|number|num|no|nr|kodu)?"
+# Whole names only: `acid`, `incident`, `cvc_check` and `gift_card_code` are something else.
+_SECURITY_CODE = re.compile(rf"{_WHOSE}(?:{_WHAT}){_AS}")
+# Whoever's it is: `customer_cvc`, `billingCvv2`. No digits before it, or random ids would match.
+_SOMEBODYS = re.compile(r"[^\d\W]*(?:_|[a-z](?=C))(?i:cvc|cvv)2?(?i:_?(?:code|value|number))?")
+
+
+def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
+    """Decorate what is asked of the same few names again and again.
+
+    Only short names of letters are remembered: the API's own are, and no secret is.
+    """
+    known: dict[str, T] = {}
+
+    @wraps(read)
+    def reading(name: str) -> T:
+        if name in known:
+            return known[name]
+        found = read(name)
+        is_harmless = len(name) <= LONGEST_REMEMBERED and name.replace("_", "").isalpha()
+        if is_harmless and len(known) < MOST_REMEMBERED:
+            known[name] = found
+        return found
+
+    return reading
+
+
+def plain(name: str) -> str:
+    """Return the name's letters and digits in lower case: what spellings have in common."""
+    if name.isascii():
+        name = name[:LONGEST].lower().replace("_", "")
+    else:
+        name = unicodedata.normalize("NFKC", name[:LONGEST]).casefold()
+    return name if name.isalnum() else _ODD.sub("", name)
+
+
+_SECRETS = frozenset(map(plain, SECRET_NAMES))
+
+
+def parts(name: str) -> list[str]:
+    """Return the names that a form's or a path's name is made of: `a[b].c` is three."""
+    return _BETWEEN_PARTS.split(name) if "[" in name or "." in name else [name]
+
+
+@remembered
+def is_secret(name: str) -> bool:
+    """Tell whether the name hides its value, whatever that is."""
+    return is_security_code(name) or any(
+        plain(part).removeprefix("http") in _SECRETS for part in parts(name)
+    )
+
+
+@remembered
+def is_security_code(name: str) -> bool:
+    """Tell whether what is called so can only be a card's security code."""
+    return any(
+        _SECURITY_CODE.fullmatch(plain(part)) or _SOMEBODYS.fullmatch(part) for part in parts(name)
+    )
+
+
+@remembered
+def may_be_security_code(name: str) -> bool:
+    """Tell whether what is called so had better not be shown: `cvc_old` and `mycvv`, too."""
+    spelled = name[:LONGEST].lower()
+    return "cvc" in spelled or "cvv" in spelled or is_security_code(name)
