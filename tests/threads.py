@@ -12,6 +12,8 @@ from django.db import connection, connections
 from tests.client import Answer
 
 Call = Callable[[], Answer]
+# Makes calls at the same moment, each in a thread of its own.
+Meet = Callable[[Sequence[Callable[[], Any]]], list[Any]]
 
 
 def at_once(calls: Sequence[Call]) -> list[Answer]:
@@ -25,9 +27,23 @@ def at_once(calls: Sequence[Call]) -> list[Answer]:
 
 def together(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     """Make all the calls at the same moment, each in a thread of its own."""
-    barrier = Barrier(len(calls))
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(lambda call: _when_all_are_there(call, barrier), calls))
+    with team(len(calls)) as meet:
+        return meet(calls)
+
+
+@contextmanager
+def team(size: int) -> Iterator[Meet]:
+    """Keep threads, and the connections they open, for meetings of up to `size` calls."""
+    with ThreadPoolExecutor(size) as pool:
+
+        def meet(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+            barrier = Barrier(len(calls))
+            return list(pool.map(lambda call: _when_all_are_there(call, barrier), calls))
+
+        try:
+            yield meet
+        finally:
+            meet([connections.close_all] * size)
 
 
 def _code(answer: Answer) -> str:
@@ -36,15 +52,12 @@ def _code(answer: Answer) -> str:
 
 def _when_all_are_there(call: Callable[[], Any], barrier: Barrier) -> Any:
     barrier.wait(timeout=20)
-    try:
-        return call()
-    finally:
-        connections.close_all()
+    return call()
 
 
 @contextmanager
 def dropped(table: str, guard: str) -> Iterator[None]:
-    """Run the block without a unique index, then empty the table and put it back."""
+    """Run the block without a unique index, then empty the table, come what may, and restore it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexname = %s", [guard])
         [definition] = cursor.fetchone()
@@ -54,5 +67,7 @@ def dropped(table: str, guard: str) -> Iterator[None]:
         yield
     finally:
         with connection.cursor() as cursor:
+            cursor.execute("SET session_replication_role = replica")
             cursor.execute(f"DELETE FROM {table}")  # noqa: S608
+            cursor.execute("SET session_replication_role = origin")
             cursor.execute(definition)
