@@ -9,6 +9,7 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.browser.page import Page
+from tests.browser.sandbox import Merchant, open_bank, open_service
 from tests.browser.shop import open_shop
 from tests.web_process import WebProcess
 
@@ -25,6 +26,26 @@ def chromium() -> Iterator[Chromium]:
     chromium.close()
 
 
+@pytest.fixture(scope="session")
+def bank(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any
+) -> Iterator[WebProcess]:
+    """The simulated bank, a process and an origin of its own."""
+    log = tmp_path_factory.mktemp("bank") / "log"
+    with django_db_blocker.unblock(), open_bank(log) as bank:
+        yield bank
+
+
+@pytest.fixture(scope="session")
+def service(
+    bank: WebProcess, django_db_blocker: Any, tmp_path_factory: Any
+) -> Iterator[WebProcess]:
+    """The service that sends payers to the bank: `web` of the modules with `WITH_BANK`."""
+    log = tmp_path_factory.mktemp("service") / "log"
+    with django_db_blocker.unblock(), open_service(log, bank) as service:
+        yield service
+
+
 @pytest.fixture(scope="module")
 def web(
     request: pytest.FixtureRequest,
@@ -36,11 +57,20 @@ def web(
 
     A module's `APPLICATION` names another WSGI application than the service's own.
     """
+    if hasattr(request.module, "WITH_BANK"):
+        yield request.getfixturevalue("service")
+        return
     application = getattr(request.module, "APPLICATION", "config.wsgi")
     with django_db_blocker.unblock():
         web = WebProcess(tmp_path_factory.mktemp("web") / "log", application)
     yield web
     web.stop()
+
+
+@pytest.fixture
+def acme(service: WebProcess, shop: str) -> Merchant:
+    """A shop's server, whose payers have to go to the bank."""
+    return Merchant(service.url, shop)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """A page as a person uses it, by the words on it; everything wrong with it is kept."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -19,6 +20,8 @@ HEIGHTS = {DESKTOP_WIDTH: 800, PHONE_WIDTH: 844}
 PATIENCE_SECONDS = 5
 # Chromium's console repeats every refused answer, and without its address; we note them ourselves.
 REPEATED = "Failed to load resource"
+DROPPED = "net::ERR_ABORTED"
+BETWEEN_TWO_CLICKS_SECONDS = 0.01
 TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", violation =>
     tellViolation(`${violation.effectiveDirective} refuses ${violation.blockedURI}`));
@@ -34,9 +37,10 @@ class Page:
         self._loop = loop
         self._has_scripts = has_scripts
         self._shown: Response | None = None
+        self._is_impatient = False
         tab.on("console", self._note_console)
         tab.on("pageerror", lambda error: self._note(f"uncaught: {error}"))
-        tab.on("requestfailed", lambda request: self._note(_failure(request)))
+        tab.on("requestfailed", self._note_failure)
         tab.on("response", self._note_response)
 
     @classmethod
@@ -75,11 +79,28 @@ class Page:
     def see(self, text: str, *, status: int = 200) -> None:
         """Wait until the page shows the text, and examine the page."""
         self._run(lambda tab: expect(tab.get_by_text(text).first).to_be_visible())
+        # Until its styles are there, a page has another look than people see.
+        self._run(lambda tab: tab.wait_for_load_state())
         self._examine(status)
 
     def click(self, name: str) -> None:
         """Press the button, or follow the link, of this name."""
         self._run(lambda tab: _named(tab, name).click())
+
+    def double_click(self, name: str) -> None:
+        """Press the button twice, and wait for nothing, as people do.
+
+        The browser drops the first request for the second: no finding from now on.
+        """
+        self._is_impatient = True
+        self._run(lambda tab: _press_twice(tab, name))
+
+    def go_back(self) -> None:
+        """Press the browser's back button."""
+        self._run(lambda tab: tab.go_back())
+
+    def reload(self) -> None:
+        self._run(lambda tab: tab.reload())
 
     def submit(self) -> None:
         """Send the page's form where no answer may come: `click` would wait for one."""
@@ -108,6 +129,16 @@ class Page:
     def evaluate(self, script: str) -> Any:
         """Return what a script of the test's own makes of the page; no policy holds for it."""
         return self._run(lambda tab: tab.evaluate(script))
+
+    def cookies(self) -> list[str]:
+        """Return the names of the cookies that were set, by whomever."""
+        kept = self._run(lambda tab: tab.context.cookies())
+        return [cookie["name"] for cookie in kept]
+
+    def hold(self, file: str) -> None:
+        """Let a script never come: give an empty one in its place."""
+        empty = {"body": "", "content_type": "text/javascript"}
+        self._run(lambda tab: tab.route(f"**/{file}", lambda route: route.fulfill(**empty)))
 
     def picture(self, file: Path) -> None:
         """Write what the page looks like, as a PNG: for people who work on it."""
@@ -154,6 +185,10 @@ class Page:
         if message.type == "error" and not message.text.startswith(REPEATED):
             self._note(f"console: {message.text}")
 
+    def _note_failure(self, request: Request) -> None:
+        if not (self._is_impatient and request.failure == DROPPED):
+            self._note(f"{request.failure} for {request.url}")
+
     def _note_response(self, response: Response) -> None:
         if _is_document(response.request):
             self._shown = response
@@ -167,6 +202,24 @@ class Page:
         return self._loop.run(run())
 
 
+def click_at_once(name: str, *pages: Page) -> None:
+    """Press the button of this name in several browsers at the same time."""
+
+    async def click() -> None:
+        await asyncio.gather(*(_named(page._tab, name).click() for page in pages))
+
+    pages[0]._loop.run(click())
+
+
+async def _press_twice(tab: Tab, name: str) -> None:
+    box = await _named(tab, name).bounding_box()
+    place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    await tab.mouse.click(*place)
+    # Chromium makes one request of two clicks in the same moment.
+    await asyncio.sleep(BETWEEN_TWO_CLICKS_SECONDS)
+    await tab.mouse.click(*place)
+
+
 def _named(tab: Tab, name: str) -> Any:
     button = tab.get_by_role("button", name=name, exact=True)
     return button.or_(tab.get_by_role("link", name=name, exact=True))
@@ -178,7 +231,3 @@ def _is_document(request: Request) -> bool:
 
 def _refusal(response: Response) -> str:
     return f"{response.status} for {response.url}"
-
-
-def _failure(request: Request) -> str:
-    return f"{request.failure} for {request.url}"
