@@ -1,6 +1,7 @@
 """3-D Secure: the payer goes to the bank, and comes back with its signed word (contract 3)."""
 
 import hmac
+import time
 from collections.abc import Mapping
 
 from django.conf import settings
@@ -29,6 +30,7 @@ ATTEMPTED = ("2", "3", "4")
 # What an attempt without the payer's own word must carry for the issuer to bear the risk.
 ECI_OF_AN_ATTEMPT = ("06", "01")
 PATH = "/3ds"
+SECOND_LOOK_SECONDS = 0.1
 
 
 def begin(attempt: Attempt, cvc: str | None) -> PaymentIntent:
@@ -146,13 +148,29 @@ def accept(fields: Mapping[str, str]) -> Attempt:
     """
     told = gateways.acquirer().read_authentication(fields)
     attempt = _meant(told)
-    if _use_up(attempt, told):
-        context.mark_irrevocable()
-        with leases.given_back(attempt):
-            attempt.refresh_from_db()
-            outcome = _confirmed(attempt, told)
-            settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
+    if not _use_up(attempt, told):
+        _await_the_first_arrival(attempt)
+        return attempt
+    context.mark_irrevocable()
+    with leases.given_back(attempt):
+        attempt.refresh_from_db()
+        outcome = _confirmed(attempt, told)
+        settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
     return attempt
+
+
+def _await_the_first_arrival(attempt: Attempt) -> None:
+    """Keep a payer who pressed twice until the payment is decided, as the first press does.
+
+    Otherwise the shop would read `requires_action` and tell them that they did not pay.
+    """
+    patience = min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
+    ends_at = time.monotonic() + patience
+    at_the_bank = Attempt.objects.filter(
+        id=attempt.id, status=AttemptStatus.PROCESSING, lease_until__isnull=False
+    )
+    while at_the_bank.exists() and time.monotonic() < ends_at:
+        time.sleep(SECOND_LOOK_SECONDS)
 
 
 def _meant(told: Authentication) -> Attempt:

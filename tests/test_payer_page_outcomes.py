@@ -116,7 +116,6 @@ def test_a_get_of_the_way_back_is_a_page(acme: ApiClient) -> None:
     assert "Go back to the shop" in page.text
 
 
-@pytest.mark.xfail(strict=True, reason="A second arrival does not wait for the first.")
 @pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 def test_a_payer_who_presses_twice_reaches_the_shop_when_the_payment_is_decided(
     acme: ApiClient, bank: BankTransport
