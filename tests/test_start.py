@@ -16,7 +16,10 @@ from tests.processes import run
 from tests.web_process import environment
 from vault.checks import require_keys
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
 
 PROCESSES = {
     "web": ("-m", "gunicorn", "-c", "config/gunicorn.py", "config.wsgi"),
