@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
-from payments import lifecycle
+from payments import lifecycle, settlement
 from tests.bank_transport import BankTransport
+from tests.books import captured_by_bank
 from tests.client import ApiClient
-from tests.factories import RETURN_URL, payment
+from tests.factories import RETURN_URL, confirmation, payment, three_d_secure
 from tests.sweeper import Died, dies, leases_run_out, sweep_after
 from tests.test_audit import audit
+from tests.threeds import challenged
 from tests.walks import PATH, Walk
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -49,3 +51,20 @@ def test_a_soft_decline_that_a_retry_hears_of_too_late_fails_the_payment(
 
     assert (answer.status, answer["status"]) == (200, "requires_payment_method")
     assert answer["last_payment_error"]["code"] == "authentication_required"
+
+
+def test_a_confirm_that_died_while_asking_about_the_attempt_before_is_made_by_its_retry(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    path = f"{PATH}/{challenged(acme)['id']}/confirm"
+    sent = confirmation(**three_d_secure("none"))
+    bank.fault = "delay"
+    with dies(settlement, "settle"), pytest.raises(Died):
+        acme.post(path, sent, idempotency_key="k")
+    leases_run_out()
+    bank.fault = None
+
+    answer = acme.post(path, sent, idempotency_key="k")
+
+    assert answer["status"] == "succeeded"
+    assert captured_by_bank(acme) == 12500
