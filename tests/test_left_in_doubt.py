@@ -4,15 +4,19 @@ from typing import Any
 
 import pytest
 
-from payments import lifecycle, settlement
+from payments import authentication, lifecycle, settlement
+from payments.gateways.base import Answer as Says
+from payments.gateways.base import Outcome
+from payments.models import Attempt
+from tests.bank_orders import authorize
 from tests.bank_transport import BankTransport
 from tests.books import captured_by_bank
 from tests.client import ApiClient
 from tests.factories import RETURN_URL, confirmation, payment, three_d_secure
 from tests.sweeper import Died, dies, leases_run_out, sweep_after
 from tests.test_audit import audit
-from tests.threeds import challenged
-from tests.walks import PATH, Walk
+from tests.threeds import bring, challenged, decide
+from tests.walks import NOT_SECURE, PATH, Walk
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -31,6 +35,31 @@ def _books_agree(acme: ApiClient, bank: BankTransport) -> Any:
 @pytest.fixture
 def walk(acme: ApiClient, bank: BankTransport) -> Walk:
     return Walk(acme, bank)
+
+
+# --- Payments with an attempt that is given back beside one that is unknown --------------------
+
+
+def test_the_attempt_that_is_unknown_is_asked_about(walk: Walk) -> None:
+    paid = challenged(walk.shop, NOTHING_IS_RELEASED)
+    walk.payment_id, earlier = paid["id"], Attempt.objects.get()
+    walk.confirm(CHARGED, **NOT_SECURE)
+    the_bank_charges_after_all(earlier)
+
+    walk.cancel()
+
+    assert walk.answered.error["payment_intent"]["status"] == walk.status == "succeeded"
+
+
+def the_bank_charges_after_all(attempt: Attempt) -> None:
+    authorize(
+        NOTHING_IS_RELEASED,
+        reference=attempt.acquirer_reference,
+        merchant=attempt.merchant_id,
+        capture=True,
+    )
+    settlement.settle(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
+    leases_run_out()
 
 
 # --- Requests that die ------------------------------------------------------------------------
@@ -68,3 +97,19 @@ def test_a_confirm_that_died_while_asking_about_the_attempt_before_is_made_by_it
 
     assert answer["status"] == "succeeded"
     assert captured_by_bank(acme) == 12500
+
+
+@pytest.mark.parametrize("button", ["Reject", "Cancel"])
+def test_a_payer_who_refused_is_told_so_although_the_request_died(
+    button: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    paid = challenged(acme)
+    with dies(authentication, "_confirmed"), pytest.raises(Died):
+        bring(decide(paid, button).fields)
+    leases_run_out()
+
+    sweep_after(10)
+
+    failed = acme.payment(paid["id"])
+    assert failed["status"] == "requires_payment_method"
+    assert failed["last_payment_error"]["code"] == "authentication_failed"
