@@ -1,17 +1,20 @@
 """Captures, cancellations and authentications that end otherwise than anybody hoped."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from payments import authentication, lifecycle, settlement
+from payments import authentication, lifecycle, operations, settlement
 from payments.gateways.base import Answer as Says
 from payments.gateways.base import Outcome
 from payments.models import Attempt
+from testbank import behaviours
 from tests.bank_orders import authorize
 from tests.bank_transport import BankTransport
 from tests.books import captured_by_bank
 from tests.client import ApiClient
+from tests.doors import MANUAL
 from tests.factories import RETURN_URL, confirmation, payment, three_d_secure
 from tests.sweeper import Died, dies, leases_run_out, sweep_after
 from tests.test_audit import audit
@@ -35,6 +38,47 @@ def _books_agree(acme: ApiClient, bank: BankTransport) -> Any:
 @pytest.fixture
 def walk(acme: ApiClient, bank: BankTransport) -> Walk:
     return Walk(acme, bank)
+
+
+# --- Refused captures -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stubborn(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A card whose bank neither captures nor releases."""
+    stubborn = replace(behaviours.CAPTURE_FAILS, refuses_void=True)
+    monkeypatch.setitem(behaviours.BY_NAME, stubborn.name, stubborn)
+    return CAPTURE_FAILS
+
+
+def test_neither_captured_nor_released_it_waits_on(stubborn: str, walk: Walk) -> None:
+    walk.pay(stubborn, **MANUAL).capture()
+
+    assert (walk.status, walk.shown()["amount_capturable"]) == ("requires_capture", 12500)
+
+
+def test_a_capture_that_succeeds_in_the_end_shows_no_error(
+    stubborn: str, walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk.pay(stubborn, **MANUAL).capture()
+    monkeypatch.setitem(behaviours.BY_NAME, behaviours.CAPTURE_FAILS.name, behaviours.APPROVE)
+
+    walk.capture()
+
+    assert walk.status == "succeeded"
+    assert Attempt.objects.get().error is None
+
+
+def test_a_release_without_an_answer_leaves_nobody_waiting_for_its_lease(walk: Walk) -> None:
+    walk.pay(CAPTURE_FAILS, **MANUAL)
+    with dies(operations, "_void"), pytest.raises(Died):
+        walk.capture()
+    leases_run_out()
+
+    walk.cut_off("lost").sweep(10).sweep(30)
+
+    assert Attempt.objects.get().lease_until is None
+    assert walk.reach_again().sweep(120).status == "requires_payment_method"
 
 
 # --- Payments with an attempt that is given back beside one that is unknown --------------------
