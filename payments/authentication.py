@@ -49,10 +49,11 @@ def begin(attempt: Attempt, cvc: str | None) -> PaymentIntent:
 def begin_anew(declined: Attempt, outcome: Outcome) -> Attempt | None:
     """Follow a soft decline by an attempt with 3-D Secure, once (contract 2).
 
-    :returns: the new attempt, its lease held; None if the declined one was settled by others.
+    :returns: the new attempt, its lease held; None if the declined one was settled by others,
+        or became `processing` meanwhile, from where no payer is sent anywhere.
     """
     intent, declined = settlement.locked(declined)
-    if declined.status not in OPEN_ATTEMPT:
+    if declined.status not in OPEN_ATTEMPT or intent.status == Status.PROCESSING:
         return None
     declined.error = settlement.error_of(declined, explain(outcome), outcome)
     declined.status, declined.closed_at = AttemptStatus.FAILED, clock.now()

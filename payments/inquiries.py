@@ -34,7 +34,8 @@ def ask(attempt: Attempt) -> Outcome:
     """Ask the bank what became of the attempt; no transaction is open."""
     if attempt.operation:
         return operations.ask(attempt)
-    if attempt.authentication_demanded and attempt.acs_url is None:
+    is_refused = attempt.authentication.get("result") == "failed"
+    if is_refused or (attempt.authentication_demanded and attempt.acs_url is None):
         # It was never sent: without authentication there was nothing to send.
         return Outcome(Answer.AUTHENTICATION_REQUIRED)
     return gateways.acquirer().inquire(attempt.acquirer_reference)
@@ -57,6 +58,7 @@ def ask_first(merchant: Merchant, intent_id: str) -> None:
     unknown = (
         Attempt.objects.for_merchant(merchant)
         .filter(intent_id=intent_id, intent__status=Status.PROCESSING, due_at__isnull=False)
+        .exclude(operation=Operation.REVERSE)  # Of an attempt that the payment is done with.
         .first()
     )
     if unknown:

@@ -138,9 +138,11 @@ def _paid_meanwhile(intent: PaymentIntent) -> PaymentIntent | None:
     outcome = gateways.acquirer().inquire(attempt.acquirer_reference)
     if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
         return None
+    settled = settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
+    # Not before: the retry of a confirm that dies has to be a confirm.
     with transaction.atomic(durable=True):
-        idempotency.take(intent.id, is_settled=False)
-    return settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
+        idempotency.take(intent.id)
+    return settled
 
 
 def _confirmed_terms(

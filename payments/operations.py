@@ -124,9 +124,10 @@ def settle(attempt: Attempt, outcome: Outcome) -> Settled:
         idempotency.settle()
         return Settled(intent, attempt)  # Somebody else settled it first.
     request_id = attempt.operation_request_id or context.request_id()
-    before = render.payment_intent(intent)
+    before, asked = render.payment_intent(intent), attempt.operation
     status = _apply(intent, attempt, outcome)
-    if attempt.operation != Operation.FALL_BACK or status != intent.status:
+    # A capture that is refused is not over: whoever asked goes on to release it.
+    if attempt.operation in (None, asked):
         idempotency.settle()
         attempt.lease_until = None
     attempt.save()
@@ -211,6 +212,6 @@ def close(intent: PaymentIntent, reason: str | None) -> Status:
 
 def _not_done(attempt: Attempt) -> Status:
     now = clock.now()
-    attempt.cancellation_reason = None
+    attempt.cancellation_reason = attempt.error = None
     attempt.due_at = max(schedule.expires_at(attempt), schedule.next_inquiry_at(attempt, now))
     return Status.REQUIRES_CAPTURE

@@ -19,6 +19,7 @@ from payments.states import AttemptStatus
 
 log = structlog.get_logger(__name__)
 
+FORM = "application/x-www-form-urlencoded"
 ANSWER_FIELDS_MAX = 32
 # What becomes of an attempt, as its payer sees it; every other has failed.
 CLOSED_PAGES = {
@@ -100,8 +101,11 @@ def _facts(attempt: Attempt) -> dict[str, object]:
 def _fields(request: HttpRequest) -> dict[str, str]:
     """Return the posted fields.
 
-    :raises Forged: a field came twice, or there are more than any bank sends.
+    :raises Forged: it is no plain form, a field came twice, or there are more than any
+        bank sends.
     """
+    if request.content_type != FORM:
+        raise Forged("It is no form.")  # Nor read: files of any size could be in it.
     if len(request.POST) > ANSWER_FIELDS_MAX:
         raise Forged("There are too many fields.")
     if any(len(values) != 1 for _name, values in request.POST.lists()):

@@ -1,8 +1,12 @@
 """3-D Secure: the payer goes to the bank and comes back, whatever else happens."""
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from django.core.files.base import ContentFile
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from payments import authentication
 from payments.models import Attempt, PaymentIntent
@@ -373,6 +377,19 @@ def test_what_is_no_form_is_refused(
     arrival = bring(b"\xff\x00{", content_type=content_type)
 
     assert arrival.status == 400
+    assert_untouched(acme, paid)
+
+
+def test_an_upload_is_refused_before_it_is_read(acme: ApiClient, bank: BankTransport) -> None:
+    paid = challenged(acme)
+    fields = decide(paid, "Approve").fields
+    upload = encode_multipart(BOUNDARY, {**fields, "more": ContentFile(b"x" * 3_000_000, "f")})
+
+    with patch.object(TemporaryFileUploadHandler, "new_file") as spooling:
+        for sent in (encode_multipart(BOUNDARY, fields), upload):
+            assert bring(sent, content_type=MULTIPART_CONTENT).status == 400
+
+    assert not spooling.called
     assert_untouched(acme, paid)
 
 

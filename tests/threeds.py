@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from django.test import Client
 
 from tests.client import Answer, ApiClient
 from tests.factories import GOOD_CARD, RETURN_URL, three_d_secure
-from tests.payer import FormOnPage, Page, open_challenge, press
+from tests.payer import FORM, FormOnPage, Page, open_challenge, press
 
 RETURN = "/3ds/return"
 
@@ -46,9 +46,11 @@ def decide(payment: Answer, button: str) -> FormOnPage:
     return press(open_challenge(hand_off(payment).form.action), button).form
 
 
-def bring(fields: dict[str, str], **options: Any) -> Arrival:
+def bring(fields: dict[str, Any] | bytes, *, content_type: str = FORM) -> Arrival:
     """Bring an answer of the bank to us, as the payer's browser does."""
-    response = Client(enforce_csrf_checks=True).post(RETURN, fields, **options)
+    sent = fields if isinstance(fields, bytes) else urlencode(fields, doseq=True)
+    browser = Client(enforce_csrf_checks=True)
+    response = browser.generic("POST", RETURN, sent, content_type=content_type)
     return Arrival(response.status_code, response.get("Location"), response.content.decode())
 
 

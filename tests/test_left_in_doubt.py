@@ -1,0 +1,159 @@
+"""Captures, cancellations and authentications that end otherwise than anybody hoped."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from payments import authentication, lifecycle, operations, settlement
+from payments.gateways.base import Answer as Says
+from payments.gateways.base import Outcome
+from payments.models import Attempt
+from testbank import behaviours
+from tests.bank_orders import authorize
+from tests.bank_transport import BankTransport
+from tests.books import captured_by_bank
+from tests.client import ApiClient
+from tests.doors import MANUAL
+from tests.factories import RETURN_URL, confirmation, payment, three_d_secure
+from tests.sweeper import Died, dies, leases_run_out, sweep_after
+from tests.test_audit import audit
+from tests.threeds import bring, challenged, decide
+from tests.walks import NOT_SECURE, PATH, Walk
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+SOFT_DECLINED, CHARGED = "4000002760003184", "4000001100000017"
+CAPTURE_FAILS, NOTHING_IS_RELEASED = "4000001100000066", "4000001100000074"
+
+
+@pytest.fixture(autouse=True)
+def _books_agree(acme: ApiClient, bank: BankTransport) -> Any:
+    yield
+    bank.fault = None
+    status, said = audit()
+    assert status == 0, said
+
+
+@pytest.fixture
+def walk(acme: ApiClient, bank: BankTransport) -> Walk:
+    return Walk(acme, bank)
+
+
+# --- Refused captures -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stubborn(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A card whose bank neither captures nor releases."""
+    stubborn = replace(behaviours.CAPTURE_FAILS, refuses_void=True)
+    monkeypatch.setitem(behaviours.BY_NAME, stubborn.name, stubborn)
+    return CAPTURE_FAILS
+
+
+def test_neither_captured_nor_released_it_waits_on(stubborn: str, walk: Walk) -> None:
+    walk.pay(stubborn, **MANUAL).capture()
+
+    assert (walk.status, walk.shown()["amount_capturable"]) == ("requires_capture", 12500)
+
+
+def test_a_capture_that_succeeds_in_the_end_shows_no_error(
+    stubborn: str, walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk.pay(stubborn, **MANUAL).capture()
+    monkeypatch.setitem(behaviours.BY_NAME, behaviours.CAPTURE_FAILS.name, behaviours.APPROVE)
+
+    walk.capture()
+
+    assert walk.status == "succeeded"
+    assert Attempt.objects.get().error is None
+
+
+def test_a_release_without_an_answer_leaves_nobody_waiting_for_its_lease(walk: Walk) -> None:
+    walk.pay(CAPTURE_FAILS, **MANUAL)
+    with dies(operations, "_void"), pytest.raises(Died):
+        walk.capture()
+    leases_run_out()
+
+    walk.cut_off("lost").sweep(10).sweep(30)
+
+    assert Attempt.objects.get().lease_until is None
+    assert walk.reach_again().sweep(120).status == "requires_payment_method"
+
+
+# --- Payments with an attempt that is given back beside one that is unknown --------------------
+
+
+def test_the_attempt_that_is_unknown_is_asked_about(walk: Walk) -> None:
+    paid = challenged(walk.shop, NOTHING_IS_RELEASED)
+    walk.payment_id, earlier = paid["id"], Attempt.objects.get()
+    walk.confirm(CHARGED, **NOT_SECURE)
+    the_bank_charges_after_all(earlier)
+
+    walk.cancel()
+
+    assert walk.answered.error["payment_intent"]["status"] == walk.status == "succeeded"
+
+
+def the_bank_charges_after_all(attempt: Attempt) -> None:
+    authorize(
+        NOTHING_IS_RELEASED,
+        reference=attempt.acquirer_reference,
+        merchant=attempt.merchant_id,
+        capture=True,
+    )
+    settlement.settle(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
+    leases_run_out()
+
+
+# --- Requests that die ------------------------------------------------------------------------
+
+
+def test_a_soft_decline_that_a_retry_hears_of_too_late_fails_the_payment(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    body = payment(SOFT_DECLINED, return_url=RETURN_URL)
+    with dies(lifecycle, "conclude"), pytest.raises(Died):
+        acme.post(PATH, body, idempotency_key="k")
+    leases_run_out()
+    bank.fault = "delay"
+    sweep_after(10)  # From here on the payment is `processing`.
+    bank.fault = None
+
+    answer = acme.post(PATH, body, idempotency_key="k")
+
+    assert (answer.status, answer["status"]) == (200, "requires_payment_method")
+    assert answer["last_payment_error"]["code"] == "authentication_required"
+
+
+def test_a_confirm_that_died_while_asking_about_the_attempt_before_is_made_by_its_retry(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    path = f"{PATH}/{challenged(acme)['id']}/confirm"
+    sent = confirmation(**three_d_secure("none"))
+    bank.fault = "delay"
+    with dies(settlement, "settle"), pytest.raises(Died):
+        acme.post(path, sent, idempotency_key="k")
+    leases_run_out()
+    bank.fault = None
+
+    answer = acme.post(path, sent, idempotency_key="k")
+
+    assert answer["status"] == "succeeded"
+    assert captured_by_bank(acme) == 12500
+
+
+@pytest.mark.parametrize("button", ["Reject", "Cancel"])
+def test_a_payer_who_refused_is_told_so_although_the_request_died(
+    button: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    paid = challenged(acme)
+    with dies(authentication, "_confirmed"), pytest.raises(Died):
+        bring(decide(paid, button).fields)
+    leases_run_out()
+
+    sweep_after(10)
+
+    failed = acme.payment(paid["id"])
+    assert failed["status"] == "requires_payment_method"
+    assert failed["last_payment_error"]["code"] == "authentication_failed"
