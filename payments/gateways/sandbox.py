@@ -147,6 +147,7 @@ def _line(told: dict[str, Any]) -> StatementLine:
         merchant_id=told["merchant"],
         authorized=told["amount"] if told["state"] == "authorized" else 0,
         captured=told["captured_amount"] if told["state"] == "authorized" else 0,
+        moved=told["taken_amount"] - told["returned_amount"],
         currency=told["currency"],
     )
 
