@@ -102,15 +102,15 @@ def _content_length(head: bytes) -> int:
 class Seen(NamedTuple):
     """What the clients saw; times are of the answers after the warm-up.
 
-    `answers` counts the warm-up's too: every one is checked. `cpu_share` is how much of
-    one core the clients themselves took.
+    `answers` counts the warm-up's too: every one is checked. `cpu_ms` is what an answer took
+    of the clients themselves.
     """
 
     answers: int
     per_second: float
     p50_ms: float
     p99_ms: float
-    cpu_share: float
+    cpu_ms: float
     wrong: int
     first_wrong: str | None
     last_id: str | None
@@ -167,7 +167,7 @@ def _seen(crowd: list[Client], warm: float, seconds: float, cpu_seconds: float) 
         per_second=len(in_time) / seconds,
         p50_ms=percentile(in_time, 50) * 1000,
         p99_ms=percentile(in_time, 99) * 1000,
-        cpu_share=cpu_seconds / seconds,
+        cpu_ms=cpu_seconds * 1000 / max(1, len(in_time)),
         wrong=len(problems),
         first_wrong=next(iter(problems), None),
         last_id=json.loads(crowd[0].last).get("id") if not problems else None,

@@ -2,8 +2,11 @@
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
+from bench.cpu import cpu_of_each, taken_ms
 from bench.rows import Written, added_by_each, changed, changed_by_each, held
 from bench.stage import Stage
 from devstack import binaries
@@ -12,7 +15,15 @@ from devstack import binaries
 TRIAL_TRANSACTIONS = 20
 # Runs count up from different numbers, so that no id comes twice.
 TRIAL_FROM, RUN_FROM = 0, 10_000_000
-TPS = re.compile(r"^tps = ([0-9.]+)", re.M)
+PER_SECOND = re.compile(r"^tps = ([0-9.]+)", re.M)
+COMMITTED = re.compile(r"^number of transactions actually processed: ([0-9]+)", re.M)
+
+
+class Floor(NamedTuple):
+    """What the database commits, and what that takes of it; pgbench's own CPU is not in it."""
+
+    per_second: float
+    cpu_ms: Counter[str]
 
 
 def trial(stage: Stage, url: str, script: Path) -> Written:
@@ -26,12 +37,17 @@ def trial(stage: Stage, url: str, script: Path) -> Written:
     )
 
 
-def per_second(stage: Stage, url: str, script: Path, *, clients: int, seconds: int) -> float:
-    """Return how many transactions of the script the database commits in a second."""
+def measured(stage: Stage, url: str, script: Path, *, clients: int, seconds: int) -> Floor:
+    """Let pgbench run the script as fast as the database commits it."""
+    before = taken_ms(stage.pids)
     terms = ["-c", str(clients), "-j", str(min(clients, os.cpu_count() or 1))]
     terms += ["-T", str(seconds), "-D", f"i={RUN_FROM}"]
     printed = _pgbench(stage, url, script, terms, seconds=seconds)
-    return float(TPS.search(printed)[1])
+    committed = int(COMMITTED.search(printed)[1])
+    return Floor(
+        per_second=float(PER_SECOND.search(printed)[1]),
+        cpu_ms=cpu_of_each(before, taken_ms(stage.pids), committed),
+    )
 
 
 def _pgbench(stage: Stage, url: str, script: Path, terms: list[str], *, seconds: int) -> str:

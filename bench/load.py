@@ -2,27 +2,35 @@
 
 import json
 import sys
+from collections import Counter
 from typing import NamedTuple
 
 from bench.client import Call, Seen, write_order
+from bench.cpu import cpu_of_each, taken_ms
 from bench.stage import Stage
 from devstack.console import say
 from devstack.state import Refused
 
 
 class Terms(NamedTuple):
-    """How many clients ask at a time, for how long, and how busy the machine was before."""
+    """How many clients ask at a time, and for how long."""
 
     clients: int
     seconds: int
-    load_before: float = 0.0
 
     @property
     def warm_seconds(self) -> float:
         return max(1.0, self.seconds / 4)
 
 
-def load(stage: Stage, call: Call, terms: Terms) -> Seen:
+class Measured(NamedTuple):
+    """What the clients saw, and the CPU time that an answer took of each process."""
+
+    seen: Seen
+    cpu_ms: Counter[str]
+
+
+def load(stage: Stage, call: Call, terms: Terms) -> Measured:
     """Let the clients repeat a call.
 
     :raises Refused: one answer was wrong.
@@ -36,6 +44,7 @@ def load(stage: Stage, call: Call, terms: Terms) -> Seen:
         warm_seconds=terms.warm_seconds,
         seconds=terms.seconds,
     )
+    before = taken_ms(stage.pids)
     program = [sys.executable, "-m", "bench.client", order]
     printed = stage.output_of(program, seconds=terms.warm_seconds + terms.seconds)
     seen = Seen(**json.loads(printed))
@@ -44,4 +53,4 @@ def load(stage: Stage, call: Call, terms: Terms) -> Seen:
             f"{seen.wrong} of {seen.answers} answers of {call.path} were wrong; one was"
             f" {seen.first_wrong}. What the processes said is in {stage.directory}."
         )
-    return seen
+    return Measured(seen, cpu_of_each(before, taken_ms(stage.pids), seen.answers))

@@ -1,13 +1,13 @@
 """The measurement: payments, reads, and the floors of both on the same servers."""
 
-import os
 from typing import NamedTuple
 
-from bench import floor, replay, rows, statements
-from bench.client import Call, Line, Seen
-from bench.load import Terms, load
+from bench import floor, replay, report, rows, statements
+from bench.client import Call, Line
+from bench.floor import Floor
+from bench.load import Measured, Terms, load
 from bench.replay import Marks
-from bench.report import Report
+from bench.report import Figures
 from bench.rows import Written
 from bench.stage import Stage
 from bench.statements import Statement
@@ -34,13 +34,13 @@ class Looked(NamedTuple):
 class Served(NamedTuple):
     """What the service did; `written` is what each payment wrote, by process."""
 
-    paid: Seen
-    read: Seen
+    paid: Measured
+    read: Measured
     looked: Looked
     written: dict[str, Written]
 
 
-def measure(stage: Stage, terms: Terms) -> Report:
+def measure(stage: Stage, terms: Terms) -> Figures:
     """Measure one thing after the other, so that none shares the machine with its floor.
 
     :raises Refused: an answer was wrong, or a floor is not the payment's.
@@ -56,7 +56,7 @@ def measure(stage: Stage, terms: Terms) -> Report:
     with stage.bare_view():
         bare = load(stage, Call(pay.port, "/", SUCCEEDED), terms)
     floors = {who: _floor(stage, who, served, terms) for who in stage.databases}
-    return _report(terms, served, bare, floors)
+    return _figures(served, bare, floors)
 
 
 def _serve(stage: Stage, pay: Call, terms: Terms) -> Served:
@@ -66,13 +66,13 @@ def _serve(stage: Stage, pay: Call, terms: Terms) -> Served:
         held_before = {who: rows.held(url) for who, url in stage.databases.items()}
         paid = load(stage, pay, terms)
         held = {who: rows.held(url) for who, url in stage.databases.items()}
-        show = _show(pay, paid.last_id)
+        show = _show(pay, paid.seen.last_id)
         read = load(stage, show, terms)
         looked = _look(stage, pay, show)
-    payments = 1 + paid.answers + PAYMENTS_LOOKED_AT
+    payments = 1 + paid.seen.answers + PAYMENTS_LOOKED_AT
     written = {
         who: Written(
-            added=rows.added_by_each(held_before[who], held[who], paid.answers),
+            added=rows.added_by_each(held_before[who], held[who], paid.seen.answers),
             changed=rows.changed_by_each(changed_before[who], rows.changed(url), payments),
         )
         for who, url in stage.databases.items()
@@ -107,8 +107,8 @@ def _look(stage: Stage, pay: Call, show: Call) -> Looked:
     return Looked(plain, other, read, marks)
 
 
-def _floor(stage: Stage, who: str, served: Served, terms: Terms) -> float:
-    """Return how often per second a database can write what one payment writes there."""
+def _floor(stage: Stage, who: str, served: Served, terms: Terms) -> Floor:
+    """Measure how fast a database can write what one payment writes there."""
     looked, url = served.looked, stage.databases[who]
     script = stage.directory / f"{who}.sql"
     script.write_text(
@@ -120,7 +120,7 @@ def _floor(stage: Stage, who: str, served: Served, terms: Terms) -> float:
     )
     rows.require_same(served.written[who], floor.trial(stage, url, script))
     say("bench", f"pgbench writes what a payment leaves in the {who} process's database")
-    return floor.per_second(stage, url, script, clients=terms.clients, seconds=terms.seconds)
+    return floor.measured(stage, url, script, clients=terms.clients, seconds=terms.seconds)
 
 
 def _of(who: str, asked: list[Statement]) -> list[Statement]:
@@ -130,36 +130,19 @@ def _of(who: str, asked: list[Statement]) -> list[Statement]:
     return found
 
 
-def _report(terms: Terms, served: Served, bare: Seen, floors: dict[str, float]) -> Report:
+def _figures(served: Served, bare: Measured, floors: dict[str, Floor]) -> Figures:
     paid, read, looked = served.paid, served.read, served.looked
-    web, bank = served.written["web"], served.written["bank"]
-    return Report(
-        cores=os.cpu_count() or 1,
-        load_before=terms.load_before,
-        clients=terms.clients,
-        seconds=terms.seconds,
-        payments_per_second=paid.per_second,
-        payment_p50_ms=paid.p50_ms,
-        payment_p99_ms=paid.p99_ms,
-        retrieves_per_second=read.per_second,
-        retrieve_p50_ms=read.p50_ms,
-        retrieve_p99_ms=read.p99_ms,
-        payment_floor_per_second=floors["web"],
-        bank_floor_per_second=floors["bank"],
-        retrieve_floor_per_second=bare.per_second,
-        payment_to_floor=paid.per_second / floors["web"],
-        retrieve_to_floor=read.per_second / bare.per_second,
-        statements_per_payment=len(_of("web", looked.payment)),
-        statements_per_retrieve=len(_of("web", looked.read)),
-        commits_per_payment=len(replay.transactions(_of("web", looked.payment))),
-        rows_added_per_payment=web.added.total(),
-        rows_changed_per_payment=web.changed.total(),
-        bank_statements_per_payment=len(_of("bank", looked.payment)),
-        bank_commits_per_payment=len(replay.transactions(_of("bank", looked.payment))),
-        bank_rows_added_per_payment=bank.added.total(),
-        payment_clients_cpu_share=paid.cpu_share,
-        retrieve_clients_cpu_share=read.cpu_share,
-        floor_clients_cpu_share=bare.cpu_share,
-        answers=paid.answers + read.answers + bare.answers,
-        errors=0,  # One would have ended the measurement.
-    )
+    return {
+        **report.speed("payment", paid),
+        **report.speed("retrieve", read),
+        **report.speed("bare", bare),
+        **report.floor_speed("payment_floor", floors["web"]),
+        **report.floor_speed("bank_floor", floors["bank"]),
+        "payment_to_floor": paid.seen.per_second / floors["web"].per_second,
+        "retrieve_to_floor": read.seen.per_second / bare.seen.per_second,
+        **report.work("payment", _of("web", looked.payment), served.written["web"]),
+        **report.work("bank", _of("bank", looked.payment), served.written["bank"]),
+        "retrieve_statements": len(_of("web", looked.read)),
+        "answers": paid.seen.answers + read.seen.answers + bare.seen.answers,
+        "errors": 0,  # One would have ended the measurement.
+    }

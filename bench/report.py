@@ -1,96 +1,106 @@
-"""What a measurement found, for people and for programs."""
+"""What a measurement found, for people and for programs; docs/benchmarks.md explains it."""
 
 import json
-from typing import NamedTuple
+
+from bench import replay
+from bench.floor import Floor
+from bench.load import Measured
+from bench.rows import Written
+from bench.statements import Statement
+
+Figures = dict[str, float]
+
+SPEEDS = {
+    "create and confirm": "payment",
+    "retrieve": "retrieve",
+    "floor: a payment's rows": "payment_floor",
+    "floor: a bare view": "bare",
+    "floor: the bank's rows": "bank_floor",
+}
+SPEED_COLUMNS = {
+    "per second": "per_second",
+    "p50 ms": "p50_ms",
+    "p99 ms": "p99_ms",
+    "web CPU ms": "web_cpu_ms",
+    "bank": "bank_cpu_ms",
+    "PostgreSQL": "postgres_cpu_ms",
+    "clients": "clients_cpu_ms",
+}
+WORK = {"a payment": "payment", "the bank's part": "bank", "a retrieve": "retrieve"}
+WORK_COLUMNS = {
+    "statements": "statements",
+    "commits": "commits",
+    "rows added": "rows_added",
+    "changed": "rows_changed",
+}
+HEADING = "{clients} clients, {seconds} s each; {cores} cores, load {load_before:.1f} before"
+NAME_WIDTH, WIDTH = 24, 11
 
 
-class Report(NamedTuple):
-    """The figures that docs/benchmarks.md explains."""
-
-    cores: int
-    load_before: float
-    clients: int
-    seconds: int
-    payments_per_second: float
-    payment_p50_ms: float
-    payment_p99_ms: float
-    retrieves_per_second: float
-    retrieve_p50_ms: float
-    retrieve_p99_ms: float
-    payment_floor_per_second: float
-    bank_floor_per_second: float
-    retrieve_floor_per_second: float
-    payment_to_floor: float
-    retrieve_to_floor: float
-    statements_per_payment: int
-    statements_per_retrieve: int
-    commits_per_payment: int
-    rows_added_per_payment: int
-    rows_changed_per_payment: int
-    bank_statements_per_payment: int
-    bank_commits_per_payment: int
-    bank_rows_added_per_payment: int
-    payment_clients_cpu_share: float
-    retrieve_clients_cpu_share: float
-    floor_clients_cpu_share: float
-    answers: int
-    errors: int
+def speed(name: str, measured: Measured) -> Figures:
+    seen = measured.seen
+    return {
+        f"{name}_per_second": seen.per_second,
+        f"{name}_p50_ms": seen.p50_ms,
+        f"{name}_p99_ms": seen.p99_ms,
+        f"{name}_clients_cpu_ms": seen.cpu_ms,
+        **{f"{name}_{process}_cpu_ms": ms for process, ms in measured.cpu_ms.items()},
+    }
 
 
-def as_json(report: Report) -> str:
-    figures = {name: round(value, 4) for name, value in report._asdict().items()}
-    return json.dumps(figures, indent=2) + "\n"
+def floor_speed(name: str, floor: Floor) -> Figures:
+    return {
+        f"{name}_per_second": floor.per_second,
+        f"{name}_postgres_cpu_ms": floor.cpu_ms["postgres"],
+    }
 
 
-def table(report: Report) -> str:
-    r = report
-    speeds = [
-        ("", "per second", "p50 ms", "p99 ms", "clients' CPU %"),
-        (
-            "create and confirm",
-            *(r.payments_per_second, r.payment_p50_ms, r.payment_p99_ms),
-            r.payment_clients_cpu_share * 100,
-        ),
-        (
-            "retrieve",
-            *(r.retrieves_per_second, r.retrieve_p50_ms, r.retrieve_p99_ms),
-            r.retrieve_clients_cpu_share * 100,
-        ),
-        ("floor: a payment's rows", r.payment_floor_per_second),
-        (
-            "floor: a bare view",
-            r.retrieve_floor_per_second,
-            "",
-            "",
-            r.floor_clients_cpu_share * 100,
-        ),
-        ("floor: the bank's rows", r.bank_floor_per_second),
-    ]
-    counts = [
-        ("", "a payment", "a retrieve", "the bank"),
-        (
-            "SQL statements",
-            *(r.statements_per_payment, r.statements_per_retrieve, r.bank_statements_per_payment),
-        ),
-        ("commits that write", r.commits_per_payment, "", r.bank_commits_per_payment),
-        ("rows added", r.rows_added_per_payment, "", r.bank_rows_added_per_payment),
-        ("rows changed", r.rows_changed_per_payment),
-    ]
+def work(name: str, asked: list[Statement], written: Written) -> Figures:
+    """Return what one payment asks of a database; zeros are left out."""
+    counts = {
+        f"{name}_statements": len(asked),
+        f"{name}_commits": len(replay.transactions(asked)),
+        f"{name}_rows_added": written.added.total(),
+        f"{name}_rows_changed": written.changed.total(),
+    }
+    return {what: count for what, count in counts.items() if count}
+
+
+def as_json(figures: Figures) -> str:
+    return json.dumps({name: round(f, 4) for name, f in figures.items()}, indent=2) + "\n"
+
+
+def table(figures: Figures) -> str:
+    f = figures
     lines = [
-        f"{r.clients} clients, {r.seconds} s each; {r.cores} cores, load {r.load_before:.1f}",
-        *map(_line, speeds),
+        HEADING.format(**f),
         "",
-        f"payment / floor   {r.payment_to_floor:.3f}",
-        f"retrieve / floor  {r.retrieve_to_floor:.3f}",
+        *_grid(SPEEDS, SPEED_COLUMNS, figures),
         "",
-        *map(_line, counts),
+        f"payment / floor   {f['payment_to_floor']:.3f}",
+        f"retrieve / floor  {f['retrieve_to_floor']:.3f}",
         "",
-        f"{r.answers} answers, {r.errors} wrong",
+        *_grid(WORK, WORK_COLUMNS, figures),
+        "",
+        f"{f['answers']} answers, {f['errors']} wrong",
     ]
-    return "\n" + "\n".join(lines) + "\n"
+    return "\n" + "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _line(cells: tuple[str | float, ...]) -> str:
-    name, *rest = cells
-    shown = (f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in rest)
-    return f"{name:<26}" + "".join(f"{cell:>16}" for cell in shown)
+def _grid(names: dict[str, str], columns: dict[str, str], figures: Figures) -> list[str]:
+    """Return lines of a table whose cells are the figures called `name_column`."""
+    heading = " " * NAME_WIDTH + "".join(f"{title:>{WIDTH}}" for title in columns)
+    return [heading] + [
+        f"{title:<{NAME_WIDTH}}"
+        + "".join(_cell(figures.get(f"{name}_{column}")) for column in columns.values())
+        for title, name in names.items()
+    ]
+
+
+def _cell(figure: float | None) -> str:
+    match figure:
+        case None:
+            return " " * WIDTH
+        case int():
+            return f"{figure:>{WIDTH}}"
+    return f"{figure:>{WIDTH}.{1 if figure >= 10 else 2}f}"

@@ -18,7 +18,10 @@ GRACE_SECONDS = 30
 
 
 class Stage(NamedTuple):
-    """`environment` is what the service's processes get; `directory` takes what they write."""
+    """`environment` is what the service's processes get; `directory` takes what they write.
+
+    `pids` are of what runs at the moment, by name.
+    """
 
     places: Storage
     postgres_log: Path
@@ -26,6 +29,7 @@ class Stage(NamedTuple):
     environment: dict[str, str]
     directory: Path
     leash: Leash
+    pids: dict[str, int]
 
     @property
     def databases(self) -> dict[str, str]:
@@ -49,6 +53,7 @@ class Stage(NamedTuple):
             up.start_bank(children, self.ports.bank, self.environment | {"PGAPPNAME": "bank"})
             addresses = [f"{self.ports.base_url}/healthz", f"{self.ports.bank_url}/healthz"]
             up.wait_until_ready(children, addresses)
+            self.pids.update(children.pids)
             yield
 
     @contextmanager
@@ -57,6 +62,7 @@ class Stage(NamedTuple):
         with self._children() as children:
             up.start_web(children, self.ports.web, self.environment, application="bench.bare")
             up.wait_until_ready(children, [f"{self.ports.base_url}/healthz"])
+            self.pids.update(children.pids)
             yield
 
     def output_of(self, command: list[str | Path], *, seconds: float) -> str:
@@ -87,3 +93,5 @@ class Stage(NamedTuple):
             raise Refused(f"{end}; its lines are in {self.directory}.") from end
         finally:
             children.stop()
+            for name in children.pids:
+                self.pids.pop(name, None)

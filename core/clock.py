@@ -13,6 +13,8 @@ from django.db import connection
 from core import context
 from core.models import Clock
 
+FARTHEST = timedelta(days=3652)
+
 
 def now() -> datetime:
     """Return the service's now, in UTC.
@@ -31,10 +33,12 @@ def moved(real: datetime) -> datetime:
 def advance(span: timedelta) -> None:
     """Move the clock forward; every process sees it with its next piece of work.
 
-    :raises ValueError: the span is negative.
+    :raises ValueError: the span is negative, or it would lead too far for a calendar.
     """
     if span < timedelta(0):
         raise ValueError("the clock only moves forward")
+    if offset_seconds() + span.total_seconds() > FARTHEST.total_seconds():
+        raise ValueError("the clock moves ten years at most")
     with connection.cursor() as cursor:
         # One statement, so that two advances at once both count.
         cursor.execute(

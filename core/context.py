@@ -25,6 +25,7 @@ class Work:
     is_irrevocable: bool = False
     idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
     body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
+    told_of: tuple[str, str] | None = None  # Merchant and object of the last event recorded.
 
 
 _current: ContextVar[Work | None] = ContextVar("work", default=None)
@@ -78,6 +79,12 @@ def request_id() -> str:
     """
     work = _current.get()
     return work.request_id if work else ids.new("req")
+
+
+def note_event(merchant_id: str, object_id: str) -> None:
+    """Remember what the work at hand has told an event of."""
+    if work := _current.get():
+        work.told_of = merchant_id, object_id
 
 
 def mark_irrevocable() -> None:

@@ -35,15 +35,16 @@ NO_LIMITS = {"RATE_LIMIT_PER_SECOND": "0"}
 
 def main() -> int:
     options = _options()
-    terms = Terms(options.clients, options.seconds, load_before=os.getloadavg()[0])
+    terms = Terms(options.clients, options.seconds)
+    machine = {"cores": os.cpu_count() or 1, "load_before": os.getloadavg()[0]}
     up.end_on_signals()
     signal.signal(signal.SIGALRM, _take_too_long)
     signal.alarm(MEASUREMENTS * options.seconds + GRACE_SECONDS)
     try:
         with _stage() as stage:
-            found = payments.measure(stage, terms)
-        options.json.write_text(report.as_json(found))
-        write(report.table(found))
+            figures = {**machine, **terms._asdict(), **payments.measure(stage, terms)}
+        options.json.write_text(report.as_json(figures))
+        write(report.table(figures))
     except Refused as refusal:
         say("bench", str(refusal))
         return 1
@@ -128,6 +129,7 @@ def _set(servers: Servers, leash: Leash, *, keyring_file: Path) -> Stage:
         environment={**os.environ, **ours, **NO_LIMITS},
         directory=_empty_directory(),
         leash=leash,
+        pids={"postgres": servers.processes["postgres"].pid},
     )
 
 

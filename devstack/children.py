@@ -49,6 +49,10 @@ class Children:
             self._leash.hold(process)
             self._adopted.append((name, process))
 
+    @property
+    def pids(self) -> dict[str, int]:
+        return {name: process.pid for name, process in self._started}
+
     def check(self) -> None:
         """:raises ChildEnded: not all are running."""
         for name, process in self._adopted + self._started:

@@ -53,17 +53,22 @@ class ApiViewSet(ViewSet):
         self.expand = self.query.pop("expand", [])
         if request.method == "POST":
             self.body = dict(request.data or {})
-            idempotency.begin(
-                self.merchant,
-                key=request.META.get("HTTP_IDEMPOTENCY_KEY"),
-                method_and_path=f"POST {request.path}",
-                body=self.body,
-            )
-            if idempotency.earlier():
-                # What an earlier request with this key began is finished and never begun again.
-                self.post = self.resume
             self.expand += _expand_of(self.body)
+        # Before a replay, which may show what another key of the merchant was allowed to see.
         self._check_expand(request)
+        if request.method == "POST":
+            self._claim(request)
+
+    def _claim(self, request: Request) -> None:
+        idempotency.begin(
+            self.merchant,
+            key=request.META.get("HTTP_IDEMPOTENCY_KEY"),
+            method_and_path=f"POST {request.path}",
+            body=request.data or {},
+        )
+        if idempotency.earlier():
+            # What an earlier request with this key began is finished and never begun again.
+            self.post = self.resume
 
     def resume(self, request: Request, **kwargs: str) -> Response:
         """Answer in the place of an earlier request that died; see `idempotency.earlier`.

@@ -5,12 +5,13 @@ died; it is due because the payer never came back, or because its authorisation 
 """
 
 import contextvars
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import structlog
 from django.db import DatabaseError, transaction
 
 from core import clock, context
+from core.errors import LockTimeout
 from merchants import request_logs
 from merchants.models import Merchant
 from payments import gateways, leases, operations, render, schedule, settlement
@@ -49,13 +50,18 @@ def resolve(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
 
 
 def ask_first(merchant: Merchant, intent_id: str) -> None:
-    """Learn what became of a `processing` payment, before it is decided on (architecture 2)."""
+    """Learn what became of a `processing` payment, before it is decided on (architecture 2).
+
+    :raises LockTimeout: somebody is asking the bank this moment.
+    """
     unknown = (
         Attempt.objects.for_merchant(merchant)
         .filter(intent_id=intent_id, intent__status=Status.PROCESSING, due_at__isnull=False)
         .first()
     )
-    if unknown and leases.take(unknown):
+    if unknown:
+        if not leases.take(unknown):
+            raise LockTimeout
         with leases.given_back(unknown):
             resolve(unknown, ask(unknown))
 
@@ -71,21 +77,22 @@ def sweep() -> int:
         while context.remaining_seconds() > enough and (due := _lease_due()):
             running = [pool.submit(contextvars.copy_context().run, ask, one) for one in due]
             for attempt, asking in zip(due, running, strict=True):
-                _resolve_alone(attempt, asking.result())
+                _resolve_alone(attempt, asking)
             asked += len(due)
     return asked
 
 
-def _resolve_alone(attempt: Attempt, outcome: Outcome) -> None:
-    shown = attempt.intent.status
+def _resolve_alone(attempt: Attempt, asking: Future[Outcome]) -> None:
+    """Settle one attempt of many; what goes wrong with it is no other attempt's trouble."""
     try:
-        with request_logs.job(JOB) as run:
-            intent = resolve(attempt, outcome)
-            if intent.status != shown:
-                run.about(intent.merchant_id, intent.id)
+        with request_logs.job(JOB):
+            resolve(attempt, asking.result())
     except DatabaseError:
         # Somebody holds the payment's lock, or the database is away: the next inquiry settles it.
         log.warning("attempt not settled", attempt=attempt.id, exc_info=True)
+        leases.give_back(attempt)
+    except Exception:  # A bug of ours, told at once; it must not keep the others from their turn.
+        log.exception("attempt not settled", attempt=attempt.id)
         leases.give_back(attempt)
 
 

@@ -4,6 +4,7 @@ Written down before the bank is asked, and settled from there by whoever learns 
 ended: the request, its retry, or the sweeper.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from django.db import transaction
@@ -52,9 +53,18 @@ def begin(
 
 def run(attempt: Attempt) -> tuple[PaymentIntent, Outcome]:
     """Ask the bank for the attempt's operation and settle it; the caller holds the lease."""
+    return _run(attempt, _order)
+
+
+def run_again(attempt: Attempt) -> tuple[PaymentIntent, Outcome]:
+    """Run an operation whose first try may have reached the bank, and may yet."""
+    return _run(attempt, lambda attempt: _in_doubt(_order(attempt)))
+
+
+def _run(attempt: Attempt, order: Callable[[Attempt], Outcome]) -> tuple[PaymentIntent, Outcome]:
     context.mark_irrevocable()
     with leases.given_back(attempt):
-        outcome = _order(attempt)
+        outcome = order(attempt)
         settled = settlement.surely(attempt, lambda: settle(attempt, outcome))
         if settled.attempt.operation == Operation.FALL_BACK and outcome.answer is Answer.DECLINED:
             released = _void(attempt)
@@ -64,9 +74,15 @@ def run(attempt: Attempt) -> tuple[PaymentIntent, Outcome]:
 
 def ask(attempt: Attempt) -> Outcome:
     """Ask the bank what became of the operation; what must be given back is asked for again."""
-    if attempt.operation in (Operation.FALL_BACK, Operation.REVERSE):
-        return _void(attempt)
+    is_ours = attempt.operation in (Operation.FALL_BACK, Operation.REVERSE)
+    if is_ours or attempt.cancellation_reason == EXPIRED:
+        return _in_doubt(_void(attempt))
     return _inquire(attempt)
+
+
+def _in_doubt(outcome: Outcome) -> Outcome:
+    # What certainly did not leave now says nothing about what left before.
+    return Outcome(Answer.UNKNOWN) if outcome.answer is Answer.NOT_SENT else outcome
 
 
 def _order(attempt: Attempt) -> Outcome:

@@ -6,9 +6,11 @@ from core import clock, context
 from merchants.idempotency import Earlier, IdempotencyKeyInUse
 from merchants.models import Merchant
 from payments import authorization, gateways, inquiries, leases, lifecycle, operations
+from payments.cancellations import CancelFailed
 from payments.gateways.base import Answer, Outcome
 from payments.models import Attempt, PaymentIntent
-from payments.states import AttemptStatus
+from payments.states import AttemptStatus, Operation, Status
+from vault import cvc as vault_cvc
 
 
 def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentIntent:
@@ -23,7 +25,11 @@ def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentI
     attempt = None if earlier.is_settled else _unfinished(merchant, earlier)
     if attempt:
         _finish(attempt, cvc)
-    return intents.find(earlier.object_id)
+    intent = intents.find(earlier.object_id)
+    if cvc and earlier.is_settled and intent.status == Status.REQUIRES_CONFIRMATION:
+        # The request may have died before it held the code of the card that it stored.
+        vault_cvc.hold(intent.sealed_card_id, cvc)
+    return intent
 
 
 def _unfinished(merchant: Merchant, earlier: Earlier) -> Attempt | None:
@@ -38,11 +44,18 @@ def _finish(attempt: Attempt, cvc: str | None) -> None:
         raise IdempotencyKeyInUse
     context.mark_irrevocable()
     if attempt.operation and gateways.acquirer().references_are_idempotent:
-        operations.run(attempt)
+        _operate_again(attempt)
     elif _awaits_its_beginning(attempt):
         lifecycle.pursue(attempt, cvc=cvc)
     else:
         _ask_first(attempt, cvc)
+
+
+def _operate_again(attempt: Attempt) -> None:
+    operation = attempt.operation
+    intent, outcome = operations.run_again(attempt)
+    if operation == Operation.VOID and outcome.answer is Answer.DECLINED:
+        raise CancelFailed(intent)
 
 
 def _awaits_its_beginning(attempt: Attempt) -> bool:
@@ -69,4 +82,6 @@ def _may_send_again(attempt: Attempt, cvc: str | None) -> bool:
 def _send_again(attempt: Attempt, cvc: str | None) -> Outcome:
     # From now on the bank may get it late: its "no record" counts from here.
     Attempt.objects.filter(id=attempt.id).update(asked_at=clock.now(), no_record_count=0)
-    return authorization.authorize(attempt, cvc=cvc)
+    outcome = authorization.authorize(attempt, cvc=cvc)
+    # What certainly did not leave now says nothing about what left before.
+    return Outcome(Answer.UNKNOWN) if outcome.answer is Answer.NOT_SENT else outcome

@@ -29,21 +29,26 @@ class BankTransport(BaseAdapter):
     - `delay`: the bank has done its work, the gateway stopped waiting;
     - `garble`: the answer arrives as `garbled`.
 
-    `seen` are the paths that the bank was asked for; `pause_seconds` is how long it takes.
+    `fault_of_posts` may be `cut_before`, for what changes something. `lost` is what never
+    arrived. `seen` are the paths that the bank was asked for; `pause_seconds` is how long it takes.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.fault: str | None = None
+        self.fault_of_posts: str | None = None
         self.garbled = b"<garbled>"
+        self.lost: list[tuple[str, str, bytes]] = []
         self.seen: list[str] = []
         self.pause_seconds = 0.0
 
     def send(self, request: requests.PreparedRequest, **_kwargs: Any) -> requests.Response:
         if self.fault == "cut_before":
             raise requests.ConnectionError("refused", request=request)
+        if self.fault_of_posts == "cut_before" and request.method == "POST":
+            raise requests.ConnectionError("refused", request=request)
         if self.fault == "lost":
-            _read(request)
+            self.lost.append((request.method, request.path_url, _read(request)))
             raise requests.ReadTimeout("timed out", request=request)
         status, content = self._ask(request)
         if self.fault == "cut_after":

@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,6 +37,7 @@ class Bench:
         self.state = state
         self.log = state.with_name("bench.log")
         self.processes: set[psutil.Process] = set()
+        self.directories: set[Path] = set()
         with self.log.open("w") as log:
             self.launcher = subprocess.Popen(
                 [sys.executable, "-m", "devstack.bench", "--seconds", "1"],
@@ -71,9 +73,13 @@ class Bench:
 
     def _look(self) -> None:
         time.sleep(0.05)
-        # The launcher may end while it is looked at.
+        # They may end while they are looked at.
         with suppress(psutil.NoSuchProcess):
-            self.processes |= set(psutil.Process(self.launcher.pid).children(recursive=True))
+            seen = set(psutil.Process(self.launcher.pid).children(recursive=True))
+            for process in seen - self.processes:
+                _, found, rest = " ".join(process.cmdline()).partition("postgres -D ")
+                self.directories |= {Path(rest.split()[0]).parent} if found else set()
+            self.processes |= seen
 
 
 # --- The whole of it ------------------------------------------------------------------------
@@ -86,6 +92,7 @@ def test_bench_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> N
 
     assert bench.status() == 0, bench.printed
     assert bench.left(after_seconds=0) == []
+    assert [path.exists() for path in bench.directories] == [False]
     figures = json.loads((tmp_path / "state" / "bench.json").read_text())
     assert figures.pop("errors") == 0
     assert figures.pop("load_before") >= 0
@@ -122,6 +129,8 @@ def test_a_run_that_is_broken_off_leaves_nothing_running(
 
     assert bench.status() == status
     assert bench.left(after_seconds=patience_seconds) == []
+    for directory in bench.directories:
+        shutil.rmtree(directory, ignore_errors=True)  # Nobody is left to do it after a kill.
 
 
 # --- The clients ----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from tests.web_process import READ_SECONDS, RawAnswer, WebProcess, request, whole
 
 # The databases are made for the tests that are marked; nothing here uses a transaction of its own.
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
 
 CARD = b"4242424242424242"
 

@@ -14,6 +14,8 @@ from devstack.state import ROOT
 ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
     "root_packages"
 ]
+pytestmark = pytest.mark.slow
+
 LINTER = Path(sys.executable).with_name("lint-imports")
 
 

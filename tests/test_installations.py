@@ -17,7 +17,7 @@ from tests.factories import open_merchant, payment
 from tests.web_process import environment
 
 # The databases are made for the tests that are marked; nothing here uses a transaction of its own.
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
 
 LIVE = {"INSTALLATION": "live", "BASE_URL": "https://pay.example"}
 NO_TEST_BANK = dict.fromkeys(["BANK_DATABASE_URL", "TESTBANK_URL", "TESTBANK_SIGNING_KEY"])

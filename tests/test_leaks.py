@@ -174,7 +174,7 @@ def _broken(
         yield acme.post("/v1/payment_intents", of(GARBLED))
     bank.fault = None
     with monkeypatch.context() as broken:
-        broken.setattr("payments.gateways.sandbox._outcome", _crash)
+        broken.setattr("payments.gateways.sandbox_answers.authorization", _crash)
         yield acme.post("/v1/payment_intents", of(CRASHED))
     with monkeypatch.context() as broken:
         # The database refuses the row, and prints it.

@@ -106,6 +106,7 @@ def lines_of(code: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stderr.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOGGING)
 def test_what_is_logged_is_json_lines_without_secrets(name: str) -> None:
     lines = lines_of(LOGGING[name])

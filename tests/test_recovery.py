@@ -12,17 +12,18 @@ from django.utils import timezone
 from config import urls
 from core import clock
 from events.models import Event
-from merchants import idempotency, tasks
+from merchants import idempotency, keys, tasks
 from merchants.api import ApiViewSet
 from merchants.models import IdempotencyKey
 from payments import authorization, customers, expansion, render, settlement
 from payments.models import Attempt, Customer, PaymentIntent
 from testbank.models import Authorization
-from tests.bank_transport import BankTransport
+from tests.bank_transport import BankTransport, call_bank
 from tests.books import captured_by_bank
 from tests.client import Answer, ApiClient
 from tests.factories import DECLINED_CARD, confirmation, payment, payment_method, unconfirmed
 from tests.sweeper import Died, dies, leases_run_out, sweep, sweep_after
+from vault import cvc as vault_cvc
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -375,3 +376,56 @@ def test_the_sandboxes_clock_does_not_end_a_lease(acme: ApiClient, bank: BankTra
 
 def _crash(*_arguments: object) -> None:
     raise RuntimeError("a bug")
+
+
+# --- What a send again proves, and what it does not -------------------------------------------
+
+
+def test_a_send_again_that_does_not_leave_says_nothing_about_the_first(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = first_send_is_slow(acme, bank, monkeypatch)
+    bank.fault_of_posts = "cut_before"
+
+    answer = pay(acme)
+
+    assert answer["status"] == "processing"
+    bank.fault_of_posts = None
+    call_bank(*late)  # The bank works off the first send after all.
+    path = f"{PATH}/{answer['id']}/confirm"
+    assert acme.post(path, confirmation()).refusal[1] == "payment_intent_unexpected_state"
+    sweep_after(10)
+    assert_charged_once(acme)
+
+
+def first_send_is_slow(
+    client: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> tuple[str, str, bytes]:
+    """Pay with a request that is on its way to the bank when everything else has failed."""
+    bank.fault = "lost"
+    with monkeypatch.context() as patch:
+        patch.setattr("payments.settlement.settle", _crash)
+        assert pay(client).status == 500
+    bank.fault = None
+    return bank.lost[-1]
+
+
+def test_the_code_of_a_stored_card_is_held_by_the_retry(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    with dies(vault_cvc, "hold"), pytest.raises(Died):
+        acme.post(PATH, unconfirmed(), idempotency_key="k")
+    created = acme.post(PATH, unconfirmed(), idempotency_key="k")
+
+    assert acme.post(f"{PATH}/{created['id']}/confirm")["status"] == "succeeded"
+
+
+def test_a_replay_shows_no_more_than_the_key_may_see(acme: ApiClient, bank: BankTransport) -> None:
+    customer = acme.post("/v1/customers", {"email": "ayse@example.com"})["id"]
+    body = {"amount": 100, "currency": "try", "customer": customer, "expand": ["customer"]}
+    assert acme.post(PATH, body, idempotency_key="k")["customer"]["email"]
+    _key, secret = keys.create(acme.merchant, name="Less", scopes={"customers": "none"})
+
+    answer = acme.twin(secret).post(PATH, body, idempotency_key="k")
+
+    assert answer.refusal[:2] == (403, "permission_denied")

@@ -12,7 +12,7 @@ from merchants.models import RequestLog
 from tests.web_process import RawAnswer, WebProcess, request, whole
 
 # The databases are made for the tests that are marked.
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
 
 
 def rows_of(*answers: RawAnswer) -> list[RequestLog]:

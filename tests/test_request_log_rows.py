@@ -58,9 +58,9 @@ def test_a_request_that_lost_its_connection_is_logged_on_a_new_one(
 
 
 def test_a_job_that_changes_an_object_leaves_a_row(acme: ApiClient) -> None:
-    with request_logs.job("payments.tasks.settle_unknown") as run:
+    with request_logs.job("payments.tasks.settle_unknown"):
         its_id = context.request_id()
-        run.about(acme.merchant.id, "pi_late")
+        context.note_event(acme.merchant.id, "pi_late")
 
     [log] = acme.get("/v1/request_logs?object_id=pi_late")["data"]
     assert log["id"] == its_id
@@ -78,8 +78,8 @@ def test_a_job_that_changes_nothing_leaves_no_row(acme: ApiClient) -> None:
 
 
 def settle_and_crash(merchant_id: str) -> None:
-    with request_logs.job("payments.tasks.settle_unknown") as run:
-        run.about(merchant_id, "pi_late")
+    with request_logs.job("payments.tasks.settle_unknown"):
+        context.note_event(merchant_id, "pi_late")
         raise ZeroDivisionError
 
 

@@ -21,7 +21,10 @@ from tests.web_process import environment
 from vault.checks import require_keys
 from vault.models import SealedCard
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
 
 PROCESSES = {
     "web": ("-m", "gunicorn", "-c", "config/gunicorn.py", "config.wsgi"),

@@ -1,12 +1,16 @@
 """A bank that does not say: the payment waits, the bank is asked again, one charge at most."""
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import OperationalError
 
-from core import clock
+from core import clock, context
+from merchants.models import RequestLog
 from payments import inquiries, settlement, tasks
 from payments.models import Attempt, PaymentIntent
 from testbank.models import Authorization
@@ -363,3 +367,86 @@ def test_a_late_outcome_has_a_request_log_of_its_own(acme: ApiClient, bank: Bank
     [job] = [row for row in rows if row["kind"] == "job"]
     assert (job["path"], job["object_id"]) == ("payments.tasks.settle_unknown", paid["id"])
     assert acme.payment(never_known["id"])["status"] == "processing"
+
+
+ANSWER_OF_ANOTHER_FORM = [
+    {"authorization_code": "A" * 41},
+    {"authorization_code": "\ud800"},
+    {"authorization_code": "a\0b"},
+    {"network_reference": "x" * 200},
+    {"network_reference": "4242424242424242 "},
+    {"response_code": "4" * 300},
+    {"response_code": "4242424242424242"},
+    {"response_code": "\0"},
+    {"risk": {"level": "weird", "score": 3}},
+    {"risk": {"level": None, "score": 3}},
+    {"risk": None},
+    {"captured_amount": "12500"},
+]
+
+
+@pytest.mark.parametrize("changes", ANSWER_OF_ANOTHER_FORM, ids=lambda changes: str(changes)[:40])
+def test_an_answer_of_another_form_is_no_answer(
+    changes: dict, acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answers_changed(bank, changes, monkeypatch):
+        paid = acme.pay()
+        assert (paid.status, paid["status"]) == (200, "processing")
+        sweep_after(10)
+        assert acme.payment(paid["id"])["status"] == "processing"
+
+    sweep_after(30)
+    assert acme.payment(paid["id"])["status"] == "succeeded"
+
+
+@contextmanager
+def answers_changed(
+    bank: BankTransport, changes: dict, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    real = bank._ask
+
+    def ask(request: Any) -> tuple[int, bytes]:
+        status, content = real(request)
+        return status, json.dumps({**json.loads(content), **changes}).encode()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bank, "_ask", ask)
+        yield
+
+
+def test_a_bug_that_one_payment_meets_is_not_the_others_trouble(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck, *others = [acme.pay(CHARGED)["id"] for _ in range(4)]
+    real = settlement.settle
+
+    def settle(attempt: Attempt, *rest: Any) -> PaymentIntent:
+        if attempt.intent_id == stuck:
+            raise ZeroDivisionError
+        return real(attempt, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(settlement, "settle", settle)
+        sweep_after(10)
+
+    assert {acme.payment(one)["status"] for one in others} == {"succeeded"}
+    sweep_after(30)
+    assert acme.payment(stuck)["status"] == "succeeded"
+
+
+def test_a_job_claims_no_change_that_another_made(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme.pay(CHARGED)
+    real = inquiries.resolve
+
+    def resolve(attempt: Attempt, outcome: Any) -> PaymentIntent:
+        with context.work():
+            real(attempt, outcome)
+        return real(attempt, outcome)
+
+    monkeypatch.setattr(inquiries, "resolve", resolve)
+    sweep_after(10)
+
+    assert PaymentIntent.objects.get().status == "succeeded"
+    assert not RequestLog.objects.filter(kind="job").exists()

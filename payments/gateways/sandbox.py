@@ -10,6 +10,7 @@ from django.conf import settings
 
 from core import context, keyring
 from core.cards import CardData
+from payments.gateways import sandbox_answers as answers
 from payments.gateways import sandbox_authentication, sandbox_cards, wire
 from payments.gateways.base import (
     Answer,
@@ -27,22 +28,9 @@ from vault.models import SealedCard
 
 log = structlog.get_logger(__name__)
 
-ANSWERS = {
-    "approved": Answer.APPROVED,
-    "declined": Answer.DECLINED,
-    "authentication_required": Answer.AUTHENTICATION_REQUIRED,
-    "pending": Answer.PENDING,
-}
-ANSWERS_TO_INQUIRIES = ANSWERS | {
-    "unknown": Answer.UNKNOWN,
-    "voided": Answer.VOIDED,
-    "lapsed": Answer.LAPSED,
-}
-ANSWERS_TO_OPERATIONS = {
-    "captured": Answer.APPROVED,
-    "voided": Answer.APPROVED,
-    "refused": Answer.DECLINED,
-}
+
+# Whoever asks may be a request that has its own work still before it.
+INQUIRY_SECONDS = 10.0
 
 
 class SandboxGateway:
@@ -60,12 +48,12 @@ class SandboxGateway:
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Ask the bank once, within its time-out and what is left of the request's budget."""
         return self._post(
-            "", lambda: _order(request), lambda told: _outcome(told, request.reference, ANSWERS)
+            "", lambda: _order(request), lambda told: answers.authorization(told, request.reference)
         )
 
     def inquire(self, reference: str) -> Outcome:
-        """Ask what became of an authorisation, within the same bounds."""
-        seconds = _patience_seconds()
+        """Ask what became of an authorisation, within the same bounds and ten seconds."""
+        seconds = min(INQUIRY_SECONDS, _patience_seconds())
         if seconds <= 0:
             return Outcome(Answer.UNKNOWN)
         url = f"{settings.TESTBANK_URL}/authorizations/{reference}"
@@ -73,9 +61,7 @@ class SandboxGateway:
             told = wire.get_json(self.session, url, seconds=seconds)
         except wire.NoAnswer:
             return Outcome(Answer.UNKNOWN)
-        if told == {"reference": reference, "result": "no_record"}:
-            return Outcome(Answer.NO_RECORD)
-        return _outcome(told, reference, ANSWERS_TO_INQUIRIES)
+        return answers.inquiry(told, reference)
 
     def capture(self, reference: str, *, amount: int) -> Outcome:
         """Take money that was authorised; the same amount again is the same capture."""
@@ -95,17 +81,18 @@ class SandboxGateway:
             told = wire.post_json(self.session, url, _enrolment(request), seconds=seconds)
         except (wire.NotSent, wire.NoAnswer):
             return None  # Nothing is charged by this call, so there is nothing to find out.
-        return sandbox_authentication.challenge(told, reference=request.reference)
+        return answers.challenge(told, request.reference)
 
     def read_authentication(self, fields: Mapping[str, str]) -> Authentication:
         """Verify the bank's answer by the key that we share with it."""
         return sandbox_authentication.verified(fields, key=settings.TESTBANK_SIGNING_KEY)
 
     def _operate(self, reference: str, operation: str, sent: dict[str, Any]) -> Outcome:
-        def read(told: Any) -> Outcome:
-            return _operated(told, reference=reference)
-
-        return self._post(f"/{reference}/{operation}", lambda: sent, read)
+        return self._post(
+            f"/{reference}/{operation}",
+            lambda: sent,
+            lambda told: answers.operation(told, reference),
+        )
 
     def _post(
         self, path: str, sent: Callable[[], dict[str, Any]], read: Callable[[Any], Outcome]
@@ -132,24 +119,13 @@ class SandboxGateway:
         url = f"{settings.TESTBANK_URL}/statement?{urlencode({'after': after})}"
         try:
             told = wire.get_json(self.session, url, seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
-            return [_line(line) for line in told["lines"]]
+            return [answers.statement_line(line) for line in told["lines"]]
         except (wire.NoAnswer, KeyError, TypeError) as error:
             raise StatementUnreadable("The bank's statement cannot be read.") from error
 
 
 def _patience_seconds() -> float:
     return min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
-
-
-def _line(told: dict[str, Any]) -> StatementLine:
-    return StatementLine(
-        reference=told["reference"],
-        merchant_id=told["merchant"],
-        authorized=told["amount"] if told["state"] == "authorized" else 0,
-        captured=told["captured_amount"] if told["state"] == "authorized" else 0,
-        moved=told["taken_amount"] - told["returned_amount"],
-        currency=told["currency"],
-    )
 
 
 def _order(request: AuthorizationRequest) -> dict[str, Any]:
@@ -200,46 +176,3 @@ def _revealed(sealed: SealedCard) -> CardData:
     except (reveal.CardDestroyed, keyring.SealBroken, keyring.UnknownKey) as problem:
         log.error("card_not_revealed", error=type(problem).__name__, vault_token=sealed.token)
         raise wire.NotSent from problem
-
-
-def _operated(told: Any, *, reference: str) -> Outcome:
-    try:
-        if told["reference"] != reference:
-            return Outcome(Answer.UNKNOWN)
-        return Outcome(
-            answer=ANSWERS_TO_OPERATIONS[told["result"]],
-            response_code=_text(told.get("response_code")),
-            captured=told.get("captured_amount"),
-        )
-    except (KeyError, TypeError, AttributeError):
-        return Outcome(Answer.UNKNOWN)
-
-
-def _outcome(told: Any, reference: str, answers: Mapping[str, Answer]) -> Outcome:
-    """Read the bank's answer; one that is not about this reference tells nothing."""
-    try:
-        if told["reference"] != reference:
-            return Outcome(Answer.UNKNOWN)
-        return Outcome(
-            answer=answers[told["result"]],
-            response_code=_text(told["response_code"]),
-            authorization_code=_text(told["authorization_code"]),
-            network_reference=_text(told["network_reference"]),
-            risk_level=_text(told["risk"]["level"]),
-            risk_score=_score(told["risk"]["score"]),
-            captured=told.get("captured_amount"),
-        )
-    except (KeyError, TypeError, ValueError):
-        return Outcome(Answer.UNKNOWN)
-
-
-def _text(value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _score(value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= 100:
-        raise ValueError
-    return value

@@ -1,28 +1,21 @@
-"""The test bank's 3-D Secure: its challenge, and its answer that a stranger's browser brings."""
+"""The test bank's word on an authentication, which a stranger's browser brings."""
 
 import hmac
 import re
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
-from payments.gateways.base import Authentication, Challenge, Forged
+from payments.gateways.base import Authentication, Forged
 
 SIGNED = (
     "amount", "cavv", "currency", "eci", "issued_at", "md_status", "reference", "transaction_id",
 )  # fmt: skip
-AMOUNT = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
-
-
-def challenge(told: Any, *, reference: str) -> Challenge | None:
-    """Read the bank's answer to a beginning; None for anything but a challenge to this payment."""
-    try:
-        if told["reference"] != reference or told["result"] != "challenge":
-            return None
-        facts = [told[name] for name in ("transaction_id", "acs_url", "version")]
-    except (KeyError, TypeError):
-        return None
-    return Challenge(*facts) if all(isinstance(fact, str) for fact in facts) else None
+FORMS = {
+    "amount": re.compile(r"[1-9][0-9]{0,14}"),
+    "md_status": re.compile(r"[0-9]"),
+    "eci": re.compile(r"[0-9]{2}"),
+    "cavv": re.compile(r"[0-9A-Za-z+/=]{0,64}"),
+}
 
 
 def verified(fields: Mapping[str, str], *, key: str) -> Authentication:
@@ -35,8 +28,8 @@ def verified(fields: Mapping[str, str], *, key: str) -> Authentication:
     expected = hmac.new(key.encode(), _signed_text(fields), "sha256").hexdigest()
     if not hmac.compare_digest(expected.encode(), fields["signature"].encode()):
         raise Forged("The signature is not the bank's.")
-    if not AMOUNT.fullmatch(fields["amount"]):
-        raise Forged("The amount is none.")
+    if not all(form.fullmatch(fields[name]) for name, form in FORMS.items()):
+        raise Forged("A value has another form than the bank's.")
     return Authentication(
         reference=fields["reference"],
         transaction_id=fields["transaction_id"],

@@ -25,9 +25,16 @@ class Command(BaseCommand):
         if settings.LIVEMODE:
             raise CommandError("The clock of a live installation does not move.")
         if options["action"] == "advance":
-            clock.advance(timedelta(seconds=_seconds(options["span"])))
+            _advance(timedelta(seconds=_seconds(options["span"])))
         ahead = timedelta(seconds=round(clock.offset_seconds()))
         self.stdout.write(f"{clock.now():%Y-%m-%d %H:%M:%S} UTC, {ahead} ahead of real time")
+
+
+def _advance(span: timedelta) -> None:
+    try:
+        clock.advance(span)
+    except ValueError as refusal:
+        raise CommandError(f"Nothing was moved: {refusal}.") from refusal
 
 
 def _seconds(span: str) -> int:
