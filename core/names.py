@@ -33,12 +33,12 @@ _ODD = re.compile(r"[\W_]+")
 _BETWEEN_PARTS = re.compile(r"[\[\].]+")
 _WHOSE = r"(?:x|cc|(?:credit|debit|payment|bank)?cards?|kredi|kart[ıi]?)*"
 _WHAT = (
-    r"cvc2?|cvv2?|cvn2?|cv2|cvd|cid|csc|securitycode|cardcode|cardverification"
+    r"cvc2?|cvv2?|cvn2?|cv2|ccv2?|cvd|cid|csc|securitycode|cardcode|cardverification"
     r"|verification(?:code|value|number)|g[uü]venlikkodu"
 )
 _AS = r"(?:code|value|number|num|no|nr|kodu)?"
 # Whole names only: `acid`, `incident`, `cvc_check` and `gift_card_code` are something else.
-_SECURITY_CODE = re.compile(rf"{_WHOSE}(?:{_WHAT}){_AS}")
+_SECURITY_CODE = re.compile(rf"{_WHOSE}(?:{_WHAT})+{_AS}")
 # Whoever's it is: `customer_cvc`, `billingCvv2`. No digits before it, or random ids would match.
 _SOMEBODYS = re.compile(r"[^\d\W]*(?:_|[a-z](?=C))(?i:cvc|cvv)2?(?i:_?(?:code|value|number))?")
 

@@ -85,7 +85,7 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
         # card[cvc]=123, "cvc": "123", cvc%5D=123, <cvc>123</cvc>, the security code is 123
         re.compile(
             r"(?i)((?:cvc2?|cvv2?|(?:card|security)[\s_.[-]?code|verification[\s_-]?(?:code|value)"
-            r"|g[uü]venlik[\s_-]?kodu|(?<![a-z])(?:cid|csc|cvn|cv2|cvd))"
+            r"|g[uü]venlik[\s_-]?kodu|(?<![a-z])(?:ccv2?|cid|csc|cvn|cv2|cvd))"
             r"(?:[\s_-]?(?:code|number|value|is|no)(?![a-z]))?"
             r"(?:[^\w%]|_|%(?:25)*[0-9a-f]{2}|%(?![0-9a-f])){1,20})\d{3,4}(?!\d)"
         ),
@@ -108,7 +108,7 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 # cheaper than nine searches.
 _SUSPICIOUS = re.compile(
     r"""-----b|failing row|key \(|authorization|bearer|sk_|whsec_|c[sv][cv]|["']"""
-    r"""|code|kodu|verification|card\]?\[|(?<![a-z])(?:cid|cvn|cv2|cvd)"""
+    r"""|code|kodu|verification|card\]?\[|(?<![a-z])(?:ccv|cid|cvn|cv2|cvd)"""
 )
 
 

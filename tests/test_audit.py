@@ -7,7 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from testbank.models import Authorization, Capture
+from core import clock
+from testbank.models import Authorization, Capture, Reversal
 from tests.bank_transport import BankTransport
 from tests.client import ApiClient
 from tests.factories import DECLINED_CARD, MerchantFactory, unconfirmed
@@ -118,6 +119,20 @@ def another_amount_at_the_bank() -> None:
     Authorization.objects.update(amount=12600, captured_amount=12600)
 
 
+def a_second_take_at_the_bank() -> None:
+    Authorization.objects.get().captures.create(amount=12500, created_at=clock.now())
+
+
+def a_take_that_the_bank_forgot() -> None:
+    Capture.objects.all().delete()
+
+
+def money_given_back_at_the_bank() -> None:
+    Reversal.objects.create(
+        authorization=Authorization.objects.get(), amount=12500, created_at=clock.now()
+    )
+
+
 def a_line_that_we_never_asked_for() -> None:
     Authorization.objects.update(reference="ref_unasked")
 
@@ -147,6 +162,14 @@ def a_payment_that_shows_less() -> None:
     unguarded("UPDATE payments_paymentintent SET captured_minor = 1, authorized_minor = 12500")
 
 
+def a_payment_that_shows_a_surcharge() -> None:
+    unguarded("UPDATE payments_paymentintent SET surcharge = 77, authorized_minor = 12577")
+
+
+def a_payment_that_received_less() -> None:
+    unguarded("UPDATE payments_paymentintent SET captured_surcharge = 77")
+
+
 def a_payment_that_says_it_waits() -> None:
     unguarded("UPDATE payments_paymentintent SET status = 'processing'")
 
@@ -160,6 +183,19 @@ def the_last_event_lost() -> None:
     unguarded("DELETE FROM events_event WHERE sequence = 2")
 
 
+def the_first_event_lost() -> None:
+    unguarded("DELETE FROM events_event WHERE sequence = 1")
+
+
+def all_events_lost() -> None:
+    unguarded("DELETE FROM events_event")
+
+
+def events_of_nothing() -> None:
+    unguarded("UPDATE events_counter SET aggregate_id = 're_1' || aggregate_id")
+    unguarded("UPDATE events_event SET aggregate_id = 're_1' || aggregate_id")
+
+
 def a_payment_without_a_counter() -> None:
     unguarded("DELETE FROM events_counter")
 
@@ -170,6 +206,9 @@ PLANTED: list[tuple[Callable[[], None], str, str]] = [
     (nothing_captured_at_the_bank, "the bank's book is ours", "attempt"),
     (another_merchants_line, "the bank's book is ours", "attempt"),
     (another_amount_at_the_bank, "the bank's book is ours", "payment"),
+    (a_second_take_at_the_bank, "the bank's book is ours", "attempt"),
+    (a_take_that_the_bank_forgot, "the bank's book is ours", "attempt"),
+    (money_given_back_at_the_bank, "the bank's book is ours", "attempt"),
     (a_line_that_we_never_asked_for, "the bank's book is ours", "attempt"),
     (an_entry_too_large, "movements sum to zero", "attempt"),
     (an_entry_too_large, "charged attempts are in the ledger", "attempt"),
@@ -178,9 +217,15 @@ PLANTED: list[tuple[Callable[[], None], str, str]] = [
     (a_charge_of_nothing, "charges in the ledger have their attempt", "attempt"),
     (another_merchants_movement, "balances are their entries", "merchant"),
     (a_payment_that_shows_less, "payments show what their attempts did", "payment"),
+    (a_payment_that_shows_a_surcharge, "payments show what their attempts did", "payment"),
+    (a_payment_that_received_less, "payments show what their attempts did", "payment"),
+    (a_payment_that_says_it_waits, "payments in processing wait for the bank", "payment"),
     (a_payment_that_says_it_waits, "payments show what their attempts did", "payment"),
     (a_payment_that_says_it_waits, "payments have their events", "payment"),
     (an_event_in_the_middle_lost, "events of an object have no gap", "payment"),
+    (the_first_event_lost, "events of an object have no gap", "payment"),
+    (all_events_lost, "events of an object have no gap", "payment"),
+    (events_of_nothing, "events of an object have no gap", "payment"),
     (the_last_event_lost, "events of an object have no gap", "payment"),
     (the_last_event_lost, "payments have their events", "payment"),
     (a_payment_without_a_counter, "payments have their events", "payment"),
@@ -200,6 +245,30 @@ def test_a_planted_difference_is_named(
 
     assert status == 1
     assert paid[named] in differences_of(check, said)
+
+
+def test_a_payment_that_waits_for_nobody_is_named(acme: ApiClient, bank: BankTransport) -> None:
+    waiting = acme.pay(CHARGED)
+    connection.check_constraints()
+    unguarded("UPDATE payments_attempt SET status = 'failed', closed_at = now(), due_at = NULL")
+    no_line_at_the_bank()
+
+    status, said = audit()
+
+    assert (status, said.count("DIFFERENT")) == (1, 1), said
+    assert waiting["id"] in differences_of("payments in processing wait for the bank", said)
+
+
+@pytest.mark.parametrize(("days", "status"), [(89, 1), (91, 0)])
+@pytest.mark.parametrize("lost", [the_first_event_lost, all_events_lost])
+def test_events_older_than_their_retention_may_be_gone(
+    lost: Callable[[], None], days: int, status: int, acme: ApiClient, paid: dict[str, str]
+) -> None:
+    age = "created_at = created_at - make_interval(days => %s)"
+    unguarded(f"UPDATE payments_paymentintent SET {age}", days)  # noqa: S608
+    lost()
+
+    assert audit()[0] == status
 
 
 def differences_of(check: str, said: str) -> str:

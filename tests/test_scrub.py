@@ -166,8 +166,9 @@ def test_only_a_masked_number_is_shown_and_only_in_a_card() -> None:
     "text",
     ["bearer abcdef", "BEARER abcdef", "Authorızation: abcdef", "beaREr abcdef", "x_sk_live_abc",
      "awhsec", "a_whsec_abcdef", "CVV=937", "ſk_", "cſc=937", "{'paſſword': 'abcdef'}",
-     "cıd=937", "CVN 937", "cv2:937", "cvd 937", "securıty code 937", "VERIFICATION value=937",
-     "güvenlik kodu 937", "Güvenlık_Kodu 937", "cards[937]", "x[CARD][937]"],
+     "cıd=937", "CVN 937", "cv2:937", "cvd 937", "CCV:937", "securıty code 937",
+     "VERIFICATION value=937", "güvenlik kodu 937", "Güvenlık_Kodu 937", "cards[937]",
+     "x[CARD][937]"],
 )  # fmt: skip
 def test_a_text_that_looks_plain_is_replaced_like_any_other(text: str, letters: str) -> None:
     # With a quote every pattern is tried; the look that saves trying must miss nothing.

@@ -18,8 +18,9 @@ CVC = "937"
 PAYMENTS, CUSTOMERS = "/v1/payment_intents", "/v1/customers"
 
 NAMES = [
-    "cvc", "CVC2", "cvv", "Cvv2", "CVN", "cv2", "cvd", "cid", "csc", "c_v_c", "c-v-v", "ｃｖｃ",
-    "c\u200bvc", "card_cvc", "cardCvv", "cvcCode", "cvv_number", "customer_cvc", "billingCVV2",
+    "cvc", "CVC2", "cvv", "Cvv2", "CVN", "cv2", "CCV", "cvd", "cid", "csc", "CVC/CVV", "c_v_c",
+    "c-v-v", "ｃｖｃ", "c\u200bvc", "card_cvc", "cardCvv", "cvcCode", "cvv_number", "customer_cvc",
+    "billingCVV2",
     "securityCode", "security_code", "SECURITY CODE", "card_security_code", "cardSecurityCode",
     "verification_value", "card_verification_value", "cardVerificationNumber", "verification_code",
     "card_code", "cardCode", "x_card_code", "cc_cid", "card[security_code]", "card.cid",
@@ -173,7 +174,8 @@ def test_expiry_type_and_billing_details_are_shown(acme: ApiClient, bank: BankTr
     [
         "<cvc>937</cvc>", "<securityCode>937</securityCode>", "cvc%3D937", "cvc%253D937", "cvc 937",
         "cvc=９３７", "cardCvc: 937", "the CVV2 is 937", "cvc code: 937", "security code 937",
-        "verification_value=937", "CVN:937", "cid=937", "card[code]=937", '{\\"cvc\\":\\"937\\"}',
+        "verification_value=937", "CVN:937", "ccv 937", "cid=937", "card[code]=937",
+        '{\\"cvc\\":\\"937\\"}',
         json.dumps({"a": json.dumps({"cvc": CVC})}),
         json.dumps({"a": json.dumps({"b": json.dumps({"security_code": CVC})})}),
         "güvenlik kodu: 937", "payment_method_data[card][937]",

@@ -1,5 +1,8 @@
 """No process starts that could not open what others have sealed (architecture: vault)."""
 
+import base64
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +10,7 @@ import pytest
 from django.db import connection
 
 from core import keyring
+from core.keyring.sealing import KEY_BYTES
 from merchants.models import IdempotencyKey
 from tests.bank_transport import BankTransport
 from tests.client import ApiClient
@@ -15,6 +19,7 @@ from tests.key_change import LOST, KeyChange
 from tests.processes import run
 from tests.web_process import environment
 from vault.checks import require_keys
+from vault.models import SealedCard
 
 pytestmark = [
     pytest.mark.slow,
@@ -104,6 +109,60 @@ def test_a_kept_answer_of_a_lost_key_stops_the_start(
 
     with pytest.raises(keyring.KeyRingError, match="lacks k_lost"):
         require_keys()
+
+
+def put_other_bytes(path: Path) -> None:
+    """Give every key of the ring other bytes under its own name, as a wrong hand at a merge may."""
+    content = json.loads(path.read_text())
+    wrong = base64.b64encode(b"w" * KEY_BYTES).decode()
+    content["encryption"] = dict.fromkeys(content["encryption"], wrong)
+    path.chmod(0o600)
+    path.write_text(json.dumps(content))
+    path.chmod(0o400)
+
+
+def a_kept_answer(acme: ApiClient) -> None:
+    acme.post("/v1/customers", {}, idempotency_key="k")
+
+
+def a_card(acme: ApiClient) -> None:
+    sealed_card(acme.merchant)
+
+
+@pytest.mark.parametrize("sealed", [a_kept_answer, a_card])
+def test_wrong_bytes_under_a_right_name_stop_the_start(
+    sealed: Callable[[ApiClient], None], acme: ApiClient, key_change: KeyChange
+) -> None:
+    sealed(acme)
+    put_other_bytes(key_change.path)
+    key_change.restart()
+
+    with pytest.raises(
+        keyring.KeyRingError, match=f"other keys under the names {key_change.old} than"
+    ):
+        require_keys()
+
+
+@pytest.mark.parametrize("broken", range(3))
+def test_rows_that_were_changed_do_not_make_their_key_a_wrong_one(
+    broken: int, acme: ApiClient
+) -> None:
+    tokens = sorted(sealed_card(acme.merchant).token for _ in range(3))
+    others = [token for place, token in enumerate(tokens) if place != broken]
+    for card in SealedCard.objects.filter(token__in=others):
+        card.sealed = bytes(card.sealed)[:40] + b"changed" + bytes(card.sealed)[47:]
+        card.save()
+
+    require_keys()
+
+
+def test_looking_for_wrong_keys_opens_no_card(
+    acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed_card(acme.merchant)
+    monkeypatch.delattr(keyring.KeyRing, "open")
+
+    require_keys()
 
 
 def test_a_destroyed_card_needs_no_key() -> None:

@@ -1,5 +1,6 @@
 """Nobody starts without the keys: found out before a card is sealed that nobody can open."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import structlog
@@ -25,25 +26,58 @@ def key_ring_loads(**_kwargs: Any) -> list[CheckMessage]:
 def require_keys() -> None:
     """Stop a process at its start that could not open what others have sealed.
 
-    Called before the process forks: the connection is closed again.
+    Called before the process forks: the connection is closed again. The keys of hashes
+    are not checked, for nothing that they made is made again without what it was made of.
 
-    :raises KeyRingError: the key ring is missing or unusable, or lacks a key that rows use.
+    :raises KeyRingError: the key ring is missing or unusable, lacks a key that rows use, or
+        has another one in its place.
     """
-    held = keyring.ring().key_ids
+    ring = keyring.ring()
     try:
-        missing = _used_key_ids() - held
+        used = _used_key_ids()
+        wrong = [key_id for key_id in used & ring.key_ids if not _is_right(ring, key_id)]
     except DatabaseError as error:
         # Down, or not migrated yet: that is told to every request, and is no reason to stop.
         log.warning("keys_in_use_not_checked", error=type(error).__name__)
         return
     finally:
         connection.close()
-    if missing:
-        raise keyring.KeyRingError(
-            f"The key ring at {settings.KEYRING_FILE} lacks {', '.join(sorted(missing))}, which "
-            "rows of the database are sealed with: restore it from your backup."
+    if missing := used - ring.key_ids:
+        raise _refusal(f"lacks {_named(missing)}, which rows of the database are sealed with")
+    if wrong:
+        raise _refusal(
+            f"has other keys under the names {_named(wrong)} than those which rows of the database "
+            "are sealed with"
         )
 
 
 def _used_key_ids() -> set[str]:
     return set().union(*(column.known_key_ids() for column in sealed_rows.columns()))
+
+
+def _is_right(ring: keyring.KeyRing, key_id: str) -> bool:
+    """Tell whether the key opens anything of its own; a row or two may have been changed."""
+    rows = [
+        (bytes(getattr(row, column.field.attname)), row.seal_context)
+        for column in sealed_rows.columns()
+        for row in column.samples(key_id)
+    ]
+    return not rows or any(_opens(ring, blob, context) for blob, context in rows)
+
+
+def _opens(ring: keyring.KeyRing, blob: bytes, context: str) -> bool:
+    try:
+        ring.verify(blob, context=context)
+    except (keyring.SealBroken, keyring.UnknownKey):
+        return False
+    return True
+
+
+def _refusal(problem: str) -> keyring.KeyRingError:
+    return keyring.KeyRingError(
+        f"The key ring at {settings.KEYRING_FILE} {problem}: restore it from your backup."
+    )
+
+
+def _named(key_ids: Iterable[str]) -> str:
+    return ", ".join(sorted(key_ids))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from django.apps import apps
@@ -12,6 +11,7 @@ from core.fields import SealedField
 
 # How many of the oldest and of the newest rows stand for a column without an index of its keys.
 SAMPLE = 100
+FEW = 3
 
 
 class _KeyIdIn(Func):
@@ -66,12 +66,20 @@ class SealedColumn:
 
         All of them if they are indexed, else those of the oldest and the newest rows.
         """
+        return set(self._key_ids()) if self.is_indexed else {key for _pk, key in self._ends()}
+
+    def samples(self, key_id: str) -> list[Any]:
+        """Return a few of the oldest and of the newest known rows of a key."""
         if self.is_indexed:
-            return set(self._key_ids())
-        ends = (
-            self.rows().order_by(by).values_list("sealed_with")[:SAMPLE] for by in ("pk", "-pk")
-        )
-        return {key_id for (key_id,) in chain(*ends)}
+            rows = self.rows_under(key_id)
+            return [*rows.order_by("pk")[:FEW], *rows.order_by("-pk")[:FEW]]
+        known = [pk for pk, key in self._ends() if key == key_id]
+        return list(self.rows().filter(pk__in=known[:FEW] + known[-FEW:]))
+
+    def _ends(self) -> list[tuple[Any, str]]:
+        """Return primary keys and key ids of the oldest and of the newest rows."""
+        rows = self.rows().values_list("pk", "sealed_with")
+        return [*rows.order_by("pk")[:SAMPLE], *reversed(rows.order_by("-pk")[:SAMPLE])]
 
     def _key_ids(self) -> Iterator[str]:
         # From one id to the next along the index: DISTINCT would read every row of it.

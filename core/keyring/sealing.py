@@ -73,11 +73,25 @@ class KeyRing:
         :raises UnknownKey: it was sealed with a key that is not in the ring.
         """
         sealed = _Sealed.read(blob)
+        data_key = self._data_key(sealed, context)
+        bound = _associated(sealed.key_id, context)
+        return _decrypt(AESGCM(data_key), sealed.ciphertext, b"data|" + bound)
+
+    def verify(self, blob: bytes, *, context: str) -> None:
+        """Make sure that the ring's key is the one that the blob was sealed with.
+
+        The plaintext stays sealed: the key is what its data key is wrapped by.
+
+        :raises SealBroken: it is another key, the blob was changed, or for another context.
+        :raises UnknownKey: it was sealed with a key that is not in the ring.
+        """
+        self._data_key(_Sealed.read(blob), context)
+
+    def _data_key(self, sealed: "_Sealed", context: str) -> bytes:
         if sealed.key_id not in self._encryption:
             raise UnknownKey(sealed.key_id)
         bound = _associated(sealed.key_id, context)
-        data_key = _decrypt(self._encryption[sealed.key_id], sealed.wrapped_key, b"key|" + bound)
-        return _decrypt(AESGCM(data_key), sealed.ciphertext, b"data|" + bound)
+        return _decrypt(self._encryption[sealed.key_id], sealed.wrapped_key, b"key|" + bound)
 
     def rewrap(self, blob: bytes, *, context: str) -> bytes:
         """Seal the same plaintext under the primary key; the caller never sees it.

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from django.db import connection, transaction
 
-from payments.audit import balances, bank, statements
+from payments.audit import balances, bank, events, statements
 from payments.audit.findings import Findings
 
-OUR_OWN = (*statements.CHECKS, balances.check)
+OUR_OWN = (*statements.CHECKS, events.check, balances.check)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,11 +104,12 @@ def _unexpected(line: StatementLine) -> list[str]:
 
 
 def _compared(ours: Ours, line: StatementLine | None) -> list[str]:
-    expected = (ours.merchant_id, ours.authorized, ours.captured, ours.currency)
+    expected = (ours.merchant_id, ours.authorized, ours.captured, ours.captured, ours.currency)
     if line is None:
         is_missing = ours.authorized > 0
         return [f"{ours} is {ours.status}, and the bank has no line of it"] if is_missing else []
-    if expected == (line.merchant_id, line.authorized, line.captured, line.currency):
+    told = (line.merchant_id, line.authorized, line.captured, line.moved, line.currency)
+    if expected == told:
         return []
     return [
         f"{ours} is {ours.status} with {ours.authorized} authorised and {ours.captured} captured"
@@ -119,4 +120,5 @@ def _compared(ours: Ours, line: StatementLine | None) -> list[str]:
 def _said(line: StatementLine | None) -> str:
     if line is None:
         return "has no line of it"
-    return f"has {line.authorized} authorised and {line.captured} captured {line.currency}"
+    moved = "" if line.moved == line.captured else f" ({line.moved} moved)"
+    return f"has {line.authorized} authorised and {line.captured} captured{moved} {line.currency}"

@@ -49,34 +49,40 @@ QUERIES = {
     "payments show what their attempts did": (
         "SELECT count(*) FROM payments_paymentintent",
         """
-        SELECT format('payment %s is %s with %s captured and %s capturable, its attempts %s and %s',
-                      p.id, p.status, p.captured_minor, p.amount_capturable,
-                      coalesce(t.captured, 0), coalesce(t.capturable, 0))
+        SELECT format('payment %s is %s with %s authorised, %s captured (surcharge: %s) and %s'
+                      ' capturable; its attempts %s, %s (%s) and %s', p.id, p.status,
+                      p.authorized_minor, p.captured_minor, p.captured_surcharge,
+                      p.amount_capturable, coalesce(t.authorized, 0), coalesce(t.captured, 0),
+                      coalesce(t.captured_surcharge, 0), coalesce(t.capturable, 0))
         FROM payments_paymentintent p
         LEFT JOIN (
             SELECT intent_id,
                    sum(captured_minor) AS captured,
-                   sum(amount + surcharge) FILTER (WHERE status = 'authorized') AS capturable
+                   sum(least(surcharge, captured_minor)) AS captured_surcharge,
+                   sum(amount + surcharge) FILTER (WHERE status = 'authorized') AS capturable,
+                   sum(amount + surcharge)
+                       FILTER (WHERE status IN ('authorized', 'succeeded')) AS authorized
             FROM payments_attempt GROUP BY intent_id
         ) t ON t.intent_id = p.id
         WHERE (p.captured_minor, p.amount_capturable)
               IS DISTINCT FROM (coalesce(t.captured, 0), coalesce(t.capturable, 0))
+           OR p.captured_surcharge <> coalesce(t.captured_surcharge, 0)
+           OR p.authorized_minor <> t.authorized
            OR (p.status = 'succeeded') <> (p.captured_minor > 0)
            OR (p.status = 'requires_capture') <> (p.amount_capturable > 0)
               AND p.status <> 'processing'
         """,
     ),
-    "events of an object have no gap": (
-        "SELECT count(*) FROM events_counter",
+    "payments in processing wait for the bank": (
+        "SELECT count(*) FROM payments_paymentintent WHERE status = 'processing'",
         """
-        SELECT format('%s has %s events from %s to %s, and %s were given out',
-                      c.aggregate_id, e.count, e.first, e.last, c.last)
-        FROM events_counter c
-        JOIN (
-            SELECT aggregate_id, count(*), min(sequence) AS first, max(sequence) AS last
-            FROM events_event GROUP BY aggregate_id
-        ) e ON e.aggregate_id = c.aggregate_id
-        WHERE e.last <> c.last OR e.count <> e.last - e.first + 1
+        SELECT format('payment %s is processing, and none of its attempts is', p.id)
+        FROM payments_paymentintent p
+        WHERE p.status = 'processing' AND NOT EXISTS (
+            SELECT FROM payments_attempt t
+            WHERE t.intent_id = p.id AND (t.status = 'processing'
+                                          OR t.operation IN ('capture', 'void', 'fallback'))
+        )
         """,
     ),
     "payments have their events": (
@@ -96,14 +102,18 @@ QUERIES = {
 }
 
 
-def _look(name: str, count: str, query: str) -> Findings:
+def look(name: str, count: str, query: str, **values: object) -> Findings:
+    """Count what there is to look at, and take each row of the query for a difference.
+
+    :param values: what the query's placeholders stand for; without any, a % is just a %.
+    """
     with connection.cursor() as cursor:
         cursor.execute(count)
         [looked_at] = cursor.fetchone()
-        cursor.execute(query)
+        cursor.execute(query, values or None)
         return Findings(name, looked_at, [sentence for (sentence,) in cursor.fetchall()])
 
 
 CHECKS: list[Callable[[], Findings]] = [
-    partial(_look, name, count, query) for name, (count, query) in QUERIES.items()
+    partial(look, name, count, query) for name, (count, query) in QUERIES.items()
 ]

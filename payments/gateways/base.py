@@ -139,12 +139,17 @@ class StatementUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StatementLine:
-    """What the bank says it did under one reference, in minor units."""
+    """What the bank says it did under one reference, in minor units.
+
+    :param captured: as the bank has it written on the authorisation.
+    :param moved: the sum of the money it really took, less what it gave back.
+    """
 
     reference: str
     merchant_id: str
     authorized: int
     captured: int
+    moved: int
     currency: str
 
 

@@ -85,6 +85,7 @@ def statement_line(told: dict[str, Any]) -> StatementLine:
         merchant_id=told["merchant"],
         authorized=told["amount"] if is_held else 0,
         captured=told["captured_amount"] if is_held else 0,
+        moved=told["taken_amount"] - told["returned_amount"],
         currency=told["currency"],
     )
 

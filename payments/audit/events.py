@@ -1,0 +1,39 @@
+"""Every event that was given out is there, from an object's first to its last."""
+
+from datetime import timedelta
+
+from core import clock
+from payments.audit import statements
+from payments.audit.findings import Findings
+
+# What is older may have been pruned (contract 9, Retention).
+KEPT = timedelta(days=90)
+
+GIVEN_OUT = "SELECT count(*) FROM events_counter"
+# An object of a kind that is not listed here is one that does not exist: list it.
+LOST = """
+    WITH kept AS (
+        SELECT aggregate_id AS id, count(*), min(sequence) AS first, max(sequence) AS last
+        FROM events_event GROUP BY aggregate_id
+    ), objects AS (
+        SELECT id, created_at FROM payments_paymentintent
+        UNION ALL SELECT id, created_at FROM payments_customer
+    )
+    SELECT format('%%s has %%s events, from %%s to %%s, and %%s were given out%%s',
+                  given.aggregate_id, coalesce(kept.count, 0), coalesce(kept.first, 0),
+                  coalesce(kept.last, 0), given.last,
+                  CASE WHEN objects.id IS NULL THEN '; there is no such object' END)
+    FROM events_counter given
+    LEFT JOIN kept ON kept.id = given.aggregate_id
+    LEFT JOIN objects ON objects.id = given.aggregate_id
+    WHERE objects.id IS NULL
+       OR kept.last <> given.last
+       OR kept.count <> kept.last - kept.first + 1
+       OR objects.created_at > %(kept_since)s AND kept.first IS DISTINCT FROM 1
+"""
+
+
+def check() -> Findings:
+    """Look for gaps, and for beginnings that are too young to have been pruned."""
+    since = clock.now() - KEPT
+    return statements.look("events of an object have no gap", GIVEN_OUT, LOST, kept_since=since)
