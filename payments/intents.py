@@ -108,7 +108,9 @@ def refuse_in_flight(intent: PaymentIntent) -> None:
 
     :raises LockTimeout: what it is asked is not shown by the payment's status yet.
     """
-    at_the_bank = Q(status=AttemptStatus.PROCESSING) | Q(operation__in=IN_FLIGHT)
+    # Not the release of what is over: no request began it, and a silent bank may take days.
+    asked_for = Q(operation__in=IN_FLIGHT) & ~Q(operation_request_id="")
+    at_the_bank = Q(status=AttemptStatus.PROCESSING) | asked_for
     if intent.status != Status.PROCESSING and intent.attempts.filter(at_the_bank).exists():
         raise LockTimeout
 

@@ -1,6 +1,7 @@
 """Captures, cancellations and authentications that end otherwise than anybody hoped."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from payments.gateways.base import Answer as Says
 from payments.gateways.base import Outcome
 from payments.models import Attempt
 from testbank import behaviours
+from testbank.models import Authorization
 from tests.bank_orders import authorize
 from tests.bank_transport import BankTransport
 from tests.books import captured_by_bank
@@ -19,7 +21,7 @@ from tests.factories import RETURN_URL, confirmation, payment, three_d_secure
 from tests.sweeper import Died, dies, leases_run_out, sweep_after
 from tests.test_audit import audit
 from tests.threeds import bring, challenged, decide
-from tests.walks import NOT_SECURE, PATH, Walk
+from tests.walks import NOT_SECURE, PATH, WEEK, Walk
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -38,6 +40,39 @@ def _books_agree(acme: ApiClient, bank: BankTransport) -> Any:
 @pytest.fixture
 def walk(acme: ApiClient, bank: BankTransport) -> Walk:
     return Walk(acme, bank)
+
+
+# --- Authorisations that are over -------------------------------------------------------------
+
+
+def test_a_bank_that_still_holds_what_is_over_is_told_to_release_it(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(behaviours, "LAPSES_AFTER", timedelta(days=30))
+
+    walk.pay(**MANUAL).sweep(WEEK + 60)
+
+    assert walk.shown()["cancellation_reason"] == "expired"
+    assert Authorization.objects.get().state == "voided"
+
+
+def test_what_is_over_is_not_captured_while_the_bank_is_silent(walk: Walk) -> None:
+    walk.pay(**MANUAL).cut_off("delay").sweep(WEEK + 60)
+
+    assert walk.capture().answered.refusal == (400, "capture_expired", None)
+
+
+def test_what_is_over_keeps_its_description_changeable(walk: Walk) -> None:
+    walk.pay(**MANUAL).cut_off("delay").sweep(WEEK + 60)
+
+    assert walk.update(description="Tea").answered.status == 200
+
+
+def test_what_lapsed_before_we_heard_of_it_was_not_declined(walk: Walk) -> None:
+    walk.cut_off("cut_after").pay(**MANUAL)
+    walk.sweep(10).reach_again().sweep(WEEK + 60)
+
+    assert walk.shown()["last_payment_error"]["code"] == "processing_error"
 
 
 # --- Refused captures -------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from payments.gateways.base import NEVER_AT_THE_BANK, Outcome
+from payments.gateways.base import NEVER_AT_THE_BANK, Answer, Outcome
 
 TRY_AGAIN_LATER = "try_again_later"
 DO_NOT_TRY_AGAIN = "do_not_try_again"
@@ -92,8 +92,8 @@ BY_RESPONSE_CODE = {
 
 
 def explain(outcome: Outcome) -> Decline:
-    """Return the reason of an outcome that charged nothing: declined, or never sent."""
-    if outcome.answer in NEVER_AT_THE_BANK:
+    """Return the reason of an outcome that charged nothing: declined, never sent, or let go."""
+    if outcome.answer in (*NEVER_AT_THE_BANK, Answer.VOIDED, Answer.LAPSED):
         return PROCESSING_ERROR
     if outcome.risk_level == "highest":
         return FRAUD_BLOCKED
