@@ -19,6 +19,7 @@ from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
 from tests.factories import open_merchant
 from tests.key_change import KeyChange, change_key
+from tests.mortal import Installation
 from tests.one_way_out import watched
 from tests.web_process import READ_SECONDS, WebProcess
 
@@ -96,6 +97,17 @@ def acme(db: None) -> ApiClient:
 @pytest.fixture
 def globex(db: None) -> ApiClient:
     return ApiClient(open_merchant("Globex", website="https://globex.example"))
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Iterator[Installation]:
+    """Real processes of which one dies; this process asks the same bank."""
+    ours = Installation(tmp_path)
+    try:
+        with override_settings(TESTBANK_URL=ours.settings["TESTBANK_URL"]):
+            yield ours
+    finally:
+        ours.stop()
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The web process and the bank with wrappers in which a process dies: for test_kill.py alone.
+"""The web process and the bank with wrappers in which a process dies: for tests.mortal alone.
 
 `KILL_AT` names the boundary and `KILL_ONCE` a file: the process that finds it removes
 it and dies as by `kill -9`, whatever else it was doing.
@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from config.wsgi import application as web
-from payments import authorization, expansion, settlement
+from payments import authorization, expansion, operations, pages, settlement
 from testbank.wsgi import application as honest_bank
 
 BANK_WORKS_SECONDS = 0.6
+ASKS_THE_BANK = ((authorization, "authorize"), (operations, "run"))
+# At each of them a payment, a payer's return, a capture and a cancellation can die.
 BOUNDARIES = {
-    "after_the_first_transaction": (authorization, "authorize"),
-    "while_the_bank_works": (authorization, "authorize"),
-    "after_the_bank_answered": (settlement, "surely"),
-    "before_the_answer": (expansion, "payment_intent"),
+    "after_the_first_transaction": ASKS_THE_BANK,
+    "while_the_bank_works": ASKS_THE_BANK,
+    "after_the_bank_answered": ((settlement, "surely"),),
+    "before_the_answer": ((expansion, "payment_intent"), (pages, "back_to_shop")),
 }
 
 
@@ -46,9 +48,8 @@ def _deadly(function: Callable[..., Any], wait_seconds: float) -> Callable[..., 
 
 def _prepared() -> Callable[..., Any]:
     boundary = os.environ.get("KILL_AT")
-    if boundary:
-        module, name = BOUNDARIES[boundary]
-        wait_seconds = BANK_WORKS_SECONDS / 2 if boundary == "while_the_bank_works" else 0
+    wait_seconds = BANK_WORKS_SECONDS / 2 if boundary == "while_the_bank_works" else 0
+    for module, name in BOUNDARIES[boundary] if boundary else ():
         setattr(module, name, _deadly(getattr(module, name), wait_seconds))
     return web
 

@@ -51,8 +51,11 @@ class Running:
     def log(self) -> str:
         return self._log.read_text()
 
-    def stop(self) -> None:
+    def begin_to_stop(self) -> None:
         self._process.terminate()
+
+    def stop(self) -> None:
+        self.begin_to_stop()
         self._process.wait(PATIENCE_SECONDS)
 
     def wait_for(self, pattern: str) -> str:
