@@ -77,8 +77,9 @@ def sweep() -> int:
     enough = context.remaining_seconds() - SWEEP_SECONDS
     with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
         while context.remaining_seconds() > enough and (due := _lease_due()):
-            running = [pool.submit(contextvars.copy_context().run, ask, one) for one in due]
-            for attempt, asking in zip(due, running, strict=True):
+            ready = [begun for one in due if (begun := _begun(one))]
+            running = [pool.submit(contextvars.copy_context().run, ask, one) for one in ready]
+            for attempt, asking in zip(ready, running, strict=True):
                 _resolve_alone(attempt, asking)
             asked += len(due)
     return asked
@@ -105,8 +106,6 @@ def _lease_due() -> list[Attempt]:
     due = leases.free().filter(due_at__lte=now).select_related("intent").order_by("due_at")
     attempts = list(due.select_for_update(of=("self",), skip_locked=True)[:ASKED_AT_ONCE])
     for attempt in attempts:
-        if attempt.status == AttemptStatus.AUTHORIZED and attempt.operation is None:
-            operations.begin(attempt, Operation.VOID, reason=operations.EXPIRED, request_id="")
         # Written before the bank is asked: an attempt that cannot be settled for a fault of
         # ours comes again by the schedule, and does not keep the others from their turn.
         attempt.inquiry_count += 1
@@ -114,6 +113,32 @@ def _lease_due() -> list[Attempt]:
         attempt.lease_until = leases.end()
     Attempt.objects.bulk_update(attempts, ["inquiry_count", "due_at", "lease_until"])
     return attempts
+
+
+def _begun(attempt: Attempt) -> Attempt | None:
+    """Return the attempt to ask about, once the release of an expired one is written down.
+
+    :returns: None if a request was faster, or somebody holds the payment's lock.
+    """
+    if attempt.status != AttemptStatus.AUTHORIZED or attempt.operation:
+        return attempt
+    try:
+        return _expire(attempt)
+    except DatabaseError:
+        log.warning("attempt not expired", attempt=attempt.id, exc_info=True)
+        leases.give_back(attempt)
+        return None
+
+
+@transaction.atomic(durable=True)
+def _expire(attempt: Attempt) -> Attempt | None:
+    """Begin to release an authorisation that is over; the payment is locked first, as always."""
+    intent, attempt = settlement.locked(attempt)
+    if attempt.status != AttemptStatus.AUTHORIZED or attempt.operation:
+        return None
+    operations.begin(attempt, Operation.VOID, reason=operations.EXPIRED, request_id="")
+    attempt.intent = intent
+    return attempt
 
 
 @transaction.atomic(durable=True)
