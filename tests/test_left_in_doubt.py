@@ -9,7 +9,7 @@ import pytest
 from payments import authentication, lifecycle, operations, settlement
 from payments.gateways.base import Answer as Says
 from payments.gateways.base import Outcome
-from payments.models import Attempt
+from payments.models import Attempt, PaymentIntent
 from testbank import behaviours
 from testbank.models import Authorization
 from tests.bank_orders import authorize
@@ -116,7 +116,43 @@ def test_a_release_without_an_answer_leaves_nobody_waiting_for_its_lease(walk: W
     assert walk.reach_again().sweep(120).status == "requires_payment_method"
 
 
+def test_a_release_that_is_not_reached_is_asked_for_again(walk: Walk) -> None:
+    walk.pay(CAPTURE_FAILS, **MANUAL)
+    with dies(operations, "_void"), pytest.raises(Died):
+        walk.capture()
+    leases_run_out()
+
+    assert walk.cut_off("cut_before").sweep(10).status == "processing"
+    assert walk.reach_again().sweep(30).status == "requires_payment_method"
+
+
+def test_a_part_of_a_payment_in_installments_is_not_captured(walk: Walk) -> None:
+    walk.pay(**MANUAL)
+    PaymentIntent.objects.update(installments=2)
+
+    refusal = walk.capture(amount_to_capture=5000).answered.refusal
+
+    assert refusal == (400, "partial_capture_not_allowed", "amount_to_capture")
+    assert walk.capture().status == "succeeded"
+
+
 # --- Payments with an attempt that is given back beside one that is unknown --------------------
+
+
+def test_what_cannot_be_given_back_yet_is_tried_again(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk.payment_id = challenged(walk.shop, NOTHING_IS_RELEASED)["id"]
+    walk.cancel()
+    the_bank_charges_after_all(Attempt.objects.get())
+    walk.sweep(10)
+    assert "UNKNOWN" in audit()[1]
+
+    monkeypatch.setitem(behaviours.BY_NAME, behaviours.VOID_FAILS.name, behaviours.APPROVE)
+    walk.sweep(30)
+
+    assert Attempt.objects.get().reversed_at
+    assert walk.status == "canceled"
 
 
 def test_the_attempt_that_is_unknown_is_asked_about(walk: Walk) -> None:
@@ -176,6 +212,18 @@ def test_a_confirm_that_died_while_asking_about_the_attempt_before_is_made_by_it
 
     assert answer["status"] == "succeeded"
     assert captured_by_bank(acme) == 12500
+
+
+def test_nobody_gets_between_a_payer_and_the_bank(acme: ApiClient, bank: BankTransport) -> None:
+    paid = challenged(acme)
+    with dies(authentication, "_confirmed"), pytest.raises(Died):
+        bring(decide(paid, "Approve").fields)
+
+    for door, body in (("/confirm", confirmation()), ("/cancel", {}), ("", {"description": "Tea"})):
+        answer = acme.post(f"{PATH}/{paid['id']}{door}", body)
+        assert answer.refusal == (409, "lock_timeout", None)
+
+    assert acme.payment(paid["id"]).body == paid.body
 
 
 @pytest.mark.parametrize("button", ["Reject", "Cancel"])
