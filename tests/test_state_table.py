@@ -97,6 +97,19 @@ def test_a_change_of_the_table_happens(before: str, after: str, event: str, walk
     assert (walk.status, walk.told()) == (after, walk.shown())
 
 
+def test_a_status_is_always_told_by_the_same_event() -> None:
+    told = {(after, event.removeprefix("payment_intent.")) for _before, after, event in TABLE}
+
+    assert told == {
+        ("requires_action", "requires_action"),
+        ("processing", "processing"),
+        ("requires_capture", "amount_capturable_updated"),
+        ("succeeded", "succeeded"),
+        ("requires_payment_method", "payment_failed"),
+        ("canceled", "canceled"),
+    }
+
+
 def test_every_way_is_one_of_the_table() -> None:
     ways = {(before, after) for before, leading in WAYS.items() for after in leading}
 
