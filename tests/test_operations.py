@@ -3,13 +3,16 @@
 import pytest
 
 from core import clock
-from payments import authentication, operations
+from payments import authentication, operations, settlement
+from payments.gateways.base import Answer as Says
+from payments.gateways.base import Outcome
 from payments.models import Attempt
 from testbank.models import Authorization
+from tests.bank_orders import authorize
 from tests.bank_transport import BankTransport
 from tests.books import captured_by_bank
 from tests.client import Answer, ApiClient
-from tests.factories import GOOD_CARD
+from tests.factories import GOOD_CARD, confirmation, three_d_secure
 from tests.races import asking, deadlocks, late, sweeping
 from tests.sweeper import Died, dies, leases_run_out, on_one_thread_each, sweep_after
 from tests.test_audit import audit
@@ -20,7 +23,7 @@ from tests.threeds import bring, challenged, decide
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 PATH = "/v1/payment_intents"
-NOTHING_IS_RELEASED = "4000001100000074"
+NOTHING_IS_RELEASED, CHARGED_SILENTLY = "4000001100000074", "4000001100000017"
 
 
 def authorized(client: ApiClient, number: str = GOOD_CARD) -> str:
@@ -80,6 +83,21 @@ def test_a_payer_who_refused_is_not_asked_about_at_the_bank(
     assert failed["status"] == "requires_payment_method"
     assert failed["last_payment_error"]["reason"] == "authentication_failed"
     assert Authorization.objects.count() == 0
+
+
+def test_the_bank_is_asked_about_what_is_unknown_and_not_about_what_is_given_back(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    paid = challenged(acme)
+    given_up = Attempt.objects.get()
+    unknown = confirmation(CHARGED_SILENTLY, **three_d_secure("none"))
+    assert acme.post(f"{PATH}/{paid['id']}/confirm", unknown)["status"] == "processing"
+    authorize(reference=given_up.acquirer_reference, merchant=acme.merchant.id, capture=True)
+    settlement.settle(given_up, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
+
+    refused = asked(acme, paid["id"], "cancel")
+
+    assert refused.error["payment_intent"]["status"] == "succeeded"
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "bank"])
