@@ -39,9 +39,13 @@ class Ours:
 
     @property
     def is_unknown(self) -> bool:
-        # What is due may have changed at the bank by itself: an authorisation that is over.
-        is_due = self.due_at is not None and self.due_at <= clock.now()
-        return self.status in OPEN_ATTEMPT or self.operation is not None or is_due
+        return self.status in OPEN_ATTEMPT or self.operation is not None or self._is_over
+
+    @property
+    def _is_over(self) -> bool:
+        # The bank lets an authorisation lapse by itself, and we have not looked yet.
+        is_held = self.status == AttemptStatus.AUTHORIZED
+        return is_held and self.due_at is not None and self.due_at <= clock.now()
 
     @property
     def awaits_payer(self) -> bool:
