@@ -234,7 +234,24 @@ if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
 # --- Events ---------------------------------------------------------------------------------
 
 # Called in the transaction of every change, with the event (architecture: events).
-EVENT_SUBSCRIBERS: list[str] = []
+EVENT_SUBSCRIBERS = ["webhooks.dispatch.plan"]
+EVENT_DAYS = env.int("EVENT_DAYS", default=90)
+
+# --- Webhooks -------------------------------------------------------------------------------
+
+# One wall-clock deadline over DNS, connect, TLS, request and response.
+WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", default=10.0)
+# How long a delivery whose worker died is kept from the others; above the deadline.
+WEBHOOK_LEASE_SECONDS = env.float("WEBHOOK_LEASE_SECONDS", default=45.0)
+# Deliveries in flight per process.
+WEBHOOK_SLOTS = env.int("WEBHOOK_SLOTS", default=256)
+# Ports that an endpoint's address may name.
+WEBHOOK_PORTS = env.list("WEBHOOK_PORTS", cast=int, default=[443])
+# `host:port` pairs of a developer's own machine, exempt from every rule about addresses.
+WEBHOOK_DEV_HOSTS = env.list("WEBHOOK_DEV_HOSTS", default=[])
+if LIVEMODE and WEBHOOK_DEV_HOSTS:
+    raise environ.ImproperlyConfigured("Unset WEBHOOK_DEV_HOSTS: only a sandbox may have it.")
+DELIVERY_DAYS = env.int("DELIVERY_DAYS", default=30)
 
 # --- Background work ------------------------------------------------------------------------
 
@@ -274,6 +291,13 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 60},
     },
 }
+
+# --- Mail -----------------------------------------------------------------------------------
+
+# Without an address, mails are written to the process's output.
+vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default=f"payments@{_base.hostname}")
 
 # --- People ---------------------------------------------------------------------------------
 

@@ -14,7 +14,9 @@ from merchants.models import ApiKey, Merchant, User
 BODY_LENGTH = 43
 CHECKSUM_LENGTH = 6
 # What a scope may name: a misspelt one would leave the key its default, write.
-RESOURCES = ("customers", "events", "merchant", "payment_intents", "request_logs")
+RESOURCES = (
+    "customers", "events", "merchant", "payment_intents", "request_logs", "webhook_endpoints",
+)  # fmt: skip
 SCOPE_LEVELS = ("none", "read", "write")
 
 

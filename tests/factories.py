@@ -7,11 +7,13 @@ from django.conf import settings
 
 from core import clock, ids
 from core.cards import CardData
+from core.keyring import ring
 from merchants import accounts
 from merchants.models import Merchant, NonSecureLimit
 from payments.models import Attempt, PaymentIntent
 from vault import cards as vault_cards
 from vault.models import SealedCard
+from webhooks.models import Endpoint, SigningSecret
 
 GOOD_CARD = "4242424242424242"
 DECLINED_CARD = "4000000000000002"
@@ -133,3 +135,25 @@ def three_d_secure(requested: str) -> dict[str, Any]:
 
 def line(amount: int, **changes: Any) -> dict[str, Any]:
     return {"name": "Tea glass", "unit_amount": amount, **changes}
+
+
+class EndpointFactory(factory.django.DjangoModelFactory):
+    """An endpoint's row with a signing secret, past the API and its rules about addresses."""
+
+    class Meta:
+        model = Endpoint
+        skip_postgeneration_save = True
+
+    id = factory.LazyFunction(lambda: ids.new("we"))
+    merchant = factory.SubFactory(MerchantFactory)
+    url = "https://acme.example/hooks"
+    enabled_events = ["*"]
+    api_version = "2026-11-01"
+    created_at = factory.LazyFunction(clock.now)
+
+    @factory.post_generation
+    def secret(self: Endpoint, create: bool, extracted: str | None, **_options: Any) -> None:
+        row = SigningSecret(endpoint=self, created_at=self.created_at)
+        plain = extracted or f"whsec_{ids.random_base62(32)}"
+        row.sealed = ring().seal(plain.encode(), context=row.seal_context)
+        row.save()

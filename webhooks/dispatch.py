@@ -1,0 +1,58 @@
+"""Planning: what is to be delivered is written down in the transaction of the change itself."""
+
+from django.db import connection, transaction
+
+from core import ids
+from events.models import Event
+from webhooks import wakeups
+
+ENDPOINTS_MAX = 16
+
+# One statement, the transaction's last. An endpoint that is not enabled misses the event, and
+# the row says so: a replay finds exactly what was missed, whatever ran beside it. Lanes are
+# locked in the order of their endpoints, here as everywhere.
+PLAN = """
+WITH planned AS (
+    INSERT INTO webhooks_delivery
+        (id, merchant_id, endpoint_id, event_id, event_type, url, lane_key, aggregate_id,
+         sequence, trigger, status, is_missed, attempt, delay_seconds, scheduled_at, created_at)
+    SELECT %(stem)s || substr(%(alphabet)s, (row_number() OVER (ORDER BY id))::int, 1),
+        merchant_id, id, %(event)s, %(type)s, url, %(aggregate)s, %(aggregate)s,
+        %(sequence)s, 'automatic', CASE status WHEN 'enabled' THEN 'pending' ELSE 'canceled' END,
+        status <> 'enabled', 1, 0, %(now)s, %(now)s
+    FROM webhooks_endpoint
+    WHERE merchant_id = %(merchant)s AND deleted_at IS NULL
+        AND enabled_events && ARRAY['*', %(type)s]::varchar[]
+    RETURNING endpoint_id, status
+)
+INSERT INTO webhooks_lane (endpoint_id, key, open_count, is_resend, due_at)
+SELECT endpoint_id, %(aggregate)s, 1, false, %(now)s
+FROM planned WHERE status = 'pending' ORDER BY endpoint_id
+ON CONFLICT (endpoint_id, key) DO UPDATE SET open_count = webhooks_lane.open_count + 1
+"""
+
+
+def plan(event: Event) -> None:
+    """Write down the event's deliveries to every subscribed endpoint, and wake the sender.
+
+    Called by `events.outbox` in the transaction of the change (architecture: Webhook delivery).
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            PLAN,
+            {
+                # Endpoints differ in the last character: 16 draws of randomness cost more than
+                # the statement does.
+                "stem": ids.new("whd")[:-1],
+                "alphabet": ids.ALPHABET,
+                "event": event.id,
+                "type": event.type,
+                "aggregate": event.aggregate_id,
+                "sequence": event.sequence,
+                "merchant": event.merchant_id,
+                "now": event.created_at,
+            },
+        )
+        has_lanes = cursor.rowcount > 0
+    if has_lanes:
+        transaction.on_commit(wakeups.wake)

@@ -1,0 +1,213 @@
+"""Endpoints, what is delivered to them, and the lanes that keep deliveries in order."""
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import BrinIndex
+from django.db import models
+from django.db.models import Q
+
+from core.fields import SealedField, id_field
+from core.querysets import MerchantRows
+
+
+class Endpoint(models.Model):
+    """An address that a merchant's events are sent to (spec: WebhookEndpoint)."""
+
+    class Status(models.TextChoices):
+        ENABLED = "enabled"
+        DISABLED = "disabled"
+        FAILING = "failing"
+
+    id = id_field()
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
+    )
+    url = models.CharField(max_length=2000)
+    # Event types, or the single element `*`.
+    enabled_events = ArrayField(models.CharField(max_length=60))
+    status = models.CharField(max_length=8, choices=Status, default=Status.ENABLED)
+    description = models.CharField(max_length=1000, null=True)
+    metadata = models.JSONField(default=dict)
+    api_version = models.CharField(max_length=10)
+    # While set, what was missed is being put before what is new and nothing is sent. Holds
+    # the transaction that asked: events of older ones may not be seen yet.
+    replay_xid = models.BigIntegerField(null=True)
+    # Nothing that was missed before this moment is replayed; null for no such bound.
+    replay_since = models.DateTimeField(null=True)
+    failures_in_a_row = models.PositiveIntegerField(default=0)
+    # When the mail that tells of `failing` is due to be tried (real time); null when none is owed.
+    mail_due_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField()
+    deleted_at = models.DateTimeField(null=True)
+
+    objects = MerchantRows.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["merchant", "id"], name="an_endpoint_is_found_by_merchant"
+            ),
+            models.CheckConstraint(
+                condition=Q(deleted_at__isnull=True) | Q(status="disabled"),
+                name="a_deleted_endpoint_is_disabled",
+            ),
+            models.CheckConstraint(
+                condition=Q(replay_xid__isnull=True) | Q(status="enabled"),
+                name="only_an_enabled_endpoint_replays",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["merchant"], condition=Q(deleted_at=None), name="live_endpoints_of_merchant"
+            ),
+            models.Index(fields=["merchant", "created_at", "id"], name="endpoints_of_a_merchant"),
+        ]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class SigningSecret(models.Model):
+    """What an endpoint's deliveries are signed with; a rolled one signs on until it expires."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="secrets")
+    sealed = SealedField()
+    created_at = models.DateTimeField()
+    # Null for the current one.
+    expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["endpoint"],
+                condition=Q(expires_at=None),
+                name="an_endpoint_has_one_current_secret",
+            ),
+        ]
+
+    @property
+    def seal_context(self) -> str:
+        """Return what the sealed secret is bound to: this row of this endpoint."""
+        return f"webhooks.secret|{self.endpoint_id}|{self.id}"
+
+
+class Delivery(models.Model):
+    """One attempt to deliver one event to one endpoint, made or to come (contract 2).
+
+    The attempt that comes next is a `pending` row. One that was canceled, or that was the
+    last of ten, `is_missed` until a replay takes the event up again.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        SUCCEEDED = "succeeded"
+        FAILED = "failed"
+        CANCELED = "canceled"
+
+    class Trigger(models.TextChoices):
+        AUTOMATIC = "automatic"
+        RESEND = "resend"
+        REPLAY = "replay"
+
+    id = id_field()
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    endpoint = models.ForeignKey(
+        Endpoint, models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    event = models.ForeignKey("events.Event", models.PROTECT, related_name="+", db_index=False)
+    event_type = models.CharField(max_length=60)
+    url = models.CharField(max_length=2000)
+    # Which lane it waits in: the changed object's id; for a resend its own.
+    lane_key = models.CharField(max_length=40, db_collation="C")
+    aggregate_id = models.CharField(max_length=40, db_collation="C")
+    sequence = models.PositiveIntegerField()
+    trigger = models.CharField(max_length=9, choices=Trigger, default=Trigger.AUTOMATIC)
+    status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
+    is_missed = models.BooleanField(default=False)
+    attempt = models.PositiveSmallIntegerField(default=1)
+    delay_seconds = models.PositiveIntegerField(default=0)
+    scheduled_at = models.DateTimeField()
+    attempted_at = models.DateTimeField(null=True)
+    next_attempt_at = models.DateTimeField(null=True)
+    duration_ms = models.PositiveIntegerField(null=True)
+    response_status = models.PositiveSmallIntegerField(null=True)
+    response_excerpt = models.CharField(max_length=512, null=True)
+    error = models.CharField(max_length=20, null=True)
+    created_at = models.DateTimeField()
+
+    objects = MerchantRows.as_manager()
+
+    class Meta:
+        constraints = [
+            # Also how a lane's head is found: its lowest pending sequence.
+            models.UniqueConstraint(
+                fields=["endpoint", "lane_key", "sequence"],
+                condition=Q(status="pending"),
+                name="one_pending_attempt_per_event_in_a_lane",
+            ),
+            models.CheckConstraint(
+                condition=Q(attempt__gte=1, attempt__lte=10), name="attempts_are_counted_to_ten"
+            ),
+            models.CheckConstraint(
+                condition=Q(is_missed=False) | Q(status__in=["canceled", "failed"]),
+                name="only_what_is_over_was_missed",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["endpoint", "id"], name="deliveries_of_an_endpoint"),
+            models.Index(fields=["event", "id"], name="deliveries_of_an_event"),
+            models.Index(
+                fields=["endpoint", "lane_key", "sequence"],
+                condition=Q(is_missed=True),
+                name="missed_deliveries",
+            ),
+            BrinIndex(fields=["created_at"], name="deliveries_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event_type} {self.aggregate_id} #{self.sequence}, attempt {self.attempt}"
+
+
+class Lane(models.Model):
+    """The pending deliveries of one object to one endpoint, which go one after the other.
+
+    Exists while any is pending. Whoever holds the lease sends the lowest sequence.
+    """
+
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+", db_index=False)
+    key = models.CharField(max_length=40, db_collation="C")
+    open_count = models.PositiveIntegerField()
+    is_resend = models.BooleanField(default=False)
+    # In the movable clock: when the head may be sent.
+    due_at = models.DateTimeField()
+    # In real time: crashed work comes free by itself.
+    leased_until = models.DateTimeField(null=True)
+    # Whose lease: one who comes back late writes nothing.
+    lease_id = models.UUIDField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["endpoint", "key"], name="one_lane_per_endpoint_and_object"
+            ),
+            models.CheckConstraint(
+                condition=Q(open_count__gte=1), name="a_lane_exists_while_something_is_open"
+            ),
+            models.CheckConstraint(
+                condition=Q(leased_until=None, lease_id=None)
+                | Q(leased_until__isnull=False, lease_id__isnull=False),
+                name="a_lease_has_an_end",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["endpoint", "due_at"], name="due_lanes_of_an_endpoint"),
+            models.Index(
+                fields=["leased_until"],
+                condition=Q(leased_until__isnull=False),
+                name="leased_lanes",
+            ),
+        ]
