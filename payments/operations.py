@@ -184,7 +184,11 @@ def _fallen_back(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> S
     if outcome.answer in (Answer.NOT_SENT, Answer.NO_RECORD):
         return _still_unknown(intent, attempt)
     attempt.operation = attempt.operation_amount = attempt.operation_request_id = None
-    if outcome.answer in RELEASED:
+    if outcome.answer is Answer.LAPSED:
+        # The bank's word that it is over (contract 3): no failure that another card could mend.
+        attempt.error = None
+        return _cancel(intent, attempt, EXPIRED)
+    if outcome.answer is Answer.APPROVED:
         return settlement.fail(intent, attempt, AttemptStatus.FAILED)
     return _not_done(attempt)
 
