@@ -208,9 +208,8 @@ def _cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Stat
 
 def close(intent: PaymentIntent, reason: str | None) -> Status:
     """Write a cancellation into a payment that holds no money; in the caller's transaction."""
-    intent.amount_capturable = 0
+    settlement.hold_nothing(intent)
     intent.canceled_at, intent.cancellation_reason = clock.now(), reason
-    intent.sealed_card = None
     return Status.CANCELED
 
 
