@@ -138,8 +138,10 @@ def settle(attempt: Attempt, outcome: Outcome) -> Settled:
 
 def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     answer = outcome.answer
-    if answer is Answer.NO_RECORD and not schedule.is_last_no_record(attempt):
-        answer = Answer.UNKNOWN
+    if answer is Answer.NO_RECORD:
+        schedule.count_no_record(attempt)
+        if not schedule.is_known_to_nobody(attempt):
+            answer = Answer.UNKNOWN
     if answer in (Answer.UNKNOWN, Answer.PENDING):
         return _still_unknown(intent, attempt)
     match attempt.operation:

@@ -82,10 +82,12 @@ def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     """Write what the answer means into both rows; return the payment's next status."""
     attempt.authorization_code = outcome.authorization_code
     attempt.network_reference = outcome.network_reference
+    if outcome.answer is Answer.NO_RECORD:
+        schedule.count_no_record(attempt)
     match outcome.answer:
         case Answer.UNKNOWN | Answer.PENDING:
             return _still_unknown(intent, attempt)
-        case Answer.NO_RECORD if not schedule.is_last_no_record(attempt):
+        case Answer.NO_RECORD if not schedule.is_known_to_nobody(attempt):
             return _still_unknown(intent, attempt)
         case Answer.APPROVED:
             return _authorized(intent, attempt)
