@@ -59,14 +59,11 @@ def test_a_payment_without_a_card_is_canceled(acme: ApiClient, bank: BankTranspo
     assert before["status"] == "requires_payment_method"
 
 
-def test_a_stored_cards_code_is_forgotten(
-    acme: ApiClient, bank: BankTransport, django_capture_on_commit_callbacks: Any
-) -> None:
+def test_a_stored_cards_code_is_forgotten(acme: ApiClient, bank: BankTransport) -> None:
     payment_id = acme.post(PATH, unconfirmed())["id"]
     assert redis().keys("held:*")
 
-    with django_capture_on_commit_callbacks(execute=True):
-        assert cancel(acme, payment_id)["status"] == "canceled"
+    assert cancel(acme, payment_id)["status"] == "canceled"
 
     assert redis().keys("held:*") == []
 
