@@ -12,6 +12,7 @@ from core.errors import ParameterInvalid, ResourceMissing
 
 LIMIT = re.compile(r"[1-9][0-9]?|100", re.ASCII)
 LIMIT_DEFAULT = 10
+ARGUMENTS = ("limit", "starting_after")
 NEWEST = ("-created_at", "-id")
 # For rows whose ids alone say which is newer.
 NEWEST_BY_ID = ("-id",)
