@@ -8,6 +8,7 @@ from csp.constants import NONE, SELF
 
 from config.logs import configure_logs, logging_config
 from core.redis import broker_url
+from core.urls import is_host_and_port
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -248,7 +249,11 @@ WEBHOOK_SLOTS = env.int("WEBHOOK_SLOTS", default=256)
 # Ports that an endpoint's address may name.
 WEBHOOK_PORTS = env.list("WEBHOOK_PORTS", cast=int, default=[443])
 # `host:port` pairs of a developer's own machine, exempt from every rule about addresses.
-WEBHOOK_DEV_HOSTS = env.list("WEBHOOK_DEV_HOSTS", default=[])
+WEBHOOK_DEV_HOSTS = [pair.strip().lower() for pair in env.list("WEBHOOK_DEV_HOSTS", default=[])]
+if not all(map(is_host_and_port, WEBHOOK_DEV_HOSTS)):
+    raise environ.ImproperlyConfigured(
+        "Set WEBHOOK_DEV_HOSTS to host:port pairs, separated by commas, such as localhost:3000."
+    )
 if LIVEMODE and WEBHOOK_DEV_HOSTS:
     raise environ.ImproperlyConfigured("Unset WEBHOOK_DEV_HOSTS: only a sandbox may have it.")
 DELIVERY_DAYS = env.int("DELIVERY_DAYS", default=30)

@@ -54,6 +54,9 @@ class ApiClient:
         raw = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
         return self._call("POST", path, raw, headers)
 
+    def delete(self, path: str, **headers: str) -> Answer:
+        return self._call("DELETE", path, b"", headers)
+
     def pay(self, number: str = GOOD_CARD, **changes: Any) -> Answer:
         """Create and confirm a payment with a card."""
         return self.post("/v1/payment_intents", payment(number, **changes))
