@@ -244,6 +244,10 @@ EVENT_DAYS = env.int("EVENT_DAYS", default=90)
 WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", default=10.0)
 # How long a delivery whose worker died is kept from the others; above the deadline.
 WEBHOOK_LEASE_SECONDS = env.float("WEBHOOK_LEASE_SECONDS", default=45.0)
+if WEBHOOK_LEASE_SECONDS < 2 * WEBHOOK_TIMEOUT_SECONDS:
+    raise environ.ImproperlyConfigured(
+        "Set WEBHOOK_LEASE_SECONDS to twice WEBHOOK_TIMEOUT_SECONDS or more."
+    )
 # Deliveries in flight per process.
 WEBHOOK_SLOTS = env.int("WEBHOOK_SLOTS", default=256)
 # Ports that an endpoint's address may name.
@@ -272,7 +276,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
-CELERY_TASK_ROUTES = {"webhooks.tasks.*": {"queue": "webhooks"}}
+CELERY_TASK_ROUTES = {"webhooks.tasks.drain": {"queue": "webhooks"}}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "settle-unknown": {
@@ -289,6 +293,16 @@ CELERY_BEAT_SCHEDULE = {
         "task": "merchants.tasks.forget_request_logs",
         "schedule": 3600.0,
         "options": {"expires": 3600},
+    },
+    "forget-old-deliveries": {
+        "task": "webhooks.tasks.forget_old",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
+    "deliver-webhooks": {
+        "task": "webhooks.tasks.drain",
+        "schedule": 1.0,
+        "options": {"expires": 1},
     },
     "destroy-cards": {
         "task": "payments.tasks.destroy_cards",
