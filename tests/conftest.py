@@ -12,6 +12,7 @@ from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 from redis import Redis
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from core import context, redis
 from core.keyring import ring
@@ -52,6 +53,22 @@ def patient_redis() -> Redis:
 def _cheap_passwords() -> Iterator[None]:
     # Every merchant's owner gets one, and the real hash is slow on purpose.
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_are_looked_for_once() -> Iterator[None]:
+    # Each test client makes a WhiteNoise of its own, which would take 20 ms to look at them all.
+    look, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def look_once(middleware: WhiteNoiseMiddleware) -> None:
+        if middleware.static_prefix not in found:
+            look(middleware)
+            found[middleware.static_prefix] = dict(middleware.files)
+        middleware.files.update(found[middleware.static_prefix])
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(WhiteNoiseMiddleware, "add_files_from_finders", look_once)
         yield
 
 
