@@ -69,6 +69,11 @@ class ApiClient:
         events = self.get("/v1/events?limit=100")["data"]
         return [event for event in reversed(events) if event["aggregate_id"] == object_id]
 
+    def told(self, payment_id: str) -> list[str]:
+        """Return what the events of a payment tell, oldest first, without their common prefix."""
+        events = self.events_of(payment_id)
+        return [event["type"].removeprefix("payment_intent.") for event in events]
+
     def pending(self, currency: str = "try") -> int:
         """Return what the balance shows as pending, in minor units."""
         rows = self.get("/v1/balance")["pending"]
