@@ -1,7 +1,7 @@
 """A small stage for deliveries: events are told, claimed, answered, and the clock is moved."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -10,9 +10,9 @@ from core import clock
 from events import outbox
 from events.models import Event
 from merchants.models import Merchant
-from webhooks import lanes
+from webhooks import lanes, replay, resend, schedule, stopping
 from webhooks.exchange import Answer, Claimed
-from webhooks.models import Delivery, Endpoint, Lane
+from webhooks.models import Delivery, Endpoint
 
 MANY = 10_000
 
@@ -64,12 +64,48 @@ def deliver(reply: Any = ok) -> list[int]:
 
 
 def fail_until_given_up(endpoint: Endpoint) -> None:
-    """Walk the clock until the endpoint's first delivery has failed for the tenth time."""
-    while Endpoint.objects.get(id=endpoint.id).status == Endpoint.Status.ENABLED:
+    """Walk the clock until a delivery to the endpoint has failed for the tenth time."""
+    deliver(refused)
+    for seconds in schedule.DELAYS_SECONDS:
+        clock.advance(timedelta(seconds=seconds + 1))
         deliver(refused)
-        lane = Lane.objects.filter(endpoint=endpoint).order_by("due_at").first()
-        wait = (lane.due_at - clock.now()).total_seconds() if lane else 0
-        clock.advance(timedelta(seconds=max(wait, 0)))
+    endpoint.refresh_from_db()
+
+
+# --- What the API does with an endpoint -------------------------------------------------------
+
+
+@transaction.atomic
+def disable(endpoint: Endpoint) -> None:
+    _update(endpoint, status="disabled", replay_xid=None, replay_since=None)
+
+
+@transaction.atomic
+def enable(endpoint: Endpoint) -> None:
+    Endpoint.objects.select_for_update(no_key=True).get(id=endpoint.id)
+    stopping.stop(endpoint)
+    _update(endpoint, status="enabled", failures_in_a_row=0)
+
+
+@transaction.atomic
+def replay_missed(endpoint: Endpoint, *, since: datetime | None = None) -> None:
+    replay.start(Endpoint.objects.select_for_update(no_key=True).get(id=endpoint.id), since=since)
+
+
+@transaction.atomic
+def resend_event(event: Event, *endpoints: Endpoint) -> None:
+    resend.resend(event, Endpoint.objects.filter(id__in=[one.id for one in endpoints]))
+
+
+def _update(endpoint: Endpoint, **facts: Any) -> None:
+    Endpoint.objects.filter(id=endpoint.id).update(**facts)
+    endpoint.refresh_from_db()
+
+
+def tidy_up() -> None:
+    """Let the background work run until it has nothing left to do."""
+    while stopping.stop_pending() + replay.advance():
+        pass
 
 
 def sequence_of(claimed: Claimed) -> int:
