@@ -4,7 +4,9 @@ Every event that is published is looked up at the receiver; one that is missing 
 """
 
 import json
+import os
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -153,17 +155,24 @@ def _backlog(ours: Site, name: str, url: str, objects: int, each: int) -> Figure
         ours.await_count(name, len(events), seconds=PATIENCE_SECONDS)
         cpu = cpu_of_each(before, taken_ms(ours.stage.pids), len(events))
     came = ours.seen(name, [event for event, _, _ in events])
-    _require_order(name, came, events)
+    require_order(name, came, events)
     times = sorted(at for _, at in came)
     return {
         f"{name}_per_second": len(came) / (times[-1] - times[0]),
+        f"{name}_allowed_per_second": _allowed_per_second(cpu),
         f"{name}_deliveries": len(events),
         f"{name}_repeats": len(came) - len(events),
         **{f"{name}_{process}_cpu_ms": ms for process, ms in cpu.items()},
     }
 
 
-def _require_order(name: str, came: Seen, events: Iterable[tuple[str, str, int]]) -> None:
+def _allowed_per_second(cpu_ms: Counter[str]) -> float:
+    """Return the rate at which the worker would take a core, or all would take every core."""
+    cores = os.cpu_count() or 1
+    return 1000 / max(cpu_ms["worker"], cpu_ms.total() / cores)
+
+
+def require_order(name: str, came: Seen, events: Iterable[tuple[str, str, int]]) -> None:
     """:raises Refused: an object's event came before an earlier one of it."""
     first = {event: place for place, (event, _) in reversed(list(enumerate(came)))}
     by_object: dict[str, list[int]] = {}

@@ -49,6 +49,22 @@ class Site(NamedTuple):
         command = [sys.executable, "-m", "bench.webhooks_publisher", order]
         return json.loads(self.stage.output_of(command, seconds=PUBLISHER_SECONDS))
 
+    def wait(self) -> None:
+        """Wait until the receiver is there.
+
+        :raises Refused: it does not come.
+        """
+        deadline = time.monotonic() + START_PATIENCE_SECONDS
+        while True:
+            try:
+                self.ask("count", "nothing")
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise Refused("The receiver does not answer.") from None
+                time.sleep(LOOK_EVERY_SECONDS)
+            else:
+                return
+
     @contextmanager
     def worker(self) -> Iterator[None]:
         """Run the process that sends, until the block ends; then nothing is left to send."""
@@ -103,18 +119,5 @@ def site(stage: Stage) -> Iterator[Site]:
     stage = stage._replace(environment=stage.environment | trusting)
     with stage.program("receiver", ["bench.webhooks_receiver", *map(str, ports), certificate]):
         ours = Site(stage, *ports)
-        _wait(ours)
+        ours.wait()
         yield ours
-
-
-def _wait(ours: Site) -> None:
-    deadline = time.monotonic() + START_PATIENCE_SECONDS
-    while True:
-        try:
-            ours.ask("count", "nothing")
-        except OSError:
-            if time.monotonic() > deadline:
-                raise Refused("The receiver does not answer.") from None
-            time.sleep(LOOK_EVERY_SECONDS)
-        else:
-            return
