@@ -243,6 +243,10 @@ EVENT_DAYS = env.int("EVENT_DAYS", default=90)
 WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", default=10.0)
 # How long a delivery whose worker died is kept from the others; above the deadline.
 WEBHOOK_LEASE_SECONDS = env.float("WEBHOOK_LEASE_SECONDS", default=45.0)
+if WEBHOOK_LEASE_SECONDS < 2 * WEBHOOK_TIMEOUT_SECONDS:
+    raise environ.ImproperlyConfigured(
+        "Set WEBHOOK_LEASE_SECONDS to twice WEBHOOK_TIMEOUT_SECONDS or more."
+    )
 # Deliveries in flight per process.
 WEBHOOK_SLOTS = env.int("WEBHOOK_SLOTS", default=256)
 # Ports that an endpoint's address may name.
@@ -284,6 +288,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "merchants.tasks.forget_request_logs",
         "schedule": 3600.0,
         "options": {"expires": 3600},
+    },
+    "deliver-webhooks": {
+        "task": "webhooks.tasks.drain",
+        "schedule": 1.0,
+        "options": {"expires": 1},
     },
     "destroy-cards": {
         "task": "payments.tasks.destroy_cards",

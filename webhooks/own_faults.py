@@ -61,10 +61,6 @@ class OwnFaults:
     def is_paused(self) -> bool:
         return self._paused_at is not None
 
-    @property
-    def is_holding(self) -> bool:
-        return bool(self._held)
-
     def take(self, answer: Answer) -> None:
         """Note how an attempt went; `judge` says later what becomes of it."""
         claimed, now = answer.claimed, self._now()
@@ -83,14 +79,18 @@ class OwnFaults:
     def judge(self) -> Verdict:
         """Return what may be written down now, and what is to be given back untried."""
         self._pause_or_resume()
-        finish, self._answered = self._answered, []
         if self.is_paused:
-            release = [answer.claimed for _at, answer in self._held]
-            self._held = []
-            return Verdict(finish, release)
+            return self.give_up()
+        finish, self._answered = self._answered, []
         finish += [answer for at, answer in self._held if self._counts(at)]
         self._held = [(at, answer) for at, answer in self._held if not self._counts(at)]
         return Verdict(finish, [])
+
+    def give_up(self) -> Verdict:
+        """Return everything, with what is held back given back untried: the process ends."""
+        finish, self._answered = self._answered, []
+        release, self._held = [answer.claimed for _at, answer in self._held], []
+        return Verdict(finish, release)
 
     def may_probe(self) -> bool:
         """Tell whether, in a pause, one delivery may be tried now; said once each two seconds."""
