@@ -21,9 +21,10 @@ from tests import receivers
 from tests.factories import EndpointFactory, MerchantFactory
 from tests.receivers import Receiver, receiver
 from tests.redis_places import OwnRedis
-from webhooks.drain import AlreadyDraining, Drain, _Moment, _only_one
+from webhooks.drain import AlreadyDraining, Drain, _only_one
 from webhooks.listening import listen
 from webhooks.models import Delivery, Endpoint, Lane
+from webhooks.moments import Moment
 from webhooks.sender import Sender
 from webhooks.wakeups import CHANNEL
 
@@ -238,8 +239,8 @@ def test_a_second_drain_in_one_process_is_refused() -> None:
 def test_what_was_claimed_too_long_ago_is_given_back_unsent(
     settings: Any, monkeypatch: Any
 ) -> None:
-    long_ago = _Moment(time.monotonic() - 5, time.time() - 5)
-    monkeypatch.setattr(_Moment, "now", lambda: long_ago)
+    long_ago = Moment(time.monotonic() - 5, time.time() - 5)
+    monkeypatch.setattr(Moment, "now", lambda: long_ago)
     with receiver() as theirs:
         endpoint = endpoint_at(theirs, settings)
         tell(endpoint.merchant)
