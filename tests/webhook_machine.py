@@ -17,7 +17,6 @@ from events.models import Event
 from tests.factories import EndpointFactory, MerchantFactory
 from tests.webhook_world import (
     claim,
-    claim_all,
     disable,
     enable,
     leases_run_out,
@@ -210,7 +209,7 @@ class Deliveries(RuleBasedStateMachine):
         tidy_up()
         while Lane.objects.exists():
             clock.advance(timedelta(hours=25))
-            claimed = claim_all()
+            claimed = claim()
             assert claimed, "something is stranded"
             self.take(claimed, "drained")
             self.held, self.under_way = [], {}
