@@ -49,6 +49,9 @@ _API_KEY = re.compile(
     r"((?<![A-Za-z0-9])sk_(?:sandbox|live|test)_|sk_(?:sandbox|live|test)_(?=[A-Za-z0-9]{49}))(\w+)"
 )
 _SIGNING_SECRET = re.compile(r"whsec_[\w+/=-]+")
+# Who has the end of a payer's link needs nothing else. Wrong ones go too: they are right ones
+# that somebody copied badly.
+_PAYER_LINK = re.compile(r"(?i)(att_[a-z0-9]{8,}\.)[^\s\"'\\/?#&<>]+")
 
 
 def _key_with_last4(key: re.Match[str]) -> str:
@@ -81,6 +84,7 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
     (re.compile(r"(?i)\b(bearer)\s{1,3}[\w.~+/=-]+"), rf"\1 {REDACTED}"),
     (_API_KEY, _key_with_last4),
     (_SIGNING_SECRET, f"whsec_{REDACTED}"),
+    (_PAYER_LINK, rf"\1{REDACTED}"),
     (
         # card[cvc]=123, "cvc": "123", cvc%5D=123, <cvc>123</cvc>, the security code is 123
         re.compile(
@@ -105,10 +109,10 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
 # What none of the patterns above can do without. Most texts have nothing of it, and one look is
-# cheaper than nine searches.
+# cheaper than a search for each.
 _SUSPICIOUS = re.compile(
     r"""-----b|failing row|key \(|authorization|bearer|sk_|whsec_|c[sv][cv]|["']"""
-    r"""|code|kodu|verification|card\]?\[|(?<![a-z])(?:ccv|cid|cvn|cv2|cvd)"""
+    r"""|code|kodu|verification|card\]?\[|(?<![a-z])(?:ccv|cid|cvn|cv2|cvd)|att_[a-z0-9]+\."""
 )
 
 

@@ -13,8 +13,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-from bench import payments, report, statements
+from bench import payments, report, statements, webhooks, webhooks_report
 from bench.load import Terms
 from bench.stage import Stage
 from devstack import environment, storage, up
@@ -26,25 +27,41 @@ from devstack.state import Refused, state_directory, sweep, try_lock
 
 SECONDS_MAX = 60
 CLIENTS_MAX = 32  # As many as the bank has threads.
-MEASUREMENTS = 5
-# For all that is not measured: starting, warming up, counting rows, stopping.
-GRACE_SECONDS = 90
 # The clients are one merchant's, and nobody wants to know how fast they are refused.
 NO_LIMITS = {"RATE_LIMIT_PER_SECOND": "0"}
 
 
+class Subject(NamedTuple):
+    """Something to measure.
+
+    :param grace_seconds: for all whose length is not told: starting, filling, stopping.
+    """
+
+    measure: Callable[[Stage, Terms], report.Figures]
+    table: Callable[[report.Figures], str]
+    measurements: int
+    grace_seconds: int
+
+
+SUBJECTS = {
+    "payments": Subject(payments.measure, report.table, 5, 90),
+    "webhooks": Subject(webhooks.measure, webhooks_report.table, 30, 270),
+}
+
+
 def main() -> int:
     options = _options()
+    subject = SUBJECTS[options.subject]
     terms = Terms(options.clients, options.seconds)
     machine = {"cores": os.cpu_count() or 1, "load_before": os.getloadavg()[0]}
     up.end_on_signals()
     signal.signal(signal.SIGALRM, _take_too_long)
-    signal.alarm(MEASUREMENTS * options.seconds + GRACE_SECONDS)
+    signal.alarm(subject.measurements * options.seconds + subject.grace_seconds)
     try:
         with _stage() as stage:
-            figures = {**machine, **terms._asdict(), **payments.measure(stage, terms)}
+            figures = {**machine, **terms._asdict(), **subject.measure(stage, terms)}
         options.json.write_text(report.as_json(figures))
-        write(report.table(figures))
+        write(subject.table(figures))
     except Refused as refusal:
         say("bench", str(refusal))
         return 1
@@ -60,6 +77,9 @@ def _take_too_long(*_: object) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev bench")
+    parser.add_argument(
+        "subject", nargs="?", choices=SUBJECTS, default="payments", help="(payments)"
+    )
     parser.add_argument(
         "--seconds", type=_up_to(SECONDS_MAX), default=5, help="of each measurement (5)"
     )

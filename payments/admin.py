@@ -8,6 +8,7 @@ class AttemptInline(ReadOnly, admin.TabularInline):
     model = Attempt
     fields = readonly_fields = (
         "id", "status", "amount", "currency", "acquirer_reference", "created_at", "closed_at",
+        "reversed_at",
     )  # fmt: skip
 
 
@@ -24,6 +25,29 @@ class PaymentIntentAdmin(ReadOnlyAdmin):
     search_fields = ("=id",)
     show_full_result_count = False
     inlines = (AttemptInline, LineItemInline)
+
+
+@admin.register(Attempt)
+class AttemptAdmin(ReadOnlyAdmin):
+    """Tries to get the money; `reversed_at` is when a charge that came too late was given back."""
+
+    list_display = (
+        "id", "merchant", "intent", "amount", "currency", "status", "operation", "created_at",
+        "reversed_at",
+    )  # fmt: skip
+    # Named one by one: the proof of an authentication is no operator's business.
+    fields = (
+        "id", "merchant", "intent", "status", "amount", "surcharge", "captured_minor", "currency",
+        "installments", "capture_method", "card", "acquirer_reference", "authorization_code",
+        "network_reference", "error", "three_d_secure_requested", "authentication_demanded",
+        "authentication", "request_id", "created_at", "closed_at", "operation",
+        "operation_amount", "operation_request_id", "cancellation_reason", "reversed_at",
+        "asked_at", "due_at", "inquiry_count", "no_record_count", "lease_until",
+    )  # fmt: skip
+    list_filter = ("status", ("reversed_at", admin.EmptyFieldListFilter), "currency")
+    list_select_related = ("merchant", "intent")
+    search_fields = ("=id", "=intent__id", "=acquirer_reference")
+    show_full_result_count = False
 
 
 @admin.register(Customer)

@@ -1,6 +1,5 @@
 """3-D Secure: the payer goes to the bank, and comes back with its signed word (contract 3)."""
 
-import hmac
 import time
 from collections.abc import Mapping
 
@@ -8,9 +7,16 @@ from django.conf import settings
 from django.db import transaction
 
 from core import clock, context, ids
-from core.keyring import ring
 from merchants import idempotency
-from payments import authorization, gateways, leases, render, schedule, settlement
+from payments import (
+    authorization,
+    gateways,
+    leases,
+    payer_links,
+    render,
+    schedule,
+    settlement,
+)
 from payments.gateways.base import (
     Answer,
     Authentication,
@@ -29,7 +35,10 @@ FULL = "1"
 ATTEMPTED = ("2", "3", "4")
 # What an attempt without the payer's own word must carry for the issuer to bear the risk.
 ECI_OF_AN_ATTEMPT = ("06", "01")
-PATH = "/3ds"
+# What a bank usually takes. Each further press holds a thread of the web process meanwhile, so that
+# a payer who presses on, or somebody who sends the answer many times, must not hold them for as
+# long as a silent bank does.
+SECOND_ARRIVAL_WAITS_SECONDS = 2
 SECOND_LOOK_SECONDS = 0.1
 
 
@@ -100,7 +109,7 @@ def _await_payer(attempt: Attempt, challenge: Challenge) -> PaymentIntent:
     intent.last_payment_error = None
     intent.next_action = {
         "type": "redirect_to_url",
-        "redirect_to_url": {"url": link(attempt), "return_url": attempt.return_url},
+        "redirect_to_url": {"url": payer_links.address(attempt), "return_url": attempt.return_url},
     }
     move(intent, Status.REQUIRES_ACTION, before, request_id=attempt.request_id)
     return intent
@@ -109,35 +118,11 @@ def _await_payer(attempt: Attempt, challenge: Challenge) -> PaymentIntent:
 def _request(attempt: Attempt, cvc: str | None) -> AuthenticationRequest:
     return AuthenticationRequest(
         merchant_name=attempt.intent.merchant.name,
-        callback_url=f"{settings.BASE_URL}{PATH}/return",
+        callback_url=f"{settings.BASE_URL}{payer_links.PATH}/return",
         return_url=attempt.return_url,
         cvc=cvc,
         **authorization.terms(attempt),
     )
-
-
-# --- Our page, where the payer starts ---------------------------------------------------------
-
-
-def link(attempt: Attempt) -> str:
-    """Return the address of the attempt's page; who has it needs nothing else."""
-    return f"{settings.BASE_URL}{PATH}/{attempt.id}.{_mac(attempt.id)}"
-
-
-def by_link(token: str) -> Attempt | None:
-    """Return the attempt whose address ends so; None for any other text."""
-    attempt_id, _, mac = token.partition(".")
-    if not hmac.compare_digest(mac.encode(), _mac(attempt_id).encode()):
-        return None
-    rows = Attempt.objects.select_related("intent__merchant")
-    return rows.filter(id=attempt_id).first()
-
-
-def _mac(attempt_id: str) -> str:
-    return ring().mac("link", f"3ds|{attempt_id}".encode()).hex()
-
-
-# --- The bank's answer ------------------------------------------------------------------------
 
 
 def accept(fields: Mapping[str, str]) -> Attempt:
@@ -163,9 +148,10 @@ def accept(fields: Mapping[str, str]) -> Attempt:
 def _await_the_first_arrival(attempt: Attempt) -> None:
     """Keep a payer who pressed twice until the payment is decided, as the first press does.
 
-    Otherwise the shop would read `requires_action` and tell them that they did not pay.
+    Otherwise the shop would read `requires_action` and tell them that they did not pay. With
+    a bank that takes longer it may: the payer's shop hears the end by its event.
     """
-    patience = min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
+    patience = min(SECOND_ARRIVAL_WAITS_SECONDS, context.remaining_seconds())
     ends_at = time.monotonic() + patience
     at_the_bank = Attempt.objects.filter(
         id=attempt.id, status=AttemptStatus.PROCESSING, lease_until__isnull=False

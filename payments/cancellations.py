@@ -1,5 +1,7 @@
 """Calling a payment off, as long as it holds no money (contract 3, cancel)."""
 
+from typing import NamedTuple
+
 from django.db import transaction
 
 from core import context
@@ -33,6 +35,17 @@ class CancelFailed(DomainError):
         super().__init__(shown={"payment_intent": render.payment_intent(intent)})
 
 
+class Begun(NamedTuple):
+    """A payment that is canceled, or whose attempt is to be voided first.
+
+    :param card: the token of the card that was stored with it; a canceled payment has none.
+    """
+
+    intent: PaymentIntent
+    voiding: Attempt | None
+    card: str | None
+
+
 def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentIntent:
     """Cancel a payment; what is authorised is released at the bank first.
 
@@ -41,10 +54,13 @@ def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentInt
     :raises CancelFailed: the bank refused to release what it holds.
     """
     inquiries.ask_first(merchant, intent_id)
-    intent, attempt = _close_or_open_void(merchant, intent_id, reason)
-    if attempt is None:
-        return intent
-    intent, outcome = operations.run(attempt)
+    begun = _close_or_open_void(merchant, intent_id, reason)
+    if begun.voiding is None:
+        if begun.card:
+            # After the commit: Redis is another machine.
+            vault_cvc.drop(begun.card)
+        return begun.intent
+    intent, outcome = operations.run(begun.voiding)
     if outcome.answer is Answer.NOT_SENT:
         idempotency.forget()
         raise UpstreamUnavailable("The bank cannot be reached; nothing was canceled.")
@@ -54,9 +70,7 @@ def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentInt
 
 
 @transaction.atomic(durable=True)
-def _close_or_open_void(
-    merchant: Merchant, intent_id: str, reason: str | None
-) -> tuple[PaymentIntent, Attempt | None]:
+def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) -> Begun:
     intents_of = PaymentIntent.objects.for_merchant(merchant).select_related("merchant")
     idempotency.take(intent_id, is_settled=False)
     intent = intents_of.lock(intent_id)
@@ -66,17 +80,15 @@ def _close_or_open_void(
     if intent.status == Status.REQUIRES_CAPTURE:
         attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
         operations.begin(attempt, Operation.VOID, reason=reason)
-        return intent, attempt
+        return Begun(intent, attempt, None)
+    card = intent.sealed_card_id
     _close(intent, reason)
-    return intent, None
+    return Begun(intent, None, card)
 
 
 def _close(intent: PaymentIntent, reason: str | None) -> None:
     """Cancel a payment that the bank holds nothing for; an answer of its payer comes too late."""
     before = render.payment_intent(intent)
-    token = intent.sealed_card_id
     intents.give_up_action(intent)
     idempotency.settle()
     move(intent, operations.close(intent, reason), before, request_id=context.request_id())
-    if token:
-        transaction.on_commit(lambda: vault_cvc.drop(token))

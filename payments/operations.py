@@ -138,8 +138,10 @@ def settle(attempt: Attempt, outcome: Outcome) -> Settled:
 
 def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     answer = outcome.answer
-    if answer is Answer.NO_RECORD and not schedule.is_last_no_record(attempt):
-        answer = Answer.UNKNOWN
+    if answer is Answer.NO_RECORD:
+        schedule.count_no_record(attempt)
+        if not schedule.is_known_to_nobody(attempt):
+            answer = Answer.UNKNOWN
     if answer in (Answer.UNKNOWN, Answer.PENDING):
         return _still_unknown(intent, attempt)
     match attempt.operation:
@@ -184,7 +186,11 @@ def _fallen_back(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> S
     if outcome.answer in (Answer.NOT_SENT, Answer.NO_RECORD):
         return _still_unknown(intent, attempt)
     attempt.operation = attempt.operation_amount = attempt.operation_request_id = None
-    if outcome.answer in RELEASED:
+    if outcome.answer is Answer.LAPSED:
+        # The bank's word that it is over (contract 3): no failure that another card could mend.
+        attempt.error = None
+        return _cancel(intent, attempt, EXPIRED)
+    if outcome.answer is Answer.APPROVED:
         return settlement.fail(intent, attempt, AttemptStatus.FAILED)
     return _not_done(attempt)
 
@@ -204,9 +210,8 @@ def _cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Stat
 
 def close(intent: PaymentIntent, reason: str | None) -> Status:
     """Write a cancellation into a payment that holds no money; in the caller's transaction."""
-    intent.amount_capturable = 0
+    settlement.hold_nothing(intent)
     intent.canceled_at, intent.cancellation_reason = clock.now(), reason
-    intent.sealed_card = None
     return Status.CANCELED
 
 

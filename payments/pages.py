@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from core import context, money
 from core.page_policy import allow_form_to
-from payments import authentication
+from payments import authentication, payer_links
 from payments.gateways.base import Forged
 from payments.models import Attempt
 from payments.states import AttemptStatus
@@ -36,7 +36,7 @@ def hand_off(request: HttpRequest, token: str) -> HttpResponse:
 
     An attempt that needs nothing more of them says what became of it instead.
     """
-    attempt = authentication.by_link(token)
+    attempt = payer_links.attempt_at(token)
     if attempt is None:
         return _page(request, "unknown", status=404)
     if attempt.status != AttemptStatus.REQUIRES_ACTION:

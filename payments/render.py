@@ -90,6 +90,7 @@ def attempt(attempt: Attempt) -> dict[str, Any]:
         "error": attempt.error,
         "authorization_code": attempt.authorization_code,
         "network_reference": attempt.network_reference,
+        "reversed_at": clock.unix(attempt.reversed_at) if attempt.reversed_at else None,
         "created": clock.unix(attempt.created_at),
         "livemode": settings.LIVEMODE,
     }

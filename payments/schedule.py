@@ -27,12 +27,15 @@ def begin_asking(attempt: Attempt, now: datetime) -> None:
     attempt.inquiry_count = attempt.no_record_count = 0
 
 
-def is_last_no_record(attempt: Attempt) -> bool:
-    """Count that the bank knows of nothing; tell whether it has said so often enough."""
-    now = clock.now()
+def count_no_record(attempt: Attempt) -> None:
+    """Count that the bank knows of nothing, unless the request may be on its way still."""
     timed_out_at = attempt.asked_at + timedelta(seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
-    if now >= timed_out_at + NO_RECORD_COUNTS_AFTER:
+    if clock.now() >= timed_out_at + NO_RECORD_COUNTS_AFTER:
         attempt.no_record_count += 1
+
+
+def is_known_to_nobody(attempt: Attempt) -> bool:
+    """Tell whether the bank has said often enough that it knows of nothing."""
     return attempt.no_record_count >= NO_RECORDS_NEEDED
 
 

@@ -82,17 +82,20 @@ def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     """Write what the answer means into both rows; return the payment's next status."""
     attempt.authorization_code = outcome.authorization_code
     attempt.network_reference = outcome.network_reference
+    if outcome.answer is Answer.NO_RECORD:
+        schedule.count_no_record(attempt)
     match outcome.answer:
         case Answer.UNKNOWN | Answer.PENDING:
-            return _still_unknown(attempt)
-        case Answer.NO_RECORD if not schedule.is_last_no_record(attempt):
-            return _still_unknown(attempt)
+            return _still_unknown(intent, attempt)
+        case Answer.NO_RECORD if not schedule.is_known_to_nobody(attempt):
+            return _still_unknown(intent, attempt)
         case Answer.APPROVED:
             return _authorized(intent, attempt)
     return _failed(intent, attempt, outcome)
 
 
-def _still_unknown(attempt: Attempt) -> Status:
+def _still_unknown(intent: PaymentIntent, attempt: Attempt) -> Status:
+    intent.last_payment_error = None  # An earlier card's; this one has not failed.
     attempt.status = AttemptStatus.PROCESSING
     attempt.due_at = schedule.next_inquiry_at(attempt, clock.now())
     return Status.PROCESSING
@@ -143,9 +146,14 @@ def fail(intent: PaymentIntent, attempt: Attempt, status: AttemptStatus) -> Stat
     """Close an attempt that took nothing, for its `error`; the payer may start over."""
     attempt.status, attempt.closed_at, attempt.due_at = status, clock.now(), None
     intent.last_payment_error = attempt.error
-    intent.authorized_minor = intent.surcharge = intent.amount_capturable = 0
-    intent.sealed_card = None  # Another card, or the same, is to be given anew.
+    hold_nothing(intent)
     return Status.REQUIRES_PAYMENT_METHOD
+
+
+def hold_nothing(intent: PaymentIntent) -> None:
+    """Write that neither money nor a card is held; another card, or the same, is given anew."""
+    intent.authorized_minor = intent.surcharge = intent.amount_capturable = 0
+    intent.sealed_card = None
 
 
 def error_of(attempt: Attempt, reason: Decline, outcome: Outcome) -> dict[str, Any]:

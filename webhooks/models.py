@@ -3,7 +3,6 @@
 import uuid
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Q
 
@@ -165,7 +164,6 @@ class Delivery(models.Model):
                 condition=Q(is_missed=True),
                 name="missed_deliveries",
             ),
-            BrinIndex(fields=["created_at"], name="deliveries_by_age"),
         ]
 
     def __str__(self) -> str:

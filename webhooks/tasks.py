@@ -10,6 +10,8 @@ from functools import cache
 from celery import shared_task
 from celery.signals import worker_process_shutdown, worker_shutdown, worker_shutting_down
 
+from core import context
+from webhooks import retention
 from webhooks.drain import AlreadyDraining, Drain
 
 # Between two runs the worker hears what else it is asked, and throws away what has expired.
@@ -20,6 +22,12 @@ RUN_SECONDS = 30.0
 def drain() -> None:
     with suppress(AlreadyDraining):
         _ours().run(seconds=RUN_SECONDS)
+
+
+@shared_task
+def forget_old() -> None:
+    with context.work():
+        retention.forget_old()
 
 
 @cache

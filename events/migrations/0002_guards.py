@@ -1,19 +1,28 @@
-"""Events are facts: no UPDATE, DELETE or TRUNCATE."""
+"""Events are facts: no UPDATE, no TRUNCATE, and no DELETE but by `prune_events`."""
 
 from django.db import migrations
 
 GUARDS = """
 CREATE FUNCTION events_are_immutable() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    IF TG_OP = 'DELETE' AND current_setting('events.pruning', true) = 'on' THEN
+        RETURN OLD;
+    END IF;
     RAISE EXCEPTION 'events are never changed or deleted' USING ERRCODE = 'restrict_violation';
 END $$;
 CREATE TRIGGER events_are_immutable BEFORE UPDATE OR DELETE ON events_event
     FOR EACH ROW EXECUTE FUNCTION events_are_immutable();
 CREATE TRIGGER events_are_not_truncated BEFORE TRUNCATE ON events_event
     FOR EACH STATEMENT EXECUTE FUNCTION events_are_immutable();
+
+-- The one way that an event goes. The setting is on inside of it alone.
+CREATE FUNCTION prune_events(old text[]) RETURNS void LANGUAGE sql SET events.pruning = 'on' AS $$
+    DELETE FROM events_event WHERE id = ANY(old)
+$$;
 """
 
 UNDO = """
+DROP FUNCTION prune_events;
 DROP TRIGGER IF EXISTS events_are_not_truncated ON events_event;
 DROP TRIGGER events_are_immutable ON events_event;
 DROP FUNCTION events_are_immutable;

@@ -2,12 +2,11 @@
 
 from datetime import timedelta
 
+from django.conf import settings
+
 from core import clock
 from payments.audit import statements
 from payments.audit.findings import Findings
-
-# What is older may have been pruned (contract 9, Retention).
-KEPT = timedelta(days=90)
 
 GIVEN_OUT = "SELECT count(*) FROM events_counter"
 # An object of a kind that is not listed here is one that does not exist: list it.
@@ -34,6 +33,6 @@ LOST = """
 
 
 def check() -> Findings:
-    """Look for gaps, and for beginnings that are too young to have been pruned."""
-    since = clock.now() - KEPT
+    """Look for gaps, and for beginnings that are too young to have been pruned (contract 9)."""
+    since = clock.now() - timedelta(days=settings.EVENT_DAYS)
     return statements.look("events of an object have no gap", GIVEN_OUT, LOST, kept_since=since)

@@ -67,7 +67,7 @@ QUERIES = {
         WHERE (p.captured_minor, p.amount_capturable)
               IS DISTINCT FROM (coalesce(t.captured, 0), coalesce(t.capturable, 0))
            OR p.captured_surcharge <> coalesce(t.captured_surcharge, 0)
-           OR p.authorized_minor <> t.authorized
+           OR p.authorized_minor <> coalesce(t.authorized, 0)
            OR (p.status = 'succeeded') <> (p.captured_minor > 0)
            OR (p.status = 'requires_capture') <> (p.amount_capturable > 0)
               AND p.status <> 'processing'

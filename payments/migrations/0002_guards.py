@@ -54,13 +54,15 @@ CREATE TRIGGER payment_moves_as_listed BEFORE UPDATE OF status ON payments_payme
     FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
     EXECUTE FUNCTION payment_moves_as_listed();
 
--- A closed attempt stays as it ended; the currency and amount of an attempt never change.
+-- An attempt that is over stays as it ended; the currency and amount of an attempt never change.
 CREATE FUNCTION attempt_stays_as_it_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'attempt % is what it is', OLD.id USING ERRCODE = 'check_violation';
 END $$;
-CREATE TRIGGER a_failed_attempt_stays_failed BEFORE UPDATE OF status ON payments_attempt
-    FOR EACH ROW WHEN (OLD.status IN ('failed', 'abandoned', 'canceled') AND NEW.status <> OLD.status)
+CREATE TRIGGER an_attempt_stays_as_it_ended BEFORE UPDATE OF status ON payments_attempt
+    FOR EACH ROW WHEN (
+        OLD.status IN ('succeeded', 'failed', 'abandoned', 'canceled')
+        AND NEW.status <> OLD.status)
     EXECUTE FUNCTION attempt_stays_as_it_ended();
 CREATE TRIGGER an_attempts_money_is_fixed BEFORE UPDATE ON payments_attempt
     FOR EACH ROW WHEN (
@@ -86,7 +88,7 @@ CREATE TRIGGER payment_keeps_its_terms BEFORE UPDATE OF amount, currency ON paym
 UNDO = """
 DROP TRIGGER payment_keeps_its_terms ON payments_paymentintent;
 DROP TRIGGER an_attempts_money_is_fixed ON payments_attempt;
-DROP TRIGGER a_failed_attempt_stays_failed ON payments_attempt;
+DROP TRIGGER an_attempt_stays_as_it_ended ON payments_attempt;
 DROP TRIGGER payment_moves_as_listed ON payments_paymentintent;
 DROP FUNCTION payment_keeps_its_terms;
 DROP FUNCTION attempt_stays_as_it_ended;

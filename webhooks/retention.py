@@ -1,0 +1,110 @@
+"""Forgetting what is too old: attempts first, then events; nothing that is still owed."""
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+
+from core import clock
+
+CHUNK = 5_000
+# A run is short, so that a stop never waits for it; the next one goes on.
+RUN_SECONDS = 3
+# Before the first id of all.
+START = ""
+
+# Ids begin with the time, so their index is walked from the oldest on. What stays among the
+# old ones is passed over by the next chunk, which begins behind the last.
+FORGET_DELIVERIES = """
+WITH oldest AS MATERIALIZED (
+    SELECT id, created_at, status, is_missed FROM webhooks_delivery
+    WHERE id > %(after)s ORDER BY id LIMIT %(chunk)s
+), forgotten AS (
+    DELETE FROM webhooks_delivery delivery USING oldest
+    WHERE delivery.id = oldest.id AND oldest.created_at < %(before)s
+        AND delivery.status <> 'pending' AND NOT delivery.is_missed
+    RETURNING 1
+)
+SELECT (SELECT count(*) FROM forgotten), max(id), min(created_at) < %(before)s FROM oldest
+"""
+
+# An object of which anything waits in a lane keeps all its events: their sequence has no gap.
+OLD_EVENTS = """
+WITH oldest AS MATERIALIZED (
+    SELECT id, merchant_id, aggregate_id, created_at FROM events_event
+    WHERE id > %(after)s ORDER BY id LIMIT %(chunk)s
+), owed AS (
+    SELECT oldest.id FROM oldest WHERE created_at < %(before)s AND (
+        EXISTS (SELECT 1 FROM webhooks_delivery
+                WHERE event_id = oldest.id AND status = 'pending')
+        OR EXISTS (SELECT 1 FROM webhooks_endpoint endpoint JOIN webhooks_delivery delivery
+                   ON delivery.endpoint_id = endpoint.id AND delivery.status = 'pending'
+                       AND delivery.lane_key = oldest.aggregate_id
+                   WHERE endpoint.merchant_id = oldest.merchant_id))
+)
+SELECT array_agg(id) FILTER (
+        WHERE created_at < %(before)s AND id NOT IN (SELECT id FROM owed)
+    ), max(id), min(created_at) < %(before)s
+FROM oldest
+"""
+FORGET_EVENTS = """
+WITH old AS MATERIALIZED (
+    SELECT id FROM events_event WHERE id = ANY(%(old)s) FOR UPDATE SKIP LOCKED
+), forgotten AS (
+    DELETE FROM webhooks_delivery WHERE event_id IN (SELECT id FROM old) AND status <> 'pending'
+)
+SELECT array_agg(id) FROM old
+"""
+
+log = structlog.get_logger(__name__)
+# Forgets one chunk behind an id: how many it was, the chunk's last id, whether it began old.
+Forget = Callable[[str, datetime], tuple[int, str | None, bool | None]]
+
+
+def forget_old() -> dict[str, int]:
+    """Delete attempts and events past their days, and return how many of each.
+
+    Attempts live `DELIVERY_DAYS`, events `EVENT_DAYS` (movable clock). Never a pending
+    attempt, nor an event of an object that has one; a missed attempt stays as long as its
+    event, so that a replay finds it (contract 9, Retention).
+    """
+    now = clock.now()
+    forgotten = {
+        "deliveries": _all_of(_deliveries, now - timedelta(days=settings.DELIVERY_DAYS)),
+        "events": _all_of(_events, now - timedelta(days=settings.EVENT_DAYS)),
+    }
+    if any(forgotten.values()):
+        log.info("forgotten", **forgotten)
+    return forgotten
+
+
+def _all_of(forget: Forget, before: datetime) -> int:
+    ends_at = time.monotonic() + RUN_SECONDS
+    count, after, is_old = 0, START, True
+    while is_old and time.monotonic() < ends_at:
+        some, last, is_old = forget(after, before)
+        count, after = count + some, last or after
+    return count
+
+
+@transaction.atomic(durable=True)
+def _deliveries(after: str, before: datetime) -> tuple[int, str | None, bool | None]:
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET_DELIVERIES, {"after": after, "before": before, "chunk": CHUNK})
+        return cursor.fetchone()
+
+
+@transaction.atomic(durable=True)
+def _events(after: str, before: datetime) -> tuple[int, str | None, bool | None]:
+    with connection.cursor() as cursor:
+        cursor.execute(OLD_EVENTS, {"after": after, "before": before, "chunk": CHUNK})
+        old, last, is_old = cursor.fetchone()
+        if not old:
+            return 0, last, is_old
+        cursor.execute(FORGET_EVENTS, {"old": old})
+        [locked] = cursor.fetchone()
+        cursor.execute("SELECT prune_events(%s)", [locked or []])
+    return len(locked or []), last, is_old
