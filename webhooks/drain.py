@@ -167,9 +167,11 @@ class Drain:
         # Before the lease begins, so that ours is never the later end.
         claimed_at = Moment.now()
         claim = partial(_claim, slots=slots, degraded_slots=degraded_slots)
+        # Before it looks: a wake-up that comes meanwhile counts.
+        self._may_be_due = False
         claimed, self._clock_offset = await self._database.do(claim)
         # As long as there is any, there may be more.
-        self._may_be_due = bool(claimed)
+        self._may_be_due |= bool(claimed)
         for delivery in claimed:
             task = asyncio.create_task(self._send(delivery, claimed_at))
             self._under_way[task] = delivery
