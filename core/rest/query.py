@@ -1,6 +1,5 @@
 """Reading a query string strictly (contract 7)."""
 
-import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -8,10 +7,8 @@ from django.http import QueryDict
 
 from core.detection import contains_card_number
 from core.errors import CardDataInUrl, ParameterInvalid
-from core.rest.parsers import shown_name
-
-MAX_PARAMETERS = 1000
-LIST_INDEX = re.compile(r"\[\d{0,3}\]$")
+from core.rest import brackets
+from core.rest.brackets import MAX_PARAMETERS, shown_name
 
 
 def refuse_unsafe_url(path: str, query: str) -> None:
@@ -47,12 +44,12 @@ def arguments(query: QueryDict, *, scalars: Iterable[str] = (), arrays: Iterable
 
     `x[]=v`, `x[0]=v` and `x=v` are the same for an array.
 
-    :raises ParameterInvalid: an unknown name, or a scalar given twice.
+    :raises ParameterInvalid: an unknown or malformed name, or a scalar given twice.
     """
     found: dict = {}
     for count, (name, values) in enumerate(query.lists()):
-        base = LIST_INDEX.sub("", name)
-        if base in arrays:
+        base, *rest = brackets.path(name)
+        if base in arrays and brackets.is_item(rest):
             found.setdefault(base, []).extend(values)
         elif name in scalars and len(values) == 1 and count < MAX_PARAMETERS:
             found[name] = values[0]
