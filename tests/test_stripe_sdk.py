@@ -1,9 +1,12 @@
-"""The official Stripe SDK for Python, as it is installed, against the running service.
+"""Stripe's official SDKs, as they are installed, against the running service.
 
-Nothing of it is replaced: its address and its key are set as its documentation says.
+Nothing of them is replaced: address and key are set as their documentation says.
 """
 
 import json
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -286,3 +289,37 @@ def test_the_sdk_verifies_our_signatures(monkeypatch: pytest.MonkeyPatch) -> Non
     others = {v["what"] for v in VECTORS["headers"] if verifies(v["header"]) != v["is_genuine"]}
 
     assert others == TAKEN_ALL_THE_SAME
+
+
+# --- Node -------------------------------------------------------------------------------------
+
+NODE_STORY = Path("tests/sdk_node")
+
+
+@pytest.fixture(scope="module")
+def node_story(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The story's program, beside the SDK that its lock file names."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        why = "Node and npm are not installed"
+        pytest.fail(why) if os.environ.get("CI") == "true" else pytest.skip(why)
+    directory = tmp_path_factory.mktemp("node") / "story"
+    shutil.copytree(NODE_STORY, directory)
+    npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
+    subprocess.run(npm, cwd=directory, check=True, timeout=120)  # noqa: S607
+    return directory / "story.js"
+
+
+@pytest.mark.timeout(180)
+def test_the_sdk_for_node_tells_the_same_story(node_story: Path, service: SdkService) -> None:
+    environment = {**os.environ, **service.environment}
+
+    told = subprocess.run(
+        ["node", str(node_story)],  # noqa: S607
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert told.stdout.endswith(" steps\n")
