@@ -8,6 +8,7 @@ from csp.constants import NONE, SELF
 
 from config.logs import configure_logs, logging_config
 from core.redis import broker_url
+from core.urls import is_host_and_port
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -246,12 +247,20 @@ EVENT_DAYS = env.int("EVENT_DAYS", default=90)
 WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", default=10.0)
 # How long a delivery whose worker died is kept from the others; above the deadline.
 WEBHOOK_LEASE_SECONDS = env.float("WEBHOOK_LEASE_SECONDS", default=45.0)
+if WEBHOOK_LEASE_SECONDS < 2 * WEBHOOK_TIMEOUT_SECONDS:
+    raise environ.ImproperlyConfigured(
+        "Set WEBHOOK_LEASE_SECONDS to twice WEBHOOK_TIMEOUT_SECONDS or more."
+    )
 # Deliveries in flight per process.
 WEBHOOK_SLOTS = env.int("WEBHOOK_SLOTS", default=256)
 # Ports that an endpoint's address may name.
 WEBHOOK_PORTS = env.list("WEBHOOK_PORTS", cast=int, default=[443])
 # `host:port` pairs of a developer's own machine, exempt from every rule about addresses.
-WEBHOOK_DEV_HOSTS = env.list("WEBHOOK_DEV_HOSTS", default=[])
+WEBHOOK_DEV_HOSTS = [pair.strip().lower() for pair in env.list("WEBHOOK_DEV_HOSTS", default=[])]
+if not all(map(is_host_and_port, WEBHOOK_DEV_HOSTS)):
+    raise environ.ImproperlyConfigured(
+        "Set WEBHOOK_DEV_HOSTS to host:port pairs, separated by commas, such as localhost:3000."
+    )
 if LIVEMODE and WEBHOOK_DEV_HOSTS:
     raise environ.ImproperlyConfigured("Unset WEBHOOK_DEV_HOSTS: only a sandbox may have it.")
 DELIVERY_DAYS = env.int("DELIVERY_DAYS", default=30)
@@ -270,7 +279,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
-CELERY_TASK_ROUTES = {"webhooks.tasks.*": {"queue": "webhooks"}}
+CELERY_TASK_ROUTES = {"webhooks.tasks.drain": {"queue": "webhooks"}}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "settle-unknown": {
@@ -287,6 +296,16 @@ CELERY_BEAT_SCHEDULE = {
         "task": "merchants.tasks.forget_request_logs",
         "schedule": 3600.0,
         "options": {"expires": 3600},
+    },
+    "forget-old-deliveries": {
+        "task": "webhooks.tasks.forget_old",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
+    "deliver-webhooks": {
+        "task": "webhooks.tasks.drain",
+        "schedule": 1.0,
+        "options": {"expires": 1},
     },
     "destroy-cards": {
         "task": "payments.tasks.destroy_cards",

@@ -61,6 +61,15 @@ def parse(text: str) -> Url:
     return Url(parts.scheme, host, port or DEFAULT_PORTS[parts.scheme], parts.path or "/")
 
 
+def is_host_and_port(text: str) -> bool:
+    """Tell whether a text is `host:port` as `parse` takes them apart: in lower case, no more."""
+    try:
+        url = parse(f"http://{text}")
+    except BadUrl:
+        return False
+    return text == f"{url.host}:{url.port}"
+
+
 def is_public_name(host: str) -> bool:
     """Tell whether the host is a name with a dot, and no address literal."""
     return "." in host and not _is_address(host)

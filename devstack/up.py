@@ -175,8 +175,10 @@ def _start_workers(children: Children, state: Path, everything: dict[str, str]) 
     quiet = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
     everything = everything | quiet
     celery = ["celery", "-q", "-A", "config"]
+    # Deliveries: one process that sends many at once.
+    pools = {"default": ["-c", "2"], "webhooks": ["--pool", "solo"]}
     for name, queue in (("worker", "default"), ("hooks", "webhooks")):
-        options = ["-Q", queue, "-n", f"{queue}@%h", "-c", "2", "--without-gossip"]
+        options = ["-Q", queue, "-n", f"{queue}@%h", *pools[queue], "--without-gossip"]
         children.start(name, [*celery, "worker", *options, "--without-mingle"], everything)
     # No pid file: one left by a killed beat would stop the next from starting.
     beat = [*celery, "beat", "-s", state / "beat-schedule", "--pidfile="]

@@ -20,6 +20,7 @@ from merchants.models import IdempotencyKey, Merchant
 
 MAX_LENGTH = 255
 SECRET_ANSWER_LIFE = timedelta(minutes=15)
+NO_LONGER_KEPT = "The first answer held a secret and is no longer kept."
 # Without waiting for the disk: an answer lost in a crash can be rendered again from the payment.
 SAVE_ANSWER = """
     WITH quiet AS (SELECT set_config('synchronous_commit', 'off', true))
@@ -82,11 +83,13 @@ class Earlier:
 
     :param object_id: what it was about, written down in its first transaction.
     :param is_settled: only its answer was missing.
+    :param claimed_at: in real time.
     """
 
     request_id: str
     object_id: str
     is_settled: bool
+    claimed_at: datetime
 
 
 def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: Any) -> None:
@@ -115,6 +118,17 @@ def earlier() -> Earlier | None:
     """Return the request whose work this one goes on with, None if there is none."""
     claim = _current_claim()
     return claim.earlier if claim else None
+
+
+def earlier_with_secret() -> Earlier:
+    """Return the same where the answer shows a secret: 15 minutes long, as if it had been kept.
+
+    :raises IdempotencyKeyReused: the request was longer ago.
+    """
+    found = earlier()
+    if found is None or timezone.now() - found.claimed_at > SECRET_ANSWER_LIFE:
+        raise IdempotencyKeyReused(NO_LONGER_KEPT)
+    return found
 
 
 def take(object_id: str, *, is_settled: bool = True) -> None:
@@ -240,7 +254,7 @@ def _replay(row: IdempotencyKey) -> None:
         return
     is_over = row.answer_until is not None and row.answer_until <= timezone.now()
     if is_over or row.sealed_response is None:
-        raise IdempotencyKeyReused("The first answer held a secret and is no longer kept.")
+        raise IdempotencyKeyReused(NO_LONGER_KEPT)
     raise Replayed(row)
 
 
@@ -257,7 +271,7 @@ def _take_over(claim: Claim) -> None:
     row.lease_until = _lease_end(now)
     row.save(update_fields=["lease_until"])
     claim.taken = True
-    claim.earlier = Earlier(row.request_id, row.object_id, row.is_settled)
+    claim.earlier = Earlier(row.request_id, row.object_id, row.is_settled, row.created_at)
 
 
 def _lease_end(now: datetime) -> datetime:

@@ -66,8 +66,16 @@ def require_return_url(merchant: Merchant, address: str) -> None:
         url = urls.parse(address)
     except BadUrl:
         raise ReturnUrlNotAllowed from None
-    if not (_is_on_website(merchant, url) or _is_under_callback(merchant, url)):
+    if not is_registered(merchant, url):
         raise ReturnUrlNotAllowed
+
+
+def is_registered(merchant: Merchant, url: Url) -> bool:
+    """Tell whether an address is on a registered website, or under a registered callback URL.
+
+    On a website is https at its host or below it, whatever the port.
+    """
+    return _is_on_website(merchant, url) or _is_under_callback(merchant, url)
 
 
 def _is_on_website(merchant: Merchant, url: Url) -> bool:

@@ -60,6 +60,9 @@ class BankTransport(BaseAdapter):
     def close(self) -> None:
         pass
 
+    def inquiries_seen(self) -> int:
+        return sum(path.startswith("/authorizations/") for path in self.seen)
+
     def _ask(self, request: requests.PreparedRequest) -> tuple[int, bytes]:
         self.seen.append(request.path_url)
         time.sleep(self.pause_seconds)

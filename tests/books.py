@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.apps import apps
-from django.db.models import Sum
+from django.db import connections, router
+from django.db.models import Model, Sum
 
 from core.redis import client as redis
 from merchants.models import RequestLog
@@ -31,9 +32,20 @@ def row_counts() -> dict[str, int]:
 
     Without the request log: every request has its row there, a refused one too.
     """
-    models = [model for model in apps.get_models() if model is not RequestLog]
-    tables = {model._meta.db_table: model.objects.count() for model in models}
-    return {**tables, "held": len(redis().keys("held:*"))}
+    counts: dict[str, int] = {}
+    for alias in connections:
+        ours = [model for model in apps.get_models() if router.db_for_read(model) == alias]
+        counts |= _counted(alias, [model for model in ours if model is not RequestLog])
+    return {**counts, "held": len(redis().keys("held:*"))}
+
+
+def _counted(alias: str, models: list[type[Model]]) -> dict[str, int]:
+    """Count the rows of all the tables with one statement: tests do it before and after."""
+    tables = [model._meta.db_table for model in models]
+    counts = [f"SELECT '{table}', count(*) FROM \"{table}\"" for table in tables]  # noqa: S608
+    with connections[alias].cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(counts))
+        return dict(cursor.fetchall())
 
 
 def refused(

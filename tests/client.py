@@ -54,6 +54,9 @@ class ApiClient:
         raw = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
         return self._call("POST", path, raw, headers)
 
+    def delete(self, path: str, **headers: str) -> Answer:
+        return self._call("DELETE", path, b"", headers)
+
     def pay(self, number: str = GOOD_CARD, **changes: Any) -> Answer:
         """Create and confirm a payment with a card."""
         return self.post("/v1/payment_intents", payment(number, **changes))
@@ -65,6 +68,11 @@ class ApiClient:
         """Return an object's events, oldest first."""
         events = self.get("/v1/events?limit=100")["data"]
         return [event for event in reversed(events) if event["aggregate_id"] == object_id]
+
+    def told(self, payment_id: str) -> list[str]:
+        """Return what the events of a payment tell, oldest first, without their common prefix."""
+        events = self.events_of(payment_id)
+        return [event["type"].removeprefix("payment_intent.") for event in events]
 
     def pending(self, currency: str = "try") -> int:
         """Return what the balance shows as pending, in minor units."""

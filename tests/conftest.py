@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
-from django.db import connections
-from django.test import override_settings
+from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 from redis import Redis
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from core import context, redis
 from core.keyring import ring
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
+from tests.emptying import empty
 from tests.factories import open_merchant
 from tests.key_change import KeyChange, change_key
 from tests.mortal import Installation
@@ -27,19 +27,16 @@ from tests.web_process import READ_SECONDS, WebProcess
 hypothesis_settings.register_profile("service", deadline=None, derandomize=True)
 hypothesis_settings.load_profile("service")
 
-GUARDS_AGAINST_TRUNCATE = {
-    "events_are_not_truncated": "events_event",
-    "entries_are_not_truncated": "ledger_entry",
-    "movements_are_not_truncated": "ledger_movement",
-}
 
+@pytest.fixture(scope="session", autouse=True)
+def _transactional_tests_empty_what_they_filled() -> Iterator[None]:
+    def empty_all(test_case: TransactionTestCase) -> None:
+        for alias in test_case._databases_names(include_mirrors=False):
+            empty(alias)
 
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: object) -> None:
-    """Drop the triggers that refuse TRUNCATE: it is how transactional tests clean up."""
-    with django_db_blocker.unblock(), connections["default"].cursor() as cursor:
-        for trigger, table in GUARDS_AGAINST_TRUNCATE.items():
-            cursor.execute(f"DROP TRIGGER {trigger} ON {table}")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TransactionTestCase, "_fixture_teardown", empty_all)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -52,6 +49,22 @@ def patient_redis() -> Redis:
 def _cheap_passwords() -> Iterator[None]:
     # Every merchant's owner gets one, and the real hash is slow on purpose.
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_are_looked_for_once() -> Iterator[None]:
+    # Each test client makes a WhiteNoise of its own, which would take 20 ms to look at them all.
+    look, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def look_once(middleware: WhiteNoiseMiddleware) -> None:
+        if middleware.static_prefix not in found:
+            look(middleware)
+            found[middleware.static_prefix] = dict(middleware.files)
+        middleware.files.update(found[middleware.static_prefix])
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(WhiteNoiseMiddleware, "add_files_from_finders", look_once)
         yield
 
 
@@ -122,4 +135,4 @@ def web(
         web.acme = acme
         yield web
         web.stop()
-        call_command("flush", interactive=False, verbosity=0)
+        empty("default")

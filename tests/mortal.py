@@ -26,6 +26,13 @@ LEASE_SECONDS = 2
 PATIENCE_SECONDS = 20
 SWEEPER = ["celery", "-q", "-A", "config", "worker", "-B", "-c", "1", "-Q", "default"]
 
+# What every test of a kill is: minutes long together, and with rows that the processes see.
+PROOF_OF_KILLS = [
+    pytest.mark.proof,
+    pytest.mark.timeout(120),
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
+
 Call = Callable[[], requests.Response]
 
 

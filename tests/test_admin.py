@@ -11,6 +11,8 @@ from merchants.models import Merchant, User
 from tests.bank_transport import BankTransport
 from tests.client import ApiClient
 from tests.factories import payment
+from tests.hooks import created
+from webhooks.models import Delivery, Endpoint, Lane, SigningSecret
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -34,6 +36,7 @@ def test_every_list_and_every_row_opens(
 ) -> None:
     item = {"name": "Tea", "unit_amount": 12500}
     acme.post("/v1/payment_intents", payment(line_items=[item]), idempotency_key="k")
+    secret = created(acme)["secret"]
     acme.post("/v1/customers", {"name": "Ada"})
     opened = 0
 
@@ -43,8 +46,11 @@ def test_every_list_and_every_row_opens(
             page = operator.get(address(model, "change", row.pk))
             assert page.status_code == 200, row
             assert acme.key not in page.content.decode()
+            assert secret not in page.content.decode()
             opened += 1
 
+    assert {Endpoint, Delivery, Lane} < {*OURS}
+    assert SigningSecret not in OURS
     assert len(OURS) > 8, OURS
     assert opened > 8, opened
 

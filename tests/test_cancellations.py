@@ -42,10 +42,6 @@ def authorized(client: ApiClient, number: str = "4242424242424242") -> str:
     return client.pay(number, capture_method="manual")["id"]
 
 
-def told(client: ApiClient, payment_id: str) -> list[str]:
-    return [event["type"].removeprefix("payment_intent.") for event in client.events_of(payment_id)]
-
-
 def test_a_payment_without_a_card_is_canceled(acme: ApiClient, bank: BankTransport) -> None:
     payment_id = acme.post(PATH, CREATE)["id"]
 
@@ -54,7 +50,7 @@ def test_a_payment_without_a_card_is_canceled(acme: ApiClient, bank: BankTranspo
     assert (answer.status, answer["status"]) == (200, "canceled")
     assert answer["cancellation_reason"] == "requested_by_customer"
     assert answer["canceled_at"] >= answer["created"]
-    assert told(acme, payment_id) == ["created", "canceled"]
+    assert acme.told(payment_id) == ["created", "canceled"]
     before = acme.events_of(payment_id)[-1]["data"]["previous_attributes"]
     assert before["status"] == "requires_payment_method"
 
@@ -80,7 +76,7 @@ def test_a_payer_at_the_bank_comes_back_to_a_canceled_payment(
     assert (arrival.status, arrival.location) == (302, f"{RETURN_URL}?payment_intent={paid['id']}")
     assert acme.payment(paid["id"])["status"] == "canceled"
     assert Authorization.objects.count() == 0
-    assert told(acme, paid["id"]) == ["created", "requires_action", "canceled"]
+    assert acme.told(paid["id"]) == ["created", "requires_action", "canceled"]
 
 
 def test_what_is_authorised_is_released_first(acme: ApiClient, bank: BankTransport) -> None:
@@ -91,7 +87,7 @@ def test_what_is_authorised_is_released_first(acme: ApiClient, bank: BankTranspo
     assert (answer["status"], answer["amount_capturable"]) == ("canceled", 0)
     assert Authorization.objects.get().state == "voided"
     assert Attempt.objects.get().status == "canceled"
-    assert told(acme, payment_id)[-1] == "canceled"
+    assert acme.told(payment_id)[-1] == "canceled"
 
 
 def test_what_the_bank_does_not_release_is_not_canceled(
@@ -189,7 +185,7 @@ def test_a_cancellation_that_died_is_finished(
     leases_run_out()
 
     assert cancel(acme, payment_id, idempotency_key="k")["status"] == "canceled"
-    assert told(acme, payment_id).count("canceled") == 1
+    assert acme.told(payment_id).count("canceled") == 1
 
 
 def test_a_charge_that_comes_after_all_is_given_back(acme: ApiClient, bank: BankTransport) -> None:

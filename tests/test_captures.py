@@ -40,10 +40,6 @@ def capture(
     return client.post(f"{PATH}/{payment_id}/capture", body, **headers)
 
 
-def told(client: ApiClient, payment_id: str) -> list[str]:
-    return [event["type"].removeprefix("payment_intent.") for event in client.events_of(payment_id)]
-
-
 def test_all_of_it_is_captured(acme: ApiClient, bank: BankTransport) -> None:
     payment_id = authorized(acme)
 
@@ -54,7 +50,7 @@ def test_all_of_it_is_captured(acme: ApiClient, bank: BankTransport) -> None:
         12500, 12500, 0,
     )  # fmt: skip
     assert captured_by_bank(acme) == acme.pending() == 12500
-    assert told(acme, payment_id) == ["created", "amount_capturable_updated", "succeeded"]
+    assert acme.told(payment_id) == ["created", "amount_capturable_updated", "succeeded"]
 
 
 def test_of_a_part_the_rest_is_released(acme: ApiClient, bank: BankTransport) -> None:
@@ -116,7 +112,7 @@ def test_a_refused_capture_is_released_and_the_payer_may_try_again(
     assert answer["last_payment_error"]["code"] == "processing_error"
     assert answer["amount_capturable"] == acme.pending() == captured_by_bank(acme) == 0
     assert Authorization.objects.get().state == "voided"
-    assert told(acme, payment_id)[-1] == "payment_failed"
+    assert acme.told(payment_id)[-1] == "payment_failed"
 
 
 def test_after_seven_days_nothing_can_be_captured(acme: ApiClient, bank: BankTransport) -> None:
@@ -139,7 +135,7 @@ def test_after_seven_days_it_is_canceled(acme: ApiClient, bank: BankTransport) -
 
     canceled = acme.payment(payment_id)
     assert (canceled["status"], canceled["cancellation_reason"]) == ("canceled", "expired")
-    assert told(acme, payment_id)[-1] == "canceled"
+    assert acme.told(payment_id)[-1] == "canceled"
     rows = acme.get("/v1/request_logs?limit=100")["data"]
     [job] = [row for row in rows if row["kind"] == "job"]
     assert acme.events_of(payment_id)[-1]["request_id"] == job["id"]
@@ -171,7 +167,7 @@ def test_without_an_answer_it_is_processing_until_the_bank_tells(
     ended = "requires_capture" if fault == "lost" else "succeeded"
     assert acme.payment(payment_id)["status"] == ended
     assert captured_by_bank(acme) == acme.pending() == (0 if fault == "lost" else 12500)
-    assert told(acme, payment_id)[-2] == "processing"
+    assert acme.told(payment_id)[-2] == "processing"
 
 
 def test_a_bank_that_was_not_reached_has_changed_nothing(
@@ -201,7 +197,7 @@ def test_a_capture_that_died_is_finished_by_its_retry(
 
     assert (answer["status"], answer["amount_charged"]) == ("succeeded", 5000)
     assert captured_by_bank(acme) == acme.pending() == 5000
-    assert told(acme, payment_id).count("succeeded") == 1
+    assert acme.told(payment_id).count("succeeded") == 1
 
 
 @pytest.mark.parametrize("afterwards", [False, True], ids=["before the bank", "after the bank"])

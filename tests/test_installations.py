@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.test import override_settings
 
 from devstack.state import ROOT
 from merchants import keys
+from tests.emptying import empty
 from tests.factories import open_merchant, payment
 from tests.web_process import environment
 
@@ -99,7 +99,7 @@ def told(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, An
             for name, (questions, changes) in asked.items()
         }
         yield {name: json.loads(run.stdout or run.stderr) for name, run in runs.items()}
-        call_command("flush", interactive=False, verbosity=0)
+        empty("default")
 
 
 @pytest.mark.parametrize("installation", ["live", "sandbox"])

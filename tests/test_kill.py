@@ -12,6 +12,7 @@ from tests.client import ApiClient
 from tests.mortal import (
     BOUNDARIES,
     LEASE_SECONDS,
+    PROOF_OF_KILLS,
     Installation,
     assert_audit_is_clean,
     retried,
@@ -19,11 +20,7 @@ from tests.mortal import (
     until,
 )
 
-pytestmark = [
-    pytest.mark.proof,
-    pytest.mark.timeout(120),
-    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
-]
+pytestmark = PROOF_OF_KILLS
 
 
 def status() -> str:

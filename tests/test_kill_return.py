@@ -12,6 +12,7 @@ from tests.factories import RETURN_URL
 from tests.mortal import (
     BOUNDARIES,
     LEASE_SECONDS,
+    PROOF_OF_KILLS,
     Call,
     Installation,
     assert_audit_is_clean,
@@ -21,11 +22,7 @@ from tests.mortal import (
 from tests.stories import assert_charged_at_most_once, assert_one_event_per_change
 from tests.threeds import challenged, decide
 
-pytestmark = [
-    pytest.mark.proof,
-    pytest.mark.timeout(120),
-    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
-]
+pytestmark = PROOF_OF_KILLS
 
 UNTIL_THEN = ["requires_confirmation", "requires_action"]
 

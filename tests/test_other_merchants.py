@@ -8,7 +8,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.bank_transport import BankTransport
 from tests.books import row_counts
 from tests.client import Answer, ApiClient
-from tests.factories import confirmation, unconfirmed
+from tests.factories import EndpointFactory, confirmation, unconfirmed
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -17,6 +17,7 @@ UNKNOWN = {
     "intent_id": "pi_unknown",
     "customer_id": "cus_unknown",
     "event_id": "evt_unknown",
+    "endpoint_id": "we_unknown",
     "log_id": "req_unknown",
 }
 BODIES = {"confirm": confirmation(), "update": {"description": "Tea"}}
@@ -45,13 +46,21 @@ def ids(acme: ApiClient, bank: BankTransport) -> dict[str, str]:
     customer, log = created["id"], created.headers["Request-Id"]
     payment = acme.post("/v1/payment_intents", unconfirmed(customer=customer))["id"]
     event = acme.events_of(payment)[0]["id"]
-    return {"intent_id": payment, "customer_id": customer, "event_id": event, "log_id": log}
+    return {
+        "intent_id": payment,
+        "customer_id": customer,
+        "event_id": event,
+        "log_id": log,
+        "endpoint_id": EndpointFactory(merchant=acme.merchant).id,
+    }
 
 
 def call(client: ApiClient, door: tuple[str, str, str], given: dict[str, str]) -> Answer:
     method, address, action = door
     path = ARGUMENT.sub(lambda argument: given[argument[1]], address)
-    return client.get(path) if method == "get" else client.post(path, BODIES.get(action))
+    if method == "post":
+        return client.post(path, BODIES.get(action))
+    return client.delete(path) if method == "delete" else client.get(path)
 
 
 def without_request_id(answer: Answer) -> dict:
@@ -59,8 +68,8 @@ def without_request_id(answer: Answer) -> dict:
 
 
 def test_the_matrix_has_every_door() -> None:
-    assert len(DOORS) >= 5
-    assert {method for method, _address, _action in DOORS} <= {"get", "post"}
+    assert len(DOORS) >= 16
+    assert {method for method, _address, _action in DOORS} == {"get", "post", "delete"}
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door[0]} {door[1]}")

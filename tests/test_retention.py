@@ -10,7 +10,7 @@ from core import clock
 from events import outbox
 from events.models import Counter, Event
 from tests.factories import EndpointFactory
-from webhooks import retention
+from webhooks import retention, tasks
 from webhooks.models import Delivery, Endpoint
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
@@ -45,7 +45,7 @@ def test_an_attempt_is_forgotten_after_30_days_and_its_event_after_90(
     end(tell(endpoint, "cus_1"), "succeeded")
 
     clock.advance(timedelta(days=days))
-    retention.forget_old()
+    tasks.forget_old()
 
     assert kept() == left
 

@@ -1,22 +1,16 @@
 """3-D Secure: the payer goes to the bank and comes back, whatever else happens."""
 
-from typing import Any
-from unittest.mock import patch
-
 import pytest
-from django.core.files.base import ContentFile
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
-from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from payments import authentication
-from payments.models import Attempt, PaymentIntent
+from payments.models import Attempt
 from testbank.models import Authorization
 from tests.bank_transport import BankTransport
 from tests.books import captured_by_bank
-from tests.client import Answer, ApiClient
-from tests.factories import DEBIT_CARD, GOOD_CARD, RETURN_URL, confirmation, payment, three_d_secure
+from tests.client import ApiClient
+from tests.factories import DEBIT_CARD, GOOD_CARD, RETURN_URL, confirmation, three_d_secure
 from tests.sweeper import sweep_after
-from tests.threeds import authenticate, bring, challenged, decide, hand_off, open_page
+from tests.threeds import authenticate, challenged, hand_off, open_page, shown
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -27,14 +21,6 @@ AMOUNTS = {
     "amount_charged", "surcharge", "amount_received", "amount_capturable", "captured_minor",
     "refunded_minor", "amount_refundable", "card",
 }  # fmt: skip
-
-
-def told(client: ApiClient, payment_id: str) -> list[str]:
-    return [event["type"].removeprefix("payment_intent.") for event in client.events_of(payment_id)]
-
-
-def shown(client: ApiClient, paid: Answer) -> Answer:
-    return client.payment(paid["id"])
 
 
 # --- On the way -------------------------------------------------------------------------------
@@ -52,7 +38,7 @@ def test_a_payment_that_needs_the_payer_says_where_to_send_them(
     assert paid["three_d_secure"] == {"requested": "required", "effective": "required"}
     assert AMOUNTS & paid.body.keys() == set()
     assert (paid["amount"], paid["currency"]) == (12500, "try")
-    assert told(acme, paid["id"]) == ["created", "requires_action"]
+    assert acme.told(paid["id"]) == ["created", "requires_action"]
 
 
 def test_our_page_shows_what_is_paid_and_leads_to_the_bank(
@@ -115,7 +101,7 @@ def test_approved_the_payer_is_charged_and_sent_back(acme: ApiClient, bank: Bank
         None,
     )
     assert captured_by_bank(acme) == acme.pending() == 12500
-    assert told(acme, paid["id"]) == ["created", "requires_action", "succeeded"]
+    assert acme.told(paid["id"]) == ["created", "requires_action", "succeeded"]
 
 
 def test_the_attempt_shows_how_the_authentication_went(
@@ -160,7 +146,7 @@ def test_a_silent_bank_leaves_the_payment_processing(acme: ApiClient, bank: Bank
     sweep_after(10)
     failed = shown(acme, paid)
     assert failed["last_payment_error"]["decline_code"] == "do_not_honor"
-    assert told(acme, paid["id"]) == ["created", "requires_action", "processing", "payment_failed"]
+    assert acme.told(paid["id"]) == ["created", "requires_action", "processing", "payment_failed"]
 
 
 def test_authenticated_and_declined_all_the_same(acme: ApiClient, bank: BankTransport) -> None:
@@ -177,7 +163,7 @@ def test_manual_capture_waits_for_the_capture(acme: ApiClient, bank: BankTranspo
     authenticate(paid)
 
     assert shown(acme, paid)["amount_capturable"] == 12500
-    assert told(acme, paid["id"])[-1] == "amount_capturable_updated"
+    assert acme.told(paid["id"])[-1] == "amount_capturable_updated"
     assert captured_by_bank(acme) == 0
 
 
@@ -207,7 +193,7 @@ def test_a_soft_decline_is_followed_by_an_attempt_with_3d_secure(
     assert (paid["status"], len(paid["attempts"])) == ("requires_action", 2)
     assert paid["latest_attempt"] == paid["attempts"][1]
     assert paid["three_d_secure"] == {"requested": "automatic", "effective": "required"}
-    assert told(acme, paid["id"]) == ["created", "requires_action"]
+    assert acme.told(paid["id"]) == ["created", "requires_action"]
     authenticate(paid)
     assert shown(acme, paid)["status"] == "succeeded"
     first, second = Attempt.objects.order_by("created_at")
@@ -281,142 +267,6 @@ def test_only_full_authentication_or_an_attempt_with_proof_is_enough(
     assert authentication.is_enough(Attempt.objects.get(), said) is result
 
 
-# --- Answers that are not the bank's, or not awaited ------------------------------------------
-
-
-def assert_untouched(client: ApiClient, paid: Answer) -> None:
-    assert shown(client, paid).body == paid.body
-    assert told(client, paid["id"]) == ["created", "requires_action"]
-    assert Authorization.objects.count() == 0
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["transaction_id", "reference", "amount", "currency", "md_status", "eci", "cavv", "issued_at",
-     "signature"],
-)  # fmt: skip
-@pytest.mark.parametrize("change", ["other", "longer", "empty", "gone", "twice"])
-def test_an_answer_that_was_changed_is_refused(
-    name: str, change: str, acme: ApiClient, bank: BankTransport
-) -> None:
-    paid = challenged(acme)
-    fields: dict[str, Any] = dict(decide(paid, "Approve").fields)
-    value = fields.pop(name)
-    changed = {
-        "other": {name: "1" if value != "1" else "2"},
-        "longer": {name: f"{value}0"},
-        "empty": {name: ""},
-        "gone": {},
-        "twice": {name: [value, value]},
-    }[change]
-
-    arrival = bring({**fields, **changed})
-
-    assert (arrival.status, arrival.location) == (400, None)
-    assert_untouched(acme, paid)
-
-
-def test_a_field_more_is_refused(acme: ApiClient, bank: BankTransport) -> None:
-    paid = challenged(acme)
-    fields = decide(paid, "Approve").fields
-
-    assert bring({**fields, "more": "1"}).status == 400
-    assert bring({**fields, **{f"f{n}": "" for n in range(900)}}).status == 400
-    assert_untouched(acme, paid)
-
-
-def test_an_answer_is_used_once(acme: ApiClient, bank: BankTransport) -> None:
-    paid = challenged(acme)
-    fields = decide(paid, "Approve").fields
-    first = bring(fields)
-
-    second = bring(fields)
-
-    assert (second.status, second.location) == (first.status, first.location)
-    assert Authorization.objects.count() == 1
-    assert told(acme, paid["id"]) == ["created", "requires_action", "succeeded"]
-
-
-def test_a_cheap_payments_answer_does_not_pay_a_dear_one(
-    acme: ApiClient, bank: BankTransport
-) -> None:
-    cheap, dear = challenged(acme, amount=100), challenged(acme, amount=99_900)
-    fields = decide(cheap, "Approve").fields
-    dears = Attempt.objects.get(intent_id=dear["id"])
-
-    swapped = bring({**fields, "reference": dears.acquirer_reference, "amount": "99900"})
-
-    assert swapped.status == 400
-    assert shown(acme, dear).body == dear.body
-    assert shown(acme, cheap).body == cheap.body
-
-
-def test_an_answer_signed_for_another_amount_is_refused(
-    acme: ApiClient, bank: BankTransport
-) -> None:
-    paid = challenged(acme)
-    fields = decide(paid, "Approve").fields
-    with_another_amount(paid)
-
-    assert bring(fields).status == 400
-
-
-def with_another_amount(paid: Answer) -> None:
-    """As if the bank had been asked for another payment under this reference."""
-    attempt = Attempt.objects.get(intent_id=paid["id"])
-    attempt.authentication |= {"transaction_id": "3ds_other"}
-    attempt.save()
-
-
-@pytest.mark.parametrize("content_type", ["application/json", "text/plain", "multipart/form-data"])
-def test_what_is_no_form_is_refused(
-    content_type: str, acme: ApiClient, bank: BankTransport
-) -> None:
-    paid = challenged(acme)
-
-    arrival = bring(b"\xff\x00{", content_type=content_type)
-
-    assert arrival.status == 400
-    assert_untouched(acme, paid)
-
-
-def test_an_upload_is_refused_before_it_is_read(acme: ApiClient, bank: BankTransport) -> None:
-    paid = challenged(acme)
-    fields = decide(paid, "Approve").fields
-    upload = encode_multipart(BOUNDARY, {**fields, "more": ContentFile(b"x" * 3_000_000, "f")})
-
-    with patch.object(TemporaryFileUploadHandler, "new_file") as spooling:
-        for sent in (encode_multipart(BOUNDARY, fields), upload):
-            assert bring(sent, content_type=MULTIPART_CONTENT).status == 400
-
-    assert not spooling.called
-    assert_untouched(acme, paid)
-
-
-def test_a_get_changes_nothing(acme: ApiClient, bank: BankTransport) -> None:
-    paid = challenged(acme)
-    fields = decide(paid, "Approve").fields
-    query = "&".join(f"{name}={value}" for name, value in fields.items())
-
-    assert open_page(f"/3ds/return?{query}").status == 405
-    assert_untouched(acme, paid)
-
-
-def test_an_answer_that_comes_too_late_changes_nothing(
-    acme: ApiClient, bank: BankTransport
-) -> None:
-    paid = challenged(acme)
-    fields = decide(paid, "Approve").fields
-    sweep_after(3700)
-    assert shown(acme, paid)["last_payment_error"]["reason"] == "authentication_abandoned"
-
-    arrival = bring(fields)
-
-    assert (arrival.status, arrival.location) == (302, f"{RETURN_URL}?payment_intent={paid['id']}")
-    assert shown(acme, paid)["status"] == "requires_payment_method"
-    assert Authorization.objects.count() == 0
-
-
 # --- The way back -----------------------------------------------------------------------------
 
 
@@ -437,156 +287,3 @@ def test_the_shops_address_stays_as_it_is_but_for_the_payments_id(
     paid = challenged(acme, return_url=return_url)
 
     assert authenticate(paid).location == arrives_at.replace("{id}", paid["id"])
-
-
-# --- Payers who do not come back --------------------------------------------------------------
-
-
-def test_after_an_hour_the_payer_has_abandoned_it(acme: ApiClient, bank: BankTransport) -> None:
-    paid = challenged(acme)
-
-    sweep_after(3500)
-    assert shown(acme, paid)["status"] == "requires_action"
-    sweep_after(200)
-
-    failed = shown(acme, paid)
-    assert failed["status"] == "requires_payment_method"
-    assert failed["last_payment_error"]["reason"] == "authentication_abandoned"
-    assert Attempt.objects.get().status == "abandoned"
-    assert told(acme, paid["id"]) == ["created", "requires_action", "payment_failed"]
-    assert "/authorizations/" in bank.seen[-1]
-
-
-def test_authenticated_and_never_back_authorises_nothing(
-    acme: ApiClient, bank: BankTransport
-) -> None:
-    paid = challenged(acme)
-    decide(paid, "Approve")
-
-    sweep_after(3700)
-
-    assert shown(acme, paid)["last_payment_error"]["reason"] == "authentication_abandoned"
-    assert Authorization.objects.count() == 0
-
-
-def test_a_bank_that_is_away_keeps_the_payment_waiting(
-    acme: ApiClient, bank: BankTransport
-) -> None:
-    paid = challenged(acme)
-    bank.fault = "delay"
-    sweep_after(3700)
-    assert shown(acme, paid)["status"] == "requires_action"
-
-    bank.fault = None
-    sweep_after(3700)
-    assert shown(acme, paid)["status"] == "requires_payment_method"
-
-
-# --- Confirming again -------------------------------------------------------------------------
-
-
-def test_another_card_may_be_tried_while_the_payer_is_away(
-    acme: ApiClient, bank: BankTransport
-) -> None:
-    paid = challenged(acme)
-    fields = decide(paid, "Approve").fields
-
-    answer = acme.post(f"{PATH}/{paid['id']}/confirm", confirmation(**three_d_secure("none")))
-
-    assert answer["status"] == "succeeded"
-    first, second = Attempt.objects.order_by("created_at")
-    assert (first.status, second.status) == ("canceled", "succeeded")
-    assert answer["attempts"] == [first.id, second.id]
-    assert bring(fields).status == 302
-    assert captured_by_bank(acme) == acme.pending() == 12500
-
-
-def test_the_payer_may_be_sent_to_the_bank_once_more(acme: ApiClient, bank: BankTransport) -> None:
-    paid = challenged(acme)
-
-    answer = acme.post(f"{PATH}/{paid['id']}/confirm", confirmation(return_url=RETURN_URL))
-
-    assert answer["status"] == "requires_action"
-    assert answer["next_action"] != paid["next_action"]
-    assert told(acme, paid["id"]) == ["created", "requires_action", "requires_action"]
-    authenticate(answer)
-    assert shown(acme, paid)["status"] == "succeeded"
-
-
-def test_without_a_card_the_code_is_asked_for_again(acme: ApiClient, bank: BankTransport) -> None:
-    paid = challenged(acme)
-
-    answer = acme.post(f"{PATH}/{paid['id']}/confirm", {})
-
-    assert answer.refusal == (400, "parameter_missing", "payment_method_data[card][cvc]")
-    assert shown(acme, paid).body == paid.body
-
-
-def test_a_bank_that_does_not_answer_makes_the_payment_processing(
-    acme: ApiClient, bank: BankTransport
-) -> None:
-    paid = challenged(acme)
-    bank.fault = "delay"
-
-    answer = acme.post(f"{PATH}/{paid['id']}/confirm", confirmation(), idempotency_key="again")
-
-    assert answer["status"] == "processing"
-    assert Attempt.objects.count() == 1
-
-
-# --- Limits -----------------------------------------------------------------------------------
-
-
-def limit(client: ApiClient, **values: Any) -> None:
-    client.merchant.non_secure_limits.filter(currency="try").update(**values)
-
-
-def test_above_the_limit_the_payer_must_authenticate(acme: ApiClient, bank: BankTransport) -> None:
-    assert acme.pay(amount=500_000)["status"] == "succeeded"
-
-    above = acme.pay(amount=500_001, return_url=RETURN_URL)
-
-    assert above["status"] == "requires_action"
-
-
-def test_above_the_limit_without_a_way_back_is_refused(
-    acme: ApiClient, bank: BankTransport
-) -> None:
-    answer = acme.pay(amount=500_001)
-
-    assert answer.refusal == (400, "parameter_missing", "return_url")
-    assert PaymentIntent.objects.count() == 0
-
-
-def test_none_above_the_limit_is_refused(acme: ApiClient, bank: BankTransport) -> None:
-    body = payment(amount=500_001, return_url=RETURN_URL, **three_d_secure("none"))
-
-    answer = acme.post(PATH, body, idempotency_key="k")
-
-    assert answer.refusal[:2] == (400, "non_secure_not_allowed")
-    assert PaymentIntent.objects.count() == 0
-    assert acme.post(PATH, {**body, "amount": 100}, idempotency_key="k").status == 200
-
-
-def test_a_currency_without_a_limit_allows_none(acme: ApiClient, bank: BankTransport) -> None:
-    acme.merchant.non_secure_limits.filter(currency="usd").delete()
-
-    assert acme.pay(currency="usd", return_url=RETURN_URL)["status"] == "requires_action"
-
-
-def test_an_account_that_may_not_at_all(acme: ApiClient, bank: BankTransport) -> None:
-    type(acme.merchant).objects.update(non_secure_allowed=False)
-
-    assert acme.pay(return_url=RETURN_URL)["status"] == "requires_action"
-    assert acme.pay(**three_d_secure("none")).error["code"] == "non_secure_not_allowed"
-
-
-def test_a_limit_per_day_counts_what_was_taken_today(acme: ApiClient, bank: BankTransport) -> None:
-    limit(acme, per_day=30_000)
-    acme.pay()
-    acme.pay("4000000000000002")  # Declined: it took nothing.
-    acme.pay()
-
-    assert acme.pay(return_url=RETURN_URL)["status"] == "requires_action"
-    sweep_after(86_400)
-    assert acme.pay()["status"] == "succeeded"

@@ -1,23 +1,19 @@
 """A bank that does not say: the payment waits, the bank is asked again, one charge at most."""
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import OperationalError
 
-from core import clock, context
-from merchants.models import RequestLog
+from core import clock
 from payments import inquiries, settlement, tasks
 from payments.models import Attempt, PaymentIntent
 from testbank.models import Authorization
 from tests.bank_transport import BankTransport
 from tests.books import captured_by_bank
 from tests.client import ApiClient
-from tests.factories import GOOD_CARD, confirmation
+from tests.factories import confirmation
 from tests.sweeper import on_one_thread_each, sweep_after
 from tests.threads import together
 
@@ -28,14 +24,6 @@ CHARGED, NOT_CHARGED, NEVER_KNOWN = "4000001100000017", "4000001100000025", "400
 LATER_YES, LATER_NO = "4000001100000033", "4000001100000041"
 PROCESSING_ERROR = "4000000000000119"
 DAY = 86_400
-
-
-def told(client: ApiClient, payment_id: str) -> list[str]:
-    return [event["type"].removeprefix("payment_intent.") for event in client.events_of(payment_id)]
-
-
-def inquiries_seen(bank: BankTransport) -> int:
-    return sum(path.startswith("/authorizations/") for path in bank.seen)
 
 
 # --- The cards of contract 11 -----------------------------------------------------------------
@@ -50,7 +38,7 @@ def test_a_late_yes_is_charged_once(number: str, acme: ApiClient, bank: BankTran
 
     assert acme.payment(paid["id"])["status"] == "succeeded"
     assert captured_by_bank(acme) == acme.pending() == 12500
-    assert told(acme, paid["id"]) == ["created", "processing", "succeeded"]
+    assert acme.told(paid["id"]) == ["created", "processing", "succeeded"]
 
 
 @pytest.mark.parametrize("number", [NOT_CHARGED, LATER_NO])
@@ -64,7 +52,7 @@ def test_a_late_no_fails_the_payment(number: str, acme: ApiClient, bank: BankTra
     assert failed["status"] == "requires_payment_method"
     assert failed["last_payment_error"]["decline_code"] == "do_not_honor"
     assert captured_by_bank(acme) == acme.pending() == 0
-    assert told(acme, paid["id"]) == ["created", "processing", "payment_failed"]
+    assert acme.told(paid["id"]) == ["created", "processing", "payment_failed"]
 
 
 def test_a_bank_that_never_knows_leaves_the_payment_processing(
@@ -76,8 +64,8 @@ def test_a_bank_that_never_knows_leaves_the_payment_processing(
         sweep_after(DAY)
 
     assert acme.payment(paid["id"])["status"] == "processing"
-    assert told(acme, paid["id"]) == ["created", "processing"]
-    assert inquiries_seen(bank) == 12
+    assert acme.told(paid["id"]) == ["created", "processing"]
+    assert bank.inquiries_seen() == 12
 
 
 def test_a_processing_error_is_a_decline(acme: ApiClient, bank: BankTransport) -> None:
@@ -108,7 +96,7 @@ def test_a_late_yes_to_a_manual_capture_awaits_the_capture(
     sweep_after(10)
 
     assert acme.payment(paid["id"])["amount_capturable"] == 12500
-    assert told(acme, paid["id"])[-1] == "amount_capturable_updated"
+    assert acme.told(paid["id"])[-1] == "amount_capturable_updated"
     assert captured_by_bank(acme) == acme.pending() == 0
 
 
@@ -148,9 +136,9 @@ def test_the_bank_is_asked_less_and_less_often(acme: ApiClient, bank: BankTransp
 
     for times, wait in enumerate(waits):
         sweep_after(wait - 2)
-        assert inquiries_seen(bank) == times, f"too early for the inquiry after {wait} s"
+        assert bank.inquiries_seen() == times, f"too early for the inquiry after {wait} s"
         sweep_after(2)
-        assert inquiries_seen(bank) == times + 1
+        assert bank.inquiries_seen() == times + 1
 
 
 def test_a_payment_whose_request_is_at_work_is_left_alone(
@@ -166,7 +154,7 @@ def test_a_payment_whose_request_is_at_work_is_left_alone(
     monkeypatch.setattr(settlement, "settle", sweeping)
 
     assert acme.pay()["status"] == "succeeded"
-    assert inquiries_seen(bank) == 0
+    assert bank.inquiries_seen() == 0
 
 
 def test_a_payment_that_cannot_be_settled_now_does_not_hold_up_the_others(
@@ -210,9 +198,9 @@ def test_sweepers_beside_each_other_ask_and_settle_once(
     with on_one_thread_each():
         together([tasks.settle_unknown] * 4)
 
-    assert inquiries_seen(bank) == len(paid)
+    assert bank.inquiries_seen() == len(paid)
     assert acme.pending() == captured_by_bank(acme) == 12500 * len(paid)
-    assert all(told(acme, one) == ["created", "processing", "succeeded"] for one in paid)
+    assert all(acme.told(one) == ["created", "processing", "succeeded"] for one in paid)
 
 
 # --- "No record" ------------------------------------------------------------------------------
@@ -239,8 +227,8 @@ def test_no_record_is_believed_the_third_time(acme: ApiClient, bank: BankTranspo
     failed = acme.payment(paid)
     assert failed["status"] == "requires_payment_method"
     assert failed["last_payment_error"]["reason"] == "processing_error"
-    assert told(acme, paid) == ["created", "processing", "payment_failed"]
-    assert inquiries_seen(bank) == 5
+    assert acme.told(paid) == ["created", "processing", "payment_failed"]
+    assert bank.inquiries_seen() == 5
 
 
 def test_an_early_no_record_does_not_count(acme: ApiClient, bank: BankTransport) -> None:
@@ -250,7 +238,7 @@ def test_an_early_no_record_does_not_count(acme: ApiClient, bank: BankTransport)
         Attempt.objects.update(due_at=clock.now())
         sweep_after(10)
 
-    assert inquiries_seen(bank) == 5
+    assert bank.inquiries_seen() == 5
     assert PaymentIntent.objects.get().status == "processing"
 
 
@@ -263,190 +251,3 @@ def test_after_no_record_another_card_may_be_tried(acme: ApiClient, bank: BankTr
 
     assert answer["status"] == "succeeded"
     assert captured_by_bank(acme) == acme.pending() == 12500
-
-
-# --- Every fault of the way, for both questions -----------------------------------------------
-
-FAULTS = {
-    # fault: what the client sees, what the bank's book has taken
-    "cut_before": ("requires_payment_method", 0),
-    "lost": ("processing", 0),
-    "cut_after": ("processing", 12500),
-    "delay": ("processing", 12500),
-    "garble": ("processing", 12500),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_while_authorising_ends_as_the_bank_did_it(
-    fault: str, acme: ApiClient, bank: BankTransport
-) -> None:
-    status, taken = FAULTS[fault]
-    bank.fault = fault
-
-    paid = acme.pay()
-
-    assert paid["status"] == status
-    bank.fault = None
-    for _ in range(4):
-        sweep_after(DAY)
-    assert captured_by_bank(acme) == acme.pending() == taken
-    ended = "succeeded" if taken else "requires_payment_method"
-    assert acme.payment(paid["id"])["status"] == ended
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize(("number", "taken"), [(CHARGED, 12500), (NOT_CHARGED, 0)])
-def test_a_fault_while_inquiring_only_costs_time(
-    number: str, taken: int, fault: str, acme: ApiClient, bank: BankTransport
-) -> None:
-    paid = acme.pay(number)
-    bank.fault = fault
-    for wait in (10, 30, 120, 600, DAY):
-        sweep_after(wait)
-        assert acme.payment(paid["id"])["status"] == "processing"
-    assert told(acme, paid["id"]) == ["created", "processing"]
-
-    bank.fault = None
-    sweep_after(DAY)
-
-    ended = "succeeded" if taken else "requires_payment_method"
-    assert acme.payment(paid["id"])["status"] == ended
-    assert captured_by_bank(acme) == acme.pending() == taken
-
-
-@pytest.mark.parametrize(
-    "garbled",
-    [
-        b"",
-        b"null",
-        b"[]",
-        b"<html>",
-        b'{"result": "approved"}',
-        b'{"result": "no_record"}',
-        b'{"reference": "ref_another", "result": "no_record"}',
-        b'{"reference": "ref_another", "result": "approved", "response_code": "00"}',
-        b'{"result": ' + b"[" * 5000,
-    ],
-)
-def test_an_answer_that_is_not_about_this_payment_says_nothing(
-    garbled: bytes, acme: ApiClient, bank: BankTransport
-) -> None:
-    paid = acme.pay(CHARGED)
-    bank.fault, bank.garbled = "garble", garbled
-
-    for _ in range(5):
-        sweep_after(DAY)
-
-    assert acme.payment(paid["id"])["status"] == "processing"
-
-
-def test_a_direct_no_record_is_no_answer_to_an_authorisation(
-    acme: ApiClient, bank: BankTransport
-) -> None:
-    bank.fault, bank.garbled = "garble", b'{"reference": "ref_1", "result": "no_record"}'
-
-    assert acme.pay(GOOD_CARD)["status"] == "processing"
-
-
-def test_nothing_due_asks_nobody(acme: ApiClient, bank: BankTransport) -> None:
-    acme.pay()
-    acme.pay("4000000000000002")
-
-    sweep_after(DAY)
-
-    assert inquiries_seen(bank) == 0
-
-
-def test_a_late_outcome_has_a_request_log_of_its_own(acme: ApiClient, bank: BankTransport) -> None:
-    paid, never_known = acme.pay(CHARGED), acme.pay(NEVER_KNOWN)
-
-    sweep_after(10)
-
-    rows = acme.get("/v1/request_logs?limit=100")["data"]
-    [job] = [row for row in rows if row["kind"] == "job"]
-    assert (job["path"], job["object_id"]) == ("payments.tasks.settle_unknown", paid["id"])
-    assert acme.payment(never_known["id"])["status"] == "processing"
-
-
-ANSWER_OF_ANOTHER_FORM = [
-    {"authorization_code": "A" * 41},
-    {"authorization_code": "\ud800"},
-    {"authorization_code": "a\0b"},
-    {"network_reference": "x" * 200},
-    {"network_reference": "4242424242424242 "},
-    {"response_code": "4" * 300},
-    {"response_code": "4242424242424242"},
-    {"response_code": "\0"},
-    {"risk": {"level": "weird", "score": 3}},
-    {"risk": {"level": None, "score": 3}},
-    {"risk": None},
-    {"captured_amount": "12500"},
-]
-
-
-@pytest.mark.parametrize("changes", ANSWER_OF_ANOTHER_FORM, ids=lambda changes: str(changes)[:40])
-def test_an_answer_of_another_form_is_no_answer(
-    changes: dict, acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with answers_changed(bank, changes, monkeypatch):
-        paid = acme.pay()
-        assert (paid.status, paid["status"]) == (200, "processing")
-        sweep_after(10)
-        assert acme.payment(paid["id"])["status"] == "processing"
-
-    sweep_after(30)
-    assert acme.payment(paid["id"])["status"] == "succeeded"
-
-
-@contextmanager
-def answers_changed(
-    bank: BankTransport, changes: dict, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    real = bank._ask
-
-    def ask(request: Any) -> tuple[int, bytes]:
-        status, content = real(request)
-        return status, json.dumps({**json.loads(content), **changes}).encode()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(bank, "_ask", ask)
-        yield
-
-
-def test_a_bug_that_one_payment_meets_is_not_the_others_trouble(
-    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stuck, *others = [acme.pay(CHARGED)["id"] for _ in range(4)]
-    real = settlement.settle
-
-    def settle(attempt: Attempt, *rest: Any) -> PaymentIntent:
-        if attempt.intent_id == stuck:
-            raise ZeroDivisionError
-        return real(attempt, *rest)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(settlement, "settle", settle)
-        sweep_after(10)
-
-    assert {acme.payment(one)["status"] for one in others} == {"succeeded"}
-    sweep_after(30)
-    assert acme.payment(stuck)["status"] == "succeeded"
-
-
-def test_a_job_claims_no_change_that_another_made(
-    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    acme.pay(CHARGED)
-    real = inquiries.resolve
-
-    def resolve(attempt: Attempt, outcome: Any) -> PaymentIntent:
-        with context.work():
-            real(attempt, outcome)
-        return real(attempt, outcome)
-
-    monkeypatch.setattr(inquiries, "resolve", resolve)
-    sweep_after(10)
-
-    assert PaymentIntent.objects.get().status == "succeeded"
-    assert not RequestLog.objects.filter(kind="job").exists()

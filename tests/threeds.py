@@ -21,6 +21,11 @@ def challenged(client: ApiClient, number: str = GOOD_CARD, **changes: Any) -> An
     return answer
 
 
+def shown(client: ApiClient, paid: Answer) -> Answer:
+    """Return the payment as it is shown now."""
+    return client.payment(paid["id"])
+
+
 @dataclass
 class Arrival:
     """Where the payer's browser is after it came back to us."""

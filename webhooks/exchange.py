@@ -36,6 +36,8 @@ class Answer:
     :param excerpt: the first of the answer's body, masked, at most 512 characters.
     :param error: None, or one of `ERRORS` (contract 2, Delivery attempt).
     :param attempted_at: in the movable clock.
+    :param was_reached: false where our own network may be what failed: no name, no
+        connection, or a connection of old that gave no sign any more.
     """
 
     claimed: Claimed
@@ -44,6 +46,7 @@ class Answer:
     error: str | None
     attempted_at: datetime
     duration_ms: int
+    was_reached: bool = True
 
     @property
     def is_success(self) -> bool:

@@ -29,8 +29,8 @@ class Endpoint(models.Model):
     description = models.CharField(max_length=1000, null=True)
     metadata = models.JSONField(default=dict)
     api_version = models.CharField(max_length=10)
-    # While set, what was missed is being put before what is new and nothing is sent. Holds
-    # the transaction that asked: events of older ones may not be seen yet.
+    # While set, what was missed is being put before what is new and nothing is sent. 0 when
+    # it was just asked for; then a transaction: events of older ones may not be seen yet.
     replay_xid = models.BigIntegerField(null=True)
     # Nothing that was missed before this moment is replayed; null for no such bound.
     replay_since = models.DateTimeField(null=True)

@@ -1,16 +1,99 @@
+import orjson
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.querysets import MerchantRows
 from core.rest import paging
 from events.models import Event
+from merchants import idempotency
 from merchants.api import ApiViewSet
+from merchants.authentication import require_scope
+from webhooks import endpoints, render
+from webhooks.endpoints import WithSecret
+from webhooks.forms import (
+    CreateEndpointForm,
+    ReplayForm,
+    ResendForm,
+    RollSecretForm,
+    UpdateEndpointForm,
+)
+from webhooks.models import Delivery, Endpoint
 
 
-class EventViewSet(ApiViewSet):
+class ListingViewSet(ApiViewSet):
+    """Its lists take a page's arguments, and nothing else does."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return paging.ARGUMENTS if self.action in ("list", "deliveries") else ()
+
+    def _page_of_deliveries(self, rows: MerchantRows) -> Response:
+        own = Delivery.objects.for_merchant(self.merchant)
+        page = paging.page(
+            rows.for_merchant(self.merchant),
+            self.query,
+            url=self.request.path,
+            cursors=own,
+            order=paging.NEWEST_BY_ID,
+        )
+        return Response(page.envelope([render.webhook_delivery(row) for row in page.rows]))
+
+
+class EndpointViewSet(ListingViewSet):
+    """Where the merchant's events are sent (spec: WebhookEndpoint)."""
+
+    scope = "webhook_endpoints"
+
+    def list(self, request: Request) -> Response:
+        page = paging.page(
+            endpoints.of(self.merchant),
+            self.query,
+            url=request.path,
+            cursors=Endpoint.objects.for_merchant(self.merchant),
+        )
+        return Response(page.envelope(render.webhook_endpoints(page.rows)))
+
+    def create(self, request: Request) -> Response:
+        draft = CreateEndpointForm.read(self.body)
+        return _with_secret(endpoints.create(self.merchant, draft))
+
+    def retrieve(self, request: Request, endpoint_id: str) -> Response:
+        return _shown(endpoints.of(self.merchant).find(endpoint_id))
+
+    def update(self, request: Request, endpoint_id: str) -> Response:
+        changes = UpdateEndpointForm.read(self.body)
+        return _shown(endpoints.update(self.merchant, endpoint_id, changes))
+
+    def destroy(self, request: Request, endpoint_id: str) -> Response:
+        endpoints.delete(self.merchant, endpoint_id)
+        return Response({"id": endpoint_id, "object": "webhook_endpoint", "deleted": True})
+
+    def roll_secret(self, request: Request, endpoint_id: str) -> Response:
+        seconds = RollSecretForm.read(self.body).get("previous_secret_expires_in")
+        rolled = endpoints.roll_secret(
+            self.merchant, endpoint_id, previous_expires_in_seconds=seconds
+        )
+        return _with_secret(rolled)
+
+    def replay(self, request: Request, endpoint_id: str) -> Response:
+        since = ReplayForm.read(self.body).get("since")
+        return _shown(endpoints.replay_missed(self.merchant, endpoint_id, since=since))
+
+    def deliveries(self, request: Request, endpoint_id: str) -> Response:
+        endpoint = endpoints.of(self.merchant).find(endpoint_id)
+        return self._page_of_deliveries(Delivery.objects.filter(endpoint=endpoint))
+
+    def resume(self, request: Request, **kwargs: str) -> Response:
+        if self.action in ("create", "roll_secret"):
+            earlier = idempotency.earlier_with_secret()
+            return _with_secret(endpoints.with_secret(self.merchant, earlier.object_id))
+        return self.retrieve(request, idempotency.earlier().object_id)
+
+
+class EventViewSet(ListingViewSet):
     """What happened, as it was recorded: the stored bytes are the answer."""
 
     scope = "events"
-    arguments = ("limit", "starting_after")
 
     def list(self, request: Request) -> Response:
         events = Event.objects.for_merchant(self.merchant)
@@ -18,5 +101,33 @@ class EventViewSet(ApiViewSet):
         return Response(page.envelope([bytes(event.body) for event in page.rows]))
 
     def retrieve(self, request: Request, event_id: str) -> Response:
+        return _event(Event.objects.for_merchant(self.merchant).find(event_id))
+
+    def deliveries(self, request: Request, event_id: str) -> Response:
+        # They show where the merchant's endpoints are.
+        require_scope(request.auth, EndpointViewSet.scope, "GET")
         event = Event.objects.for_merchant(self.merchant).find(event_id)
-        return Response(bytes(event.body))
+        return self._page_of_deliveries(Delivery.objects.filter(event=event))
+
+    def resend(self, request: Request, event_id: str) -> Response:
+        endpoint_id = ResendForm.read(self.body).get("webhook_endpoint")
+        if endpoint_id:
+            # A 404 tells which endpoints there are.
+            require_scope(request.auth, EndpointViewSet.scope, "GET")
+        return _event(endpoints.resend_event(self.merchant, event_id, endpoint_id))
+
+    def resume(self, request: Request, **kwargs: str) -> Response:
+        return self.retrieve(request, idempotency.earlier().object_id)
+
+
+def _shown(endpoint: Endpoint) -> Response:
+    return Response(render.webhook_endpoint(endpoint))
+
+
+def _with_secret(shown_once: WithSecret) -> Response:
+    shown = render.webhook_endpoint(shown_once.endpoint)
+    return Response({**shown, "secret": shown_once.secret})
+
+
+def _event(event: Event) -> Response:
+    return Response(orjson.Fragment(bytes(event.body)))

@@ -12,6 +12,10 @@ from core.errors import ParameterInvalid, ResourceMissing
 
 LIMIT = re.compile(r"[1-9][0-9]?|100", re.ASCII)
 LIMIT_DEFAULT = 10
+ARGUMENTS = ("limit", "starting_after")
+NEWEST = ("-created_at", "-id")
+# For rows whose ids alone say which is newer.
+NEWEST_BY_ID = ("-id",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +33,28 @@ class Page:
         return orjson.dumps(body)
 
 
-def page(rows: QuerySet[Any], query: Mapping[str, str], *, url: str) -> Page:
+def page(
+    rows: QuerySet[Any],
+    query: Mapping[str, str],
+    *,
+    url: str,
+    cursors: QuerySet[Any] | None = None,
+    order: tuple[str, ...] = NEWEST,
+) -> Page:
     """Return the page that `limit` and `starting_after` ask for.
 
     :param rows: the merchant's rows, with `created_at` and `id`.
+    :param cursors: the rows that may be a cursor, where they are more than those listed.
+    :param order: `NEWEST` or `NEWEST_BY_ID`.
     :raises ParameterInvalid: `limit` is not 1 to 100.
     :raises ResourceMissing: `starting_after` is no row of the merchant's.
     """
     limit = _limit(query.get("limit"))
     after = query.get("starting_after")
     if after is not None:
-        rows = rows.filter(_older_than(_cursor(rows, after)))
-    found = list(rows.order_by("-created_at", "-id")[: limit + 1])
+        cursor = _cursor(rows if cursors is None else cursors, after)
+        rows = rows.filter(_beyond(cursor, order))
+    found = list(rows.order_by(*order)[: limit + 1])
     return Page(url, found[:limit], len(found) > limit)
 
 
@@ -59,7 +73,9 @@ def _cursor(rows: QuerySet[Any], row_id: str) -> Model:
     return row
 
 
-def _older_than(cursor: Any) -> Q:
+def _beyond(cursor: Any, order: tuple[str, ...]) -> Q:
+    if order == NEWEST_BY_ID:
+        return Q(id__lt=cursor.id)
     # The first condition lets the index find the place; the second settles equal instants.
     return Q(created_at__lte=cursor.created_at) & (
         Q(created_at__lt=cursor.created_at) | Q(id__lt=cursor.id)

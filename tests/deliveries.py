@@ -1,0 +1,56 @@
+"""Deliveries made by a sender of the test's own, without a database."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from tests.receivers import Receiver
+from webhooks.exchange import Answer, Claimed
+from webhooks.sender import Sender
+
+BODY = '{"id": "evt_1",  "data": {"name": "Ayşe"}}'.encode()
+SECRET = "whsec_0123456789abcdefghijABCDEFGHIJ01"
+
+
+def delivery(url: str, **changes: Any) -> Claimed:
+    facts = {
+        "lane_id": 1,
+        "lease_id": uuid4(),
+        "delivery_id": "whd_1",
+        "merchant_id": "mer_1",
+        "endpoint_id": "we_1",
+        "event_id": "evt_1",
+        "url": url,
+        "attempt": 1,
+        "is_resend": False,
+        "is_degraded": False,
+        "body": BODY,
+        "secrets": (SECRET,),
+    }
+    return Claimed(**facts | changes)
+
+
+def real_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def post(*urls: str, between: Callable[[], None] = lambda: None, **options: Any) -> list[Answer]:
+    """Send to the addresses one after the other, by one sender."""
+
+    async def send() -> list[Answer]:
+        answers = []
+        async with Sender(now=real_now, **options) as sender:
+            for url in urls:
+                answers.append(await sender.post(delivery(url)))
+                between()
+        return answers
+
+    return asyncio.run(send())
+
+
+def deliver(to: Receiver, settings: Any, **options: Any) -> Answer:
+    """Send to a receiver that is a developer's own host."""
+    settings.WEBHOOK_DEV_HOSTS = [to.host]
+    return post(to.url, **options)[0]

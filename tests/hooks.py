@@ -1,0 +1,38 @@
+"""A merchant's endpoints and what is told to them, as the tests of webhooks play it."""
+
+from typing import Any
+
+from django.db import transaction
+
+from core import ids
+from events import outbox
+from events.models import Event
+from merchants import keys
+from merchants.models import Merchant
+from tests.client import Answer, ApiClient
+
+PATH = "/v1/webhook_endpoints"
+URL = "https://acme.example/hooks"
+
+
+def endpoint(**changes: Any) -> dict[str, Any]:
+    """The body of a create."""
+    return {"url": URL, "enabled_events": ["*"], **changes}
+
+
+def created(client: ApiClient, **changes: Any) -> Answer:
+    answer = client.post(PATH, endpoint(**changes))
+    assert answer.status == 200, answer.body
+    return answer
+
+
+def tell(merchant: Merchant, object_id: str, event_type: str = "customer.updated") -> Event:
+    """Record an event, with its deliveries."""
+    with transaction.atomic():
+        return outbox.record(merchant, event_type, {"id": object_id, "object": "customer"})
+
+
+def limited(client: ApiClient, **scopes: str) -> ApiClient:
+    """The same merchant with a key that may not do everything."""
+    _key, secret = keys.create(client.merchant, name=ids.new("name"), scopes=scopes)
+    return client.twin(secret)

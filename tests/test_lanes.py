@@ -1,0 +1,211 @@
+"""Deliveries go one after the other per object, and nobody else's go slower for it (I9)."""
+
+from datetime import timedelta
+
+import pytest
+
+from core import clock
+from tests.factories import EndpointFactory, MerchantFactory
+from tests.webhook_world import (
+    claim,
+    claim_all,
+    deliver,
+    leases_run_out,
+    ok,
+    refused,
+    rows,
+    sequence_of,
+    sequences,
+    tell,
+    tell_many,
+)
+from webhooks import lanes
+from webhooks.models import Delivery, Endpoint, Lane
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_claim_has_all_that_a_delivery_needs() -> None:
+    endpoint = EndpointFactory(secret="whsec_current")
+    tell(endpoint.merchant)
+
+    [claimed] = claim()
+
+    assert (claimed.endpoint_id, claimed.merchant_id) == (endpoint.id, endpoint.merchant_id)
+    assert (claimed.url, claimed.secrets) == (endpoint.url, ("whsec_current",))
+    assert (claimed.attempt, claimed.is_resend, claimed.is_degraded) == (1, False, False)
+    assert claimed.body.startswith(f'{{"id":"{claimed.event_id}"'.encode())
+    assert "whsec" not in repr(claimed)
+
+
+def test_one_object_is_told_in_order() -> None:
+    endpoint = EndpointFactory()
+    tell_many(endpoint.merchant, 5)
+
+    assert deliver() == [1, 2, 3, 4, 5]
+    assert not Lane.objects.exists()
+
+
+def test_while_one_is_under_way_nothing_else_of_its_object_is() -> None:
+    endpoint = EndpointFactory()
+    tell_many(endpoint.merchant, 2)
+    tell(endpoint.merchant, "cus_2")
+
+    first = claim_all()
+
+    assert sequences(first) == [1, 1]
+    assert claim() == []
+
+
+def test_an_attempt_is_written_down_as_it_went() -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+    [claimed] = claim()
+    moment = clock.now()
+
+    lanes.finish([refused(claimed, attempted_at=moment, duration_ms=120)])
+
+    attempt = Delivery.objects.get(id=claimed.delivery_id)
+    assert (attempt.status, attempt.error, attempt.is_missed) == ("failed", "http_status", False)
+    assert (attempt.response_status, attempt.response_excerpt) == (500, "sorry")
+    assert (attempt.attempted_at, attempt.duration_ms) == (moment, 120)
+    assert attempt.next_attempt_at == moment + timedelta(seconds=60, milliseconds=120)
+
+
+def test_a_failed_event_holds_its_object_back_and_no_other() -> None:
+    endpoint = EndpointFactory()
+    tell_many(endpoint.merchant, 2)
+    lanes.finish([refused(one) for one in claim()])
+    tell(endpoint.merchant, "cus_2")
+
+    assert [one.event_id for one in claim_all()] == [
+        Delivery.objects.get(lane_key="cus_2").event_id
+    ]
+    clock.advance(timedelta(seconds=61))
+    assert [sequence_of(one) for one in claim()] == [1]
+
+
+def test_the_next_attempt_goes_to_the_address_of_that_moment() -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+    lanes.finish([refused(one) for one in claim()])
+    Endpoint.objects.filter(id=endpoint.id).update(url="https://acme.example/new")
+    clock.advance(timedelta(seconds=61))
+
+    lanes.finish([ok(one) for one in claim()])
+
+    assert rows(endpoint, "url") == [(endpoint.url,), ("https://acme.example/new",)]
+
+
+# --- Leases -----------------------------------------------------------------------------------
+
+
+def test_a_crashed_process_s_delivery_comes_free_and_is_made_again() -> None:
+    endpoint = EndpointFactory()
+    tell_many(endpoint.merchant, 2)
+    [lost] = claim()
+
+    leases_run_out()
+    [again] = claim()
+
+    assert (again.delivery_id, again.attempt) == (lost.delivery_id, 1)
+    assert again.lease_id != lost.lease_id
+
+
+def test_one_who_comes_back_after_its_lease_was_taken_over_writes_nothing() -> None:
+    endpoint = EndpointFactory()
+    tell_many(endpoint.merchant, 2)
+    [late] = claim()
+    leases_run_out()
+    [again] = claim()
+
+    lanes.finish([refused(late)])
+
+    assert rows(endpoint, "status") == [("pending",), ("pending",)]
+    assert Endpoint.objects.get().failures_in_a_row == 0
+    lanes.finish([ok(again)])
+    assert deliver() == [2]
+
+
+def test_one_who_comes_back_after_its_lease_but_before_others_is_heard() -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+    [late] = claim()
+    leases_run_out()
+
+    lanes.finish([ok(late)])
+
+    assert rows(endpoint, "status") == [("succeeded",)]
+    assert claim() == []
+
+
+def test_a_released_delivery_is_free_at_once_and_no_attempt_was_spent() -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+    held = claim()
+
+    lanes.release(held)
+
+    [again] = claim()
+    assert (again.attempt, again.delivery_id) == (1, held[0].delivery_id)
+    lanes.release(held)
+    assert claim() == []
+
+
+# --- Fairness ---------------------------------------------------------------------------------
+
+
+def test_eight_are_under_way_per_endpoint_and_two_where_it_keeps_failing() -> None:
+    healthy, degraded = EndpointFactory(), EndpointFactory(failures_in_a_row=5)
+    for endpoint in (healthy, degraded):
+        for number in range(12):
+            tell(endpoint.merchant, f"cus_{number}")
+
+    claimed = claim_all()
+
+    owners = [one.endpoint_id for one in claimed]
+    assert (owners.count(healthy.id), owners.count(degraded.id)) == (8, 2)
+    assert {one.is_degraded for one in claimed if one.endpoint_id == degraded.id} == {True}
+
+
+def test_those_that_keep_failing_share_their_slots() -> None:
+    for _ in range(5):
+        endpoint = EndpointFactory(failures_in_a_row=7)
+        for number in range(3):
+            tell(endpoint.merchant, f"cus_{number}")
+
+    assert claim(slots=100, degraded_slots=0) == []
+    assert len(claim(slots=100, degraded_slots=5)) == 5
+
+
+def test_a_claim_takes_no_more_than_there_are_slots() -> None:
+    endpoint = EndpointFactory()
+    for number in range(5):
+        tell(endpoint.merchant, f"cus_{number}")
+
+    assert len(claim(slots=3)) == 3
+    assert claim(slots=0) == []
+
+
+def test_endpoints_take_turns_however_much_each_has_due() -> None:
+    acme = MerchantFactory()
+    endpoints = [EndpointFactory(merchant=acme).id for _ in range(6)]
+    for number in range(12):
+        tell(acme, f"cus_{number}")
+    served: list[str] = []
+
+    for _ in range(3):
+        claimed = claim(slots=16)
+        served += [one.endpoint_id for one in claimed]
+        lanes.finish([ok(one) for one in claimed])
+
+    assert sorted(served) == sorted(endpoints * 8)
+
+
+def test_an_endpoint_that_succeeds_is_not_degraded_any_more() -> None:
+    endpoint = EndpointFactory(failures_in_a_row=6)
+    tell(endpoint.merchant)
+
+    deliver()
+
+    assert Endpoint.objects.get().failures_in_a_row == 0

@@ -1,0 +1,177 @@
+"""When nobody can be reached it is our own network, and nobody's attempts are spent on it."""
+
+from dataclasses import dataclass
+
+from tests.deliveries import delivery, real_now
+from webhooks.exchange import Answer
+from webhooks.own_faults import PAUSE_MAX_SECONDS, OwnFaults, Verdict
+
+HOLD_SECONDS = 5.0
+
+
+@dataclass
+class Stage:
+    """A judge with a clock that the test moves, and endpoints of two to a merchant."""
+
+    seconds: float = 1000.0
+
+    def __post_init__(self) -> None:
+        self.faults = OwnFaults(hold_seconds=HOLD_SECONDS, now=lambda: self.seconds)
+
+    def answer(self, endpoint: int, error: str | None, status: int | None = None) -> Answer:
+        ids = {"endpoint_id": f"we_{endpoint}", "merchant_id": f"mer_{endpoint // 2}"}
+        was_reached = error not in ("dns_error", "connection_error")
+        claimed = delivery("https://acme.example/", **ids)
+        answer = Answer(claimed, status, None, error, real_now(), 10, was_reached)
+        self.faults.take(answer)
+        return answer
+
+    def unreached(self, *endpoints: int) -> None:
+        for endpoint in endpoints:
+            self.answer(endpoint, "dns_error")
+
+    def success(self, endpoint: int) -> None:
+        self.answer(endpoint, None, 200)
+
+    def judge(self, *, after: float = 0) -> tuple[int, int]:
+        """Return how many are finished and how many are given back."""
+        self.seconds += after
+        verdict: Verdict = self.faults.judge()
+        return len(verdict.finish), len(verdict.release)
+
+
+def paused() -> Stage:
+    stage = Stage()
+    stage.unreached(*range(6))
+    assert stage.judge() == (0, 6)
+    assert stage.faults.is_paused
+    return stage
+
+
+def test_an_answer_is_written_down_at_once() -> None:
+    stage = Stage()
+    stage.success(0)
+    stage.answer(1, "http_status", 500)
+    stage.answer(2, "timeout")
+
+    assert stage.judge() == (3, 0)
+    assert stage.judge() == (0, 0)
+
+
+def test_an_attempt_that_reached_nobody_is_held_back_a_few_seconds() -> None:
+    stage = Stage()
+    stage.unreached(0)
+
+    assert stage.judge(after=HOLD_SECONDS - 0.1) == (0, 0)
+    assert stage.judge(after=0.2) == (1, 0)
+
+
+def test_somebody_elses_answer_shows_that_it_was_the_receivers_own_fault() -> None:
+    stage = Stage()
+    stage.unreached(0)
+    stage.seconds += 0.1
+    stage.success(1)
+
+    assert stage.judge() == (2, 0)
+
+
+def test_an_answer_to_what_was_asked_before_shows_nothing() -> None:
+    stage = Stage()
+    stage.unreached(0)
+    stage.success(1)
+
+    assert stage.judge(after=1) == (1, 0)
+
+
+def test_when_nobody_is_reached_sending_pauses_and_all_is_given_back() -> None:
+    stage = Stage()
+    stage.success(0)
+    stage.seconds += 10
+    stage.unreached(*range(4))
+    assert stage.judge() == (1, 0)
+
+    stage.unreached(4, 5)
+
+    assert stage.judge() == (0, 6)
+    assert stage.faults.is_paused
+
+
+def test_four_endpoints_are_too_few_and_so_are_two_merchants() -> None:
+    stage = Stage()
+    stage.unreached(0, 2, 4, 6)
+    assert stage.judge(after=HOLD_SECONDS) == (4, 0)
+
+    stage = Stage()
+    stage.unreached(*[0, 1, 2, 3] * 3)
+    assert stage.judge(after=HOLD_SECONDS) == (12, 0)
+
+
+def test_four_in_five_are_not_enough() -> None:
+    stage = Stage()
+    stage.success(9)
+    stage.seconds += 10
+    stage.unreached(*range(4))
+
+    assert stage.judge(after=HOLD_SECONDS) == (5, 0)
+
+
+def test_failures_of_another_minute_do_not_count() -> None:
+    stage = Stage()
+    stage.unreached(0, 2, 4)
+    stage.judge(after=61)
+    stage.unreached(6, 8)
+
+    assert stage.judge(after=HOLD_SECONDS) == (2, 0)
+
+
+def test_a_healthy_endpoint_that_answers_forbids_the_pause() -> None:
+    stage = Stage()
+    stage.unreached(*range(20))
+    stage.seconds += 1
+    stage.success(21)
+
+    assert stage.judge(after=2) == (21, 0)
+    assert not stage.faults.is_paused
+
+
+def test_in_a_pause_one_probe_goes_on() -> None:
+    stage = paused()
+    assert not stage.faults.may_probe()
+
+    stage.seconds += 2
+
+    assert stage.faults.may_probe()
+    assert not stage.faults.may_probe()
+
+
+def test_a_probe_that_reaches_nobody_is_given_back_too() -> None:
+    stage = paused()
+    stage.seconds += 120
+    stage.unreached(0)
+
+    assert stage.judge() == (0, 1)
+    assert stage.faults.is_paused
+
+
+def test_the_first_answer_ends_the_pause() -> None:
+    stage = paused()
+    stage.seconds += 120
+    stage.answer(0, "http_status", 503)
+
+    assert stage.judge() == (1, 0)
+    assert not stage.faults.is_paused
+    stage.unreached(1)
+    assert stage.judge(after=HOLD_SECONDS) == (1, 0)
+
+
+def test_a_pause_ends_by_itself_and_begins_anew_only_after_an_answer() -> None:
+    stage = paused()
+    stage.judge(after=PAUSE_MAX_SECONDS)
+    stage.unreached(*range(6))
+    assert stage.judge(after=HOLD_SECONDS) == (6, 0)
+
+    stage.success(0)
+    stage.seconds += 10
+    stage.unreached(*range(6))
+
+    assert stage.judge() == (1, 6)

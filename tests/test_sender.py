@@ -1,0 +1,339 @@
+"""One attempt: what goes out, what its answer means, and where it may not go."""
+
+import socket
+import ssl
+import time
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stripe
+
+from tests.deliveries import BODY, SECRET, deliver, post
+from tests.receivers import OK, Authority, Receiver, name_server, receiver, reset
+from webhooks.connections import Names, trusted_tls
+
+
+@pytest.fixture(autouse=True)
+def _one_second(settings: Any) -> None:
+    settings.WEBHOOK_TIMEOUT_SECONDS = 1.0
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+def trusting(authority: Authority) -> ssl.SSLContext:
+    context = trusted_tls()
+    context.load_verify_locations(cadata=authority.pem)
+    return context
+
+
+def answering(status: str, *headers: str, body: bytes = b"") -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+# --- What goes out --------------------------------------------------------------------------------
+
+
+def test_the_stored_bytes_go_out_signed(settings: Any) -> None:
+    with receiver() as theirs:
+        answer = deliver(theirs, settings)
+
+    [request] = theirs.requests
+    assert (answer.is_success, answer.status, answer.error) == (True, 200, None)
+    assert request.body == BODY
+    assert request.head[0] == "POST /hooks HTTP/1.1"
+    stripe.Webhook.construct_event(request.body, request.headers["pf-signature"], SECRET)
+
+
+def test_the_headers_are_those_of_the_contract_and_no_more(settings: Any) -> None:
+    with receiver() as theirs:
+        deliver(theirs, settings)
+
+    fields = dict(theirs.requests[0].fields)
+    assert fields.pop("PF-Signature").startswith("t=")
+    assert fields == {
+        "Host": theirs.host,
+        "Accept": "*/*",
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json; charset=utf-8",
+        "Content-Length": str(len(BODY)),
+        "User-Agent": "PF-Webhooks/1.0",
+        "PF-Event-Id": "evt_1",
+        "PF-Delivery-Id": "whd_1",
+    }
+
+
+def test_no_proxy_of_the_environment_is_used(settings: Any, monkeypatch: Any) -> None:
+    with receiver() as proxy, receiver() as theirs:
+        for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+            monkeypatch.setenv(name, f"http://{proxy.host}")
+        answer = deliver(theirs, settings)
+
+    assert answer.is_success
+    assert proxy.connections == 0
+
+
+def test_no_cookie_is_kept(settings: Any) -> None:
+    with receiver(answering("200 OK", "Set-Cookie: a=1")) as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        post(theirs.url, theirs.url)
+
+    assert "cookie" not in theirs.requests[1].headers
+
+
+# --- What the answer means ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["200 OK", "201 Created", "204 No Content", "299 Fine"])
+def test_any_2xx_is_a_success(settings: Any, status: str) -> None:
+    with receiver(answering(status)) as theirs:
+        answer = deliver(theirs, settings)
+
+    assert (answer.is_success, answer.status) == (True, int(status[:3]))
+
+
+@pytest.mark.parametrize("status", ["301 Moved", "404 None", "400 Bad", "410 Gone", "500 Oh"])
+def test_any_other_status_is_a_failure(settings: Any, status: str) -> None:
+    with receiver(answering(status, body=b"why")) as theirs:
+        answer = deliver(theirs, settings)
+
+    assert (answer.error, answer.status) == ("http_status", int(status[:3]))
+    assert answer.was_reached
+
+
+@pytest.mark.parametrize("status", ["301", "302", "303", "307", "308"])
+def test_no_redirect_is_followed(settings: Any, status: str) -> None:
+    with receiver() as elsewhere:
+        location = f"Location: http://{elsewhere.host}/latest/meta-data"
+        with receiver(answering(f"{status} Moved", location)) as theirs:
+            answer = deliver(theirs, settings)
+            settings.WEBHOOK_DEV_HOSTS += [elsewhere.host]
+            also = post(theirs.url)[0]
+
+    assert [answer.error, also.error] == ["http_status"] * 2
+    assert elsewhere.connections == 0
+
+
+def test_the_excerpt_is_the_beginning_of_the_answer(settings: Any) -> None:
+    with receiver(answering("500 Oh", body=b"line \x00one\n" + b"x" * 1000)) as theirs:
+        answer = deliver(theirs, settings)
+
+    assert answer.excerpt == "line one\n" + "x" * 503
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [SECRET, "4242424242424242", "4242 4242\x00 4242 4242", '{"cvc":"987"}'],
+    ids=["signing secret", "card number", "divided card number", "security code"],
+)
+def test_the_excerpt_is_masked(settings: Any, secret: str) -> None:
+    with receiver(answering("400 Bad", body=f"you sent {secret} to us".encode())) as theirs:
+        answer = deliver(theirs, settings)
+
+    assert answer.excerpt is not None
+    assert answer.excerpt.startswith("you sent")
+    assert secret.replace("\x00", "") not in answer.excerpt
+
+
+def test_half_a_card_number_at_the_cut_is_not_kept(settings: Any) -> None:
+    body = b"\x00" * 2034 + b"a 42424242424242424242 and more"
+    with receiver(answering("400 Bad", body=body)) as theirs:
+        answer = deliver(theirs, settings)
+
+    assert answer.excerpt == "a"
+
+
+def test_no_answer_has_no_excerpt_and_an_empty_one_neither(settings: Any) -> None:
+    with receiver(answering("204 No Content")) as theirs:
+        assert deliver(theirs, settings).excerpt is None
+    answer = deliver(theirs, settings)
+    assert (answer.error, answer.excerpt, answer.status) == ("connection_error", None, None)
+    assert not answer.was_reached
+
+
+# --- Connections ----------------------------------------------------------------------------------
+
+
+def test_a_connection_is_used_again(settings: Any) -> None:
+    with receiver() as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        answers = post(theirs.url, theirs.url, theirs.url)
+
+    assert all(answer.is_success for answer in answers)
+    assert theirs.connections == 1
+
+
+def test_a_connection_that_was_closed_meanwhile_is_replaced_within_the_attempt(
+    settings: Any,
+) -> None:
+    def answers_once_then_resets(wire: socket.socket) -> None:
+        if len(theirs.requests) == 2:
+            reset(wire)
+        else:
+            wire.sendall(OK)
+
+    with receiver(answers_once_then_resets) as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        answers = post(theirs.url, theirs.url)
+
+    assert [answer.is_success for answer in answers] == [True, True]
+    assert theirs.connections == 2
+
+
+def test_a_new_connection_that_fails_is_not_tried_again(settings: Any) -> None:
+    with receiver(reset) as theirs:
+        answer = deliver(theirs, settings)
+
+    assert answer.error == "connection_error"
+    assert theirs.connections == 1
+
+
+def test_an_answer_that_has_begun_is_not_asked_for_again(settings: Any) -> None:
+    def breaks_off(wire: socket.socket) -> None:
+        wire.sendall(OK if len(theirs.requests) == 1 else b"HTTP/1.1 200 OK\r\nX-Ha")
+        if len(theirs.requests) > 1:
+            wire.shutdown(socket.SHUT_RDWR)
+
+    with receiver(breaks_off) as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        post(theirs.url, theirs.url)
+
+    assert len(theirs.requests) == 2
+
+
+# --- TLS ------------------------------------------------------------------------------------------
+
+
+def test_a_certificate_that_is_trusted_is_accepted(authority: Authority, settings: Any) -> None:
+    with receiver(tls=authority.server()) as theirs:
+        answer = deliver(theirs, settings, tls=trusting(authority))
+
+    assert answer.is_success
+
+
+@pytest.mark.parametrize(
+    ("host", "days", "is_trusted"),
+    [("127.0.0.1", 30, False), ("other.example", 30, True), ("127.0.0.1", -1, True)],
+    ids=["of nobody's authority", "of another name", "over"],
+)
+def test_a_bad_certificate_is_refused(
+    host: str, days: int, is_trusted: bool, authority: Authority, settings: Any
+) -> None:
+    with receiver(tls=authority.server(host, days=days)) as theirs:
+        tls = trusting(authority) if is_trusted else None
+        answer = deliver(theirs, settings, tls=tls)
+
+    assert answer.error == "tls_error"
+    assert theirs.requests == []
+
+
+def test_old_tls_is_refused(authority: Authority, settings: Any) -> None:
+    old = authority.server()
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+    with receiver(tls=old) as theirs:
+        answer = deliver(theirs, settings, tls=trusting(authority))
+
+    assert (answer.error, theirs.requests) == ("tls_error", [])
+
+
+# --- Where it may not go --------------------------------------------------------------------------
+
+SPELLINGS = """
+127.0.0.1 127.1 127.0.1 0x7f.1 0x7f000001 0x7f.0.0.1 2130706433 017700000001 0177.0.0.1 0177.1 0
+0.0.0.0 127.0.0.1. 127.1. [::1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1]
+[64:ff9b::127.0.0.1] [64:ff9b:1::7f00:1] [2002:7f00:1::] [2001:0:4136:e378:8000:63bf:3fff:fdd2]
+[2a00::5efe:127.0.0.1] [fe80::1] [fec0::1] [fd00::1] 169.254.169.254
+①②⑦.⓪.⓪.① 127。0。0。1 １２７.0.0.1 localhost LOCALHOST localhost. ip6-localhost
+"""
+
+
+@pytest.fixture(scope="module")
+def watched() -> Iterator[Receiver]:
+    with receiver() as ours:
+        yield ours
+
+
+@pytest.mark.parametrize("host", SPELLINGS.split())
+@pytest.mark.parametrize("scheme", ["https", "http"])
+def test_no_spelling_of_an_address_of_ours_is_connected_to(
+    scheme: str, host: str, watched: Receiver
+) -> None:
+    with name_server([]) as names:
+        [answer] = post(f"{scheme}://{host}:{watched.port}/", dns=[names.address])
+
+    assert answer.error in ("blocked_address", "dns_error")
+    assert watched.connections == 0
+
+
+@pytest.mark.parametrize("url", ["https://", "nonsense", "https://[1/", "ftp://acme.example/"])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    assert post(url)[0].error == "blocked_address"
+
+
+def test_one_bad_address_refuses_the_whole_name() -> None:
+    with name_server(["93.184.215.14", "10.0.0.1"]) as names:
+        [answer] = post("https://hooks.acme.example/", dns=[names.address])
+
+    assert answer.error == "blocked_address"
+
+
+def test_a_name_that_changes_its_mind_is_refused_when_it_does(
+    watched: Receiver, monkeypatch: Any
+) -> None:
+    connected_to: list[Any] = []
+    monkeypatch.setattr("socket.socket.connect", lambda _socket, place: connected_to.append(place))
+    monkeypatch.setattr("webhooks.connections.NAMES_ARE_KEPT_SECONDS", 0)
+    with name_server(["93.184.215.14"], ["127.0.0.1"]) as names:
+        url = f"https://flips.example:{watched.port}/"
+        first, second = post(url, url, dns=[names.address])
+
+    assert [first.error, second.error] == ["connection_error", "blocked_address"]
+    assert (connected_to, names.asked) == ([("93.184.215.14", watched.port)], 2)
+
+
+def test_the_door_itself_refuses_an_address_that_passed_the_look_up(
+    watched: Receiver, monkeypatch: Any
+) -> None:
+    careless = partial(Names, rule=lambda _address: True)
+    monkeypatch.setattr("webhooks.sender.Names", lambda servers, **_: careless(servers, seconds=1))
+    with name_server(["127.0.0.1"]) as names:
+        [answer] = post(f"https://hooks.example:{watched.port}/", dns=[names.address])
+
+    assert answer.error == "blocked_address"
+    assert watched.connections == 0
+
+
+def test_a_name_that_nobody_knows_is_a_dns_error() -> None:
+    with name_server([]) as names:
+        [answer] = post("https://hooks.acme.example/", dns=[names.address])
+
+    assert (answer.error, answer.was_reached) == ("dns_error", False)
+
+
+def test_a_name_server_that_is_silent_takes_half_the_deadline() -> None:
+    began = time.monotonic()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        [answer] = post("https://hooks.example/", dns=[f"127.0.0.1:{silent.getsockname()[1]}"])
+
+    assert answer.error == "dns_error"
+    assert 0.4 < time.monotonic() - began < 0.9
+
+
+def test_a_developers_own_host_is_exempt_by_name_and_port(settings: Any) -> None:
+    with receiver() as theirs, receiver() as neighbour:
+        settings.WEBHOOK_DEV_HOSTS = [f"localhost:{theirs.port}"]
+        answers = post(
+            f"http://localhost:{theirs.port}/", theirs.url, f"http://localhost:{neighbour.port}/"
+        )
+
+    assert [answer.error for answer in answers] == [None, "blocked_address", "blocked_address"]
+    assert neighbour.connections == 0

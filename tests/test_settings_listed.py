@@ -1,0 +1,15 @@
+"""Every variable that the settings read is explained in .env.example."""
+
+import re
+
+from devstack.state import ROOT
+
+
+def test_every_variable_of_the_settings_is_in_the_example() -> None:
+    settings = (ROOT / "config" / "settings.py").read_text()
+    example = (ROOT / ".env.example").read_text()
+    read = set(re.findall(r"""(?:env\.\w+|_required|_database)\(\s*"([A-Z_]+)\"""", settings))
+    explained = set(re.findall(r"^#? ?([A-Z_]+)=", example, re.MULTILINE))
+
+    assert len(read) > 30
+    assert read - explained == set()

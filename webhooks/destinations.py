@@ -1,0 +1,65 @@
+"""Which addresses events may be sent to, decided when one is set (contract 9).
+
+No name is looked up here: where it leads is looked at each time the sender opens a socket.
+"""
+
+from django.conf import settings
+
+from core import urls
+from core.errors import DomainError
+from core.urls import BadUrl, Url
+from merchants import sites
+from merchants.models import Merchant
+
+HTTPS_PORT = 443
+
+
+class WebhookUrlNotAllowed(DomainError):
+    """The address breaks a rule; the message names which, and nothing of the address."""
+
+    code = "webhook_url_not_allowed"
+    message = (
+        "The url is not a public https address on a registered website or under a registered "
+        "callback URL."
+    )
+    param = "url"
+
+
+def require(merchant: Merchant, address: str) -> None:
+    """Accept an address to send a merchant's events to.
+
+    What `WEBHOOK_DEV_HOSTS` lists is exempt from all rules but that of its syntax.
+
+    :raises WebhookUrlNotAllowed: any of the rules is broken.
+    """
+    url = _parsed(address)
+    if f"{url.host}:{url.port}" in settings.WEBHOOK_DEV_HOSTS:
+        return
+    if url.scheme != "https":
+        raise WebhookUrlNotAllowed("The url must begin with https://.")
+    if not urls.is_public_name(url.host):
+        raise WebhookUrlNotAllowed(
+            "The url must have a public host name, with a dot: no IP address."
+        )
+    _require_port(url)
+    if not sites.is_registered(merchant, url):
+        raise WebhookUrlNotAllowed(
+            "The url is neither on a registered website nor under a registered callback URL."
+        )
+
+
+def _parsed(address: str) -> Url:
+    try:
+        return urls.parse(address)
+    except BadUrl:
+        raise WebhookUrlNotAllowed(
+            f"The url must be a plain absolute address of up to {urls.MAX_LENGTH} characters: an "
+            "ASCII host name, no user info, white space, backslash or dot segment."
+        ) from None
+
+
+def _require_port(url: Url) -> None:
+    ports = sorted({HTTPS_PORT, *settings.WEBHOOK_PORTS})
+    if url.port not in ports:
+        allowed = ", ".join(map(str, ports))
+        raise WebhookUrlNotAllowed(f"The url's port must be one of: {allowed}.")

@@ -1,0 +1,289 @@
+"""The one loop that delivers: take what is due, send it, write down how it went.
+
+Two threads, so that neither waits for the other: the event loop sends, a second one speaks with
+the database. Other threads tidy up and send mail meanwhile. What is under way outlives a run; the
+next run goes on with it.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from threading import Lock
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError
+
+from core import clock
+from webhooks import errands, lanes
+from webhooks.exchange import Answer, Claimed
+from webhooks.listening import listen
+from webhooks.own_faults import OwnFaults, Verdict
+from webhooks.sender import Sender
+from webhooks.work_thread import PASSING, WorkThread
+
+LOOK_EVERY_SECONDS = 1.0
+MAIL_EVERY_SECONDS = 5.0
+# What reached nobody is held back for so long, within the lease.
+HOLD_SECONDS = 5.0
+# What is under way at the end of the process gets so long; then it is given back.
+GRACE_SECONDS = 4.0
+BACK_OFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
+# Endpoints that keep failing have this part of the slots, all together.
+DEGRADED_PART = 4
+
+log = structlog.get_logger(__name__)
+
+_only_one = Lock()
+
+
+class AlreadyDraining(Exception):
+    """This process runs a drain already, which fills its slots."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A moment by both clocks, since either may stand still: the machine slept, or was set back."""
+
+    steady: float
+    wall: float
+
+    @classmethod
+    def now(cls) -> "_Moment":
+        return cls(time.monotonic(), time.time())
+
+    @property
+    def age_seconds(self) -> float:
+        return max(time.monotonic() - self.steady, time.time() - self.wall)
+
+
+class Drain:
+    """Delivers: `run` it as often as you like, then `close` it.
+
+    :param sender: what makes the sender; tests give theirs name servers or trust.
+    """
+
+    def __init__(self, *, sender: Callable[..., Sender] = Sender) -> None:
+        self._make_sender = sender
+        self._runner = asyncio.Runner()
+        self._database = WorkThread("webhooks-database")
+        self._faults = OwnFaults(hold_seconds=min(HOLD_SECONDS, _spare_seconds() / 4))
+        self._sender: Sender | None = None
+        self._beside: list[asyncio.Task[None]] = []
+        self._under_way: dict[asyncio.Task[Answer | None], Claimed] = {}
+        self._answers: list[Answer] = []
+        self._unsent: list[Claimed] = []
+        self._clock_offset = timedelta()
+        self._something = asyncio.Event()
+        self._may_be_due = True
+        self._looked_at = float("-inf")
+        self._ends_at = float("inf")
+        self._failures = 0
+        self._is_stopping = False
+
+    def run(self, *, seconds: float | None) -> None:
+        """Deliver what is due, and what becomes due, for so long; None is until `stop`.
+
+        :raises AlreadyDraining: another one is running in this process.
+        """
+        if not _only_one.acquire(blocking=False):
+            raise AlreadyDraining
+        try:
+            self._runner.run(self._run(seconds))
+        finally:
+            _only_one.release()
+
+    def stop(self) -> None:
+        """Let the run end at once; may be called by a signal's handler."""
+        self._is_stopping = True
+        if self._sender:
+            self._runner.get_loop().call_soon_threadsafe(self._something.set)
+
+    def close(self) -> None:
+        """Wait a little for what is under way, give the rest back, let everything go."""
+        self._is_stopping = True
+        self._runner.run(self._wind_up())
+        self._runner.close()
+        self._database.close()
+
+    # --- The loop ------------------------------------------------------------------------------
+
+    async def _run(self, seconds: float | None) -> None:
+        self._ends_at = float("inf") if seconds is None else time.monotonic() + seconds
+        await self._open()
+        while not self._is_stopping and time.monotonic() < self._ends_at:
+            self._something.clear()
+            try:
+                await self._round()
+            except PASSING as problem:
+                await self._back_off(problem)
+            else:
+                self._failures = 0
+                await self._wait()
+
+    async def _open(self) -> None:
+        if self._sender is None:
+            log.info("webhooks_started", slots=settings.WEBHOOK_SLOTS)
+            self._sender = await self._make_sender(now=self._now).__aenter__()
+            beside = [listen(self._wake), *errands.all_of_them()]
+            self._beside = [asyncio.create_task(work) for work in beside]
+
+    async def _round(self) -> None:
+        self._judge(self._faults.judge())
+        await self._write_down()
+        if time.monotonic() - self._looked_at >= LOOK_EVERY_SECONDS:
+            self._looked_at = time.monotonic()
+            self._may_be_due = True
+            self._tell_mistakes()
+        if self._may_be_due:
+            await self._take_up()
+
+    async def _wait(self) -> None:
+        has_more = not self._faults.is_paused and self._may_be_due and self._room()[0] > 0
+        if has_more:
+            return
+        with suppress(TimeoutError):
+            # The event loop's clock is time.monotonic.
+            look_at = self._looked_at + LOOK_EVERY_SECONDS
+            async with asyncio.timeout_at(min(look_at, self._ends_at)):
+                await self._something.wait()
+
+    async def _back_off(self, problem: Exception) -> None:
+        seconds = BACK_OFF_SECONDS[min(self._failures, len(BACK_OFF_SECONDS) - 1)]
+        self._failures += 1
+        log.warning("webhooks_wait_for_database", reason=type(problem).__name__)
+        await asyncio.sleep(0 if self._is_stopping else seconds)
+
+    async def _wind_up(self) -> None:
+        if self._sender is None:
+            return
+        if self._under_way:
+            await asyncio.wait(list(self._under_way), timeout=GRACE_SECONDS)
+        await _cancel(list(self._under_way))
+        self._judge(self._faults.give_up())
+        try:
+            await self._write_down()
+        except PASSING as problem:
+            log.warning("webhook_leases_left", reason=type(problem).__name__)
+        await self._sender.__aexit__()
+        await _cancel(self._beside)
+        log.info("webhooks_stopped")
+
+    # --- Taking up and sending -----------------------------------------------------------------
+
+    async def _take_up(self) -> None:
+        slots, degraded_slots = self._room()
+        if slots <= 0:
+            return
+        # Before the lease begins, so that ours is never the later end.
+        claimed_at = _Moment.now()
+        claim = partial(_claim, slots=slots, degraded_slots=degraded_slots)
+        claimed, self._clock_offset = await self._database.do(claim)
+        # As long as there is any, there may be more.
+        self._may_be_due = bool(claimed)
+        for delivery in claimed:
+            task = asyncio.create_task(self._send(delivery, claimed_at))
+            self._under_way[task] = delivery
+            task.add_done_callback(self._sent)
+
+    def _room(self) -> tuple[int, int]:
+        """Return how many deliveries may be taken up, and how many of them by failing endpoints."""
+        if self._faults.is_paused:
+            is_probe = not self._under_way and self._faults.may_probe()
+            return int(is_probe), int(is_probe)
+        slots = settings.WEBHOOK_SLOTS
+        degraded = sum(claimed.is_degraded for claimed in self._under_way.values())
+        return slots - len(self._under_way), max(0, slots // DEGRADED_PART - degraded)
+
+    async def _send(self, claimed: Claimed, claimed_at: _Moment) -> Answer | None:
+        # The process may have stood still since: then somebody else sends it.
+        if self._sender is None or claimed_at.age_seconds > _spare_seconds() / 2:
+            return None
+        return await self._sender.post(claimed)
+
+    def _sent(self, task: asyncio.Task[Answer | None]) -> None:
+        claimed = self._under_way.pop(task)
+        if task.cancelled():
+            self._unsent.append(claimed)
+        elif problem := task.exception():
+            # A mistake of ours. It counts as an attempt: else it would be made for ever.
+            log.error("webhook_not_sent", delivery=claimed.delivery_id, exc_info=problem)
+            self._answers.append(_failed(claimed, self._now()))
+        elif answer := task.result():
+            self._faults.take(answer)
+        else:
+            self._unsent.append(claimed)
+        self._something.set()
+
+    def _wake(self) -> None:
+        self._may_be_due = True
+        self._something.set()
+
+    def _now(self) -> datetime:
+        return datetime.now(UTC) + self._clock_offset
+
+    # --- Writing down --------------------------------------------------------------------------
+
+    def _judge(self, verdict: Verdict) -> None:
+        self._answers += verdict.finish
+        self._unsent += verdict.release
+
+    async def _write_down(self) -> None:
+        # Off the lists only when it is written: the database may be away.
+        if answers := list(self._answers):
+            await self._database.do(partial(_finish, answers))
+            del self._answers[: len(answers)]
+            self._may_be_due = True
+        if unsent := list(self._unsent):
+            await self._database.do(partial(lanes.release, unsent))
+            del self._unsent[: len(unsent)]
+
+    def _tell_mistakes(self) -> None:
+        """:raises Exception: whatever ended what should go on beside for ever."""
+        for task in self._beside:
+            if task.done():
+                task.result()
+
+
+async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Cancel the tasks until they have ended: a library may swallow the first time."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=0.2)
+
+
+def _spare_seconds() -> float:
+    """Return what the lease has beside the attempt: to begin, to hold back, to write down."""
+    return settings.WEBHOOK_LEASE_SECONDS - settings.WEBHOOK_TIMEOUT_SECONDS
+
+
+# --- In the database's thread --------------------------------------------------------------------
+
+
+def _claim(*, slots: int, degraded_slots: int) -> tuple[list[Claimed], timedelta]:
+    claimed = lanes.claim(slots=slots, degraded_slots=degraded_slots)
+    return claimed, timedelta(seconds=clock.offset_seconds())
+
+
+def _finish(answers: Sequence[Answer]) -> None:
+    try:
+        lanes.finish(answers)
+    except PASSING:
+        raise
+    except DatabaseError:
+        # One that cannot be written must not keep the others: its lease runs out.
+        if len(answers) == 1:
+            log.exception("webhook_not_written", delivery=answers[0].claimed.delivery_id)
+            return
+        for answer in answers:
+            _finish([answer])
+
+
+def _failed(claimed: Claimed, at: datetime) -> Answer:
+    return Answer(claimed, None, None, "connection_error", at, 0)

@@ -1,0 +1,231 @@
+"""Endpoints: what the merchant makes of them (spec: WebhookEndpoint, contract 3 and 9)."""
+
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from django.db import transaction
+
+from core import clock, ids
+from core.errors import DomainError, ParameterInvalid
+from core.metadata import merge
+from core.querysets import MerchantRows
+from events import types
+from events.models import Event
+from merchants import idempotency
+from merchants.models import Merchant
+from webhooks import destinations, replay, resend, signing_secrets, stopping, wakeups
+from webhooks.dispatch import ENDPOINTS_MAX
+from webhooks.models import Endpoint, Lane
+from webhooks.refusals import EndpointUnexpectedState
+
+DAY_SECONDS = 86_400
+LITTLE_LANES = 200
+
+
+class EndpointLimitReached(DomainError):
+    code = "endpoint_limit_reached"
+    message = f"A merchant has up to {ENDPOINTS_MAX} webhook endpoints."
+    is_lasting = True
+
+
+class WithSecret(NamedTuple):
+    """An endpoint together with its secret, which is shown this once."""
+
+    endpoint: Endpoint
+    secret: str
+
+
+def of(merchant: Merchant) -> MerchantRows:
+    """Return a merchant's endpoints, without those that were deleted."""
+    return Endpoint.objects.for_merchant(merchant).filter(deleted_at=None)
+
+
+@transaction.atomic(durable=True)
+def create(merchant: Merchant, draft: dict[str, Any]) -> WithSecret:
+    """Write an endpoint down, with a signing secret.
+
+    :param draft: what `CreateEndpointForm` validated.
+    :raises WebhookUrlNotAllowed: the address breaks a rule.
+    :raises EndpointLimitReached: the merchant has 16.
+    """
+    destinations.require(merchant, draft["url"])
+    endpoint_id = ids.new("we")
+    idempotency.take(endpoint_id)
+    _require_room(merchant)
+    facts = {**draft, "metadata": merge({}, draft.get("metadata"))}
+    endpoint = Endpoint.objects.create(
+        id=endpoint_id,
+        merchant=merchant,
+        api_version=merchant.api_version,
+        created_at=clock.now(),
+        **facts,
+    )
+    return WithSecret(endpoint, signing_secrets.create(endpoint))
+
+
+@transaction.atomic(durable=True)
+def update(merchant: Merchant, endpoint_id: str, changes: dict[str, Any]) -> Endpoint:
+    """Change what the merchant may change; disable, enable, and replay if asked to.
+
+    A new address is used at once, for retries too; new types count for later events.
+
+    :param changes: what `UpdateEndpointForm` validated.
+    :raises WebhookUrlNotAllowed: the new address breaks a rule.
+    :raises EndpointUnexpectedState: a replay, and the endpoint is not enabled.
+    """
+    idempotency.take(endpoint_id)
+    endpoint = _locked(merchant, endpoint_id)
+    if "url" in changes:
+        destinations.require(merchant, changes["url"])
+    for name in ("url", "enabled_events", "description"):
+        setattr(endpoint, name, changes.get(name, getattr(endpoint, name)))
+    if "metadata" in changes:
+        endpoint.metadata = merge(endpoint.metadata, changes["metadata"])
+    if "disabled" in changes:
+        turn = _disable if changes["disabled"] else _enable
+        turn(endpoint)
+    endpoint.save()
+    if changes.get("replay_missed"):
+        _replay(endpoint, since=None)
+    return endpoint
+
+
+@transaction.atomic(durable=True)
+def delete(merchant: Merchant, endpoint_id: str) -> None:
+    """Stop sending for good, and destroy the secrets; the row stays, a cursor for lists."""
+    endpoint = _locked(merchant, endpoint_id)
+    _disable(endpoint)
+    endpoint.deleted_at = clock.now()
+    endpoint.mail_due_at = None
+    endpoint.save()
+    endpoint.secrets.all().delete()
+
+
+@transaction.atomic(durable=True)
+def roll_secret(
+    merchant: Merchant, endpoint_id: str, *, previous_expires_in_seconds: int | None
+) -> WithSecret:
+    """Make a new secret; what the old one signs is signed by both until it expires.
+
+    :param previous_expires_in_seconds: in the movable clock; None is a day, 0 is at once.
+    """
+    idempotency.take(endpoint_id)
+    endpoint = _locked(merchant, endpoint_id)
+    seconds = DAY_SECONDS if previous_expires_in_seconds is None else previous_expires_in_seconds
+    secret = signing_secrets.roll(endpoint, previous_expires_in_seconds=seconds)
+    return WithSecret(endpoint, secret)
+
+
+def with_secret(merchant: Merchant, endpoint_id: str) -> WithSecret:
+    """Return an endpoint with its current secret, for whom a crash kept it from.
+
+    :raises ResourceMissing: it was deleted since.
+    """
+    endpoint = of(merchant).find(endpoint_id)
+    secrets = signing_secrets.open_for([endpoint_id], clock.now())
+    return WithSecret(endpoint, secrets[endpoint_id][0])
+
+
+@transaction.atomic(durable=True)
+def replay_missed(merchant: Merchant, endpoint_id: str, *, since: int | None) -> Endpoint:
+    """Send what the endpoint missed, per object from the first that it missed to the newest.
+
+    :param since: unix seconds; nothing that was missed before is looked at. None is no bound.
+    :raises EndpointUnexpectedState: the endpoint is not enabled.
+    """
+    idempotency.take(endpoint_id)
+    endpoint = _locked(merchant, endpoint_id)
+    moment = None if since is None else datetime.fromtimestamp(since, UTC)
+    _replay(endpoint, since=moment)
+    return endpoint
+
+
+@transaction.atomic(durable=True)
+def resend_event(merchant: Merchant, event_id: str, endpoint_id: str | None) -> Event:
+    """Send an event again, to one endpoint or to all that are subscribed and not disabled.
+
+    :raises EndpointUnexpectedState: the one that is named is disabled.
+    :raises ParameterInvalid: the one that is named is not subscribed to the event's type.
+    """
+    idempotency.take(event_id)
+    event = _locked_event(merchant, event_id)
+    if endpoint_id is None:
+        endpoints = _reachable(merchant, event)
+    else:
+        endpoints = [_required(merchant, event, endpoint_id)]
+    resend.resend(event, endpoints)
+    return event
+
+
+# --- Rows, locked -----------------------------------------------------------------------------
+
+# Without the key: whoever plans a delivery refers to the endpoint and need not wait.
+NOT_ITS_KEY = {"of": ("self",), "no_key": True}
+
+
+def _locked(merchant: Merchant, endpoint_id: str, *, param: str | None = None) -> Endpoint:
+    return of(merchant).select_for_update(**NOT_ITS_KEY).find(endpoint_id, param=param)
+
+
+def _locked_event(merchant: Merchant, event_id: str) -> Event:
+    # It may not be pruned before its delivery refers to it.
+    events = Event.objects.for_merchant(merchant)
+    return events.select_for_update(**NOT_ITS_KEY).find(event_id)
+
+
+def _require_room(merchant: Merchant) -> None:
+    # Requests that meet count one after the other.
+    Merchant.objects.select_for_update(no_key=True).get(id=merchant.id)
+    if of(merchant).count() >= ENDPOINTS_MAX:
+        raise EndpointLimitReached
+
+
+def _reachable(merchant: Merchant, event: Event) -> list[Endpoint]:
+    rows = of(merchant).exclude(status=Endpoint.Status.DISABLED)
+    subscribed = rows.filter(enabled_events__overlap=[types.ALL, event.type])
+    return list(subscribed.select_for_update(**NOT_ITS_KEY).order_by("id"))
+
+
+def _required(merchant: Merchant, event: Event, endpoint_id: str) -> Endpoint:
+    endpoint = _locked(merchant, endpoint_id, param="webhook_endpoint")
+    if not {types.ALL, event.type} & {*endpoint.enabled_events}:
+        message = "The endpoint is not subscribed to the event's type."
+        raise ParameterInvalid(message, param="webhook_endpoint")
+    if endpoint.status == Endpoint.Status.DISABLED:
+        raise EndpointUnexpectedState(endpoint)
+    return endpoint
+
+
+# --- Status; the caller has locked the row ----------------------------------------------------
+
+
+def _disable(endpoint: Endpoint) -> None:
+    # Nothing of it is claimed any more from the commit on.
+    endpoint.status = Endpoint.Status.DISABLED
+    endpoint.replay_xid = endpoint.replay_since = None
+    endpoint.save()
+    _stop_what_is_little(endpoint)
+    transaction.on_commit(wakeups.wake)
+
+
+def _stop_what_is_little(endpoint: Endpoint) -> None:
+    # So that the merchant sees at once that nothing is pending. What is much is canceled in
+    # chunks by the sender's next round.
+    lanes = Lane.objects.filter(endpoint=endpoint)
+    if lanes[: LITTLE_LANES + 1].count() <= LITTLE_LANES:
+        stopping.stop(endpoint)
+
+
+def _enable(endpoint: Endpoint) -> None:
+    if endpoint.status == Endpoint.Status.ENABLED:
+        return
+    # What is pending from before was missed, and is sent when a replay is asked for.
+    stopping.stop(endpoint)
+    endpoint.status = Endpoint.Status.ENABLED
+    endpoint.failures_in_a_row = 0
+
+
+def _replay(endpoint: Endpoint, *, since: datetime | None) -> None:
+    if endpoint.status != Endpoint.Status.ENABLED:
+        raise EndpointUnexpectedState(endpoint)
+    replay.start(endpoint, since=since)

@@ -1,0 +1,147 @@
+"""Lanes: who may send which delivery, one after the other per object (architecture 4).
+
+A lane's row is locked before what is in it is read or changed. Where there are several, those
+that others hold are skipped: a change of a payment, which plans its events, must never wait
+in a circle.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from uuid import UUID, uuid4
+
+import structlog
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import LockNotAvailable
+
+from core import clock
+from webhooks import outcomes, signing_secrets, turns, wakeups
+from webhooks.exchange import Answer, Claimed
+
+# Deliveries per claim: transactions stay short, and what is claimed is soon under way.
+CLAIM_MAX = 64
+
+log = structlog.get_logger(__name__)
+
+# A statement of its own: what was put into a lane before it was locked is seen only now.
+HEADS = """
+SELECT lane.id, head.id, endpoint.merchant_id, endpoint.id, head.event_id, endpoint.url,
+    head.attempt, lane.is_resend, endpoint.failures_in_a_row >= %(degraded_after)s, event.body
+FROM unnest(%(lanes)s::bigint[]) AS leased (id)
+JOIN webhooks_lane AS lane ON lane.id = leased.id
+JOIN webhooks_endpoint AS endpoint ON endpoint.id = lane.endpoint_id
+CROSS JOIN LATERAL (
+    SELECT id, event_id, attempt FROM webhooks_delivery
+    WHERE endpoint_id = lane.endpoint_id AND lane_key = lane.key AND status = 'pending'
+    ORDER BY sequence LIMIT 1
+) AS head
+JOIN events_event AS event ON event.id = head.event_id
+"""
+
+LOCK = """
+SELECT lane.id FROM webhooks_lane AS lane
+JOIN unnest(%(lanes)s::bigint[], %(leases)s::uuid[]) AS mine (id, lease_id)
+    ON lane.id = mine.id AND lane.lease_id = mine.lease_id
+FOR UPDATE OF lane SKIP LOCKED
+"""
+
+LOCK_ALONE = """
+SELECT id FROM webhooks_lane
+WHERE id = ANY(%(lanes)s) AND lease_id = ANY(%(leases)s::uuid[]) FOR UPDATE
+"""
+
+FREE = """
+UPDATE webhooks_lane SET lease_id = NULL, leased_until = NULL WHERE id = ANY(%(lanes)s)
+"""
+
+
+@transaction.atomic(durable=True)
+def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
+    """Take what may be sent now and keep it from others until its lease is over (real time).
+
+    64 deliveries at most: call it again while it returns any. Endpoints take turns.
+
+    :param slots: how many deliveries the caller can make.
+    :param degraded_slots: how many of them may go to endpoints that keep failing.
+    """
+    now, lease_id, slots = clock.now(), uuid4(), min(slots, CLAIM_MAX)
+    if slots < 1:
+        return []
+    lanes = turns.take(now, lease_id, slots=slots, degraded_slots=degraded_slots)
+    return _heads(lanes, now, lease_id) if lanes else []
+
+
+def finish(answers: Sequence[Answer]) -> None:
+    """Write down how attempts went, and when what comes next is due.
+
+    Whose lease was taken over in the meantime writes nothing.
+    """
+    by_lane = {answer.claimed.lane_id: answer for answer in answers}
+    _in_turn(
+        [answer.claimed for answer in answers],
+        lambda lanes: outcomes.write([by_lane[lane_id] for lane_id in lanes]),
+    )
+
+
+def release(claimed: Sequence[Claimed]) -> None:
+    """Give leases back, with no attempt spent, so that others need not wait for their end."""
+    _in_turn(claimed, _free)
+    wakeups.wake()
+
+
+def _heads(lanes: list[int], now: datetime, lease_id: UUID) -> list[Claimed]:
+    with connection.cursor() as cursor:
+        cursor.execute(HEADS, {"lanes": lanes, "degraded_after": turns.DEGRADED_AFTER_FAILURES})
+        rows = cursor.fetchall()
+    if len(rows) < len(lanes):
+        log.error("webhook_lane_without_delivery", count=len(lanes) - len(rows))
+    secrets = signing_secrets.open_for([row[3] for row in rows], now)
+    return [
+        Claimed(lane_id, lease_id, *facts, body=bytes(body), secrets=secrets.get(facts[2], ()))
+        for lane_id, *facts, body in rows
+    ]
+
+
+# --- With the lease's lanes in hand -----------------------------------------------------------
+
+
+def _in_turn(claimed: Sequence[Claimed], change: Callable[[Sequence[int]], None]) -> None:
+    """Change the lanes that are still the caller's: at once, then those that others held."""
+    done = _change(claimed, change, LOCK)
+    for one in claimed:
+        if one.lane_id not in done:
+            _change_alone(one, change)
+
+
+def _change_alone(claimed: Claimed, change: Callable[[Sequence[int]], None]) -> None:
+    """Wait for the lane with nothing else in hand."""
+    try:
+        _change([claimed], change, LOCK_ALONE)
+    except OperationalError as problem:
+        if not isinstance(problem.__cause__, LockNotAvailable):
+            raise
+        # As if this process had died: the delivery is made again when the lease is over.
+        log.warning("webhook_lane_held", delivery=claimed.delivery_id)
+
+
+@transaction.atomic(durable=True)
+def _change(
+    claimed: Sequence[Claimed], change: Callable[[Sequence[int]], None], lock: str
+) -> set[int]:
+    """Lock the lanes whose lease is still the caller's, change them and return them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            lock,
+            {
+                "lanes": [one.lane_id for one in claimed],
+                "leases": [one.lease_id for one in claimed],
+            },
+        )
+        lanes = [lane_id for (lane_id,) in cursor.fetchall()]
+    if lanes:
+        change(lanes)
+    return set(lanes)
+
+
+def _free(lanes: Sequence[int]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(FREE, {"lanes": list(lanes)})

@@ -1,0 +1,27 @@
+import signal
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from core.keyring import KeyRingError
+from vault.checks import require_keys
+from webhooks.drain import Drain
+
+
+class Command(BaseCommand):
+    help = (
+        "Deliver webhooks until told to stop (SIGTERM or Ctrl-C); needs neither Celery nor Redis."
+    )
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        try:
+            require_keys()
+        except KeyRingError as error:
+            raise CommandError(str(error)) from error
+        drain = Drain()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_signal: drain.stop())
+        try:
+            drain.run(seconds=None)
+        finally:
+            drain.close()

@@ -1,0 +1,90 @@
+"""Notices: the mail that tells a merchant that an endpoint fails (contract 9)."""
+
+from datetime import datetime, timedelta
+from smtplib import SMTPException
+
+import structlog
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import transaction
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from core.scrub import scrub
+from webhooks.models import Delivery, Endpoint
+
+# Whoever sends a mail has this long before another process tries (real time).
+LEASE = timedelta(minutes=10)
+SUBJECT = "Your webhook endpoint is failing"
+COUNT_MAX = 10_000
+
+log = structlog.get_logger(__name__)
+
+
+def send_due() -> int:
+    """Send the mails that are owed and return how many went out.
+
+    One per time that an endpoint begins to fail. What the mail server refuses is tried again
+    after ten minutes; after a crash between sending and writing that down, twice.
+    """
+    sent = 0
+    while (endpoint := _take()) is not None:
+        sent += _send(endpoint)
+    return sent
+
+
+@transaction.atomic(durable=True)
+def _take() -> Endpoint | None:
+    """Return an endpoint whose mail is due, kept from others for ten minutes."""
+    due = Endpoint.objects.filter(mail_due_at__lte=timezone.now()).select_related("merchant")
+    locked = due.select_for_update(of=("self",), no_key=True, skip_locked=True)
+    endpoint = locked.order_by("mail_due_at").first()
+    if endpoint is not None:
+        endpoint.mail_due_at = timezone.now() + LEASE
+        endpoint.save(update_fields=["mail_due_at"])
+    return endpoint
+
+
+def _send(endpoint: Endpoint) -> bool:
+    """Send one mail with no transaction open; tell whether it went out."""
+    leased_until = endpoint.mail_due_at
+    try:
+        send_mail(SUBJECT, scrub(_text(endpoint)), None, [endpoint.merchant.email])
+    except (SMTPException, OSError) as problem:
+        log.warning("mail_not_sent", endpoint=endpoint.id, reason=type(problem).__name__)
+        return False
+    _put_off_for_ever(endpoint, leased_until)
+    return True
+
+
+def _put_off_for_ever(endpoint: Endpoint, leased_until: datetime | None) -> None:
+    # If it began to fail again meanwhile, that is another mail.
+    Endpoint.objects.filter(id=endpoint.id, mail_due_at=leased_until).update(mail_due_at=None)
+
+
+def _text(endpoint: Endpoint) -> str:
+    facts = {
+        "endpoint": endpoint,
+        "base_url": settings.BASE_URL,
+        "error": _last_error(endpoint),
+        "stopped": _stopped(endpoint),
+    }
+    return render_to_string("webhooks/failing.txt", facts)
+
+
+def _last_error(endpoint: Endpoint) -> str:
+    failed = Delivery.objects.filter(endpoint=endpoint, status=Delivery.Status.FAILED)
+    last = failed.order_by("-id").first()
+    if last is None or last.response_status is None:
+        return last.error if last else "unknown"
+    return f"{last.error}, status {last.response_status}"
+
+
+def _stopped(endpoint: Endpoint) -> str:
+    """Count what was given up and what is or will be canceled, up to 10,000."""
+    owed = Q(is_missed=True) | Q(status=Delivery.Status.PENDING)
+    rows = Delivery.objects.filter(owed, endpoint=endpoint)
+    rows = rows.exclude(trigger=Delivery.Trigger.RESEND)
+    count = rows.order_by()[: COUNT_MAX + 1].count()
+    return f"more than {COUNT_MAX}" if count > COUNT_MAX else str(count)

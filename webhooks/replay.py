@@ -1,0 +1,299 @@
+"""Replay: what an endpoint missed is put before what is new, object by object (contract 9)."""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+import structlog
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import LockNotAvailable
+
+from core import clock, ids
+from webhooks import wakeups
+from webhooks.models import Endpoint
+
+# Objects per transaction.
+CHUNK = 100
+# A run is short, for the same loop makes deliveries; the next one goes on.
+RUN_SECONDS = 0.5
+# Until the job has seen the request's change, and with it which transactions have not.
+ASKED = 0
+
+log = structlog.get_logger(__name__)
+
+REPLAYING = "SELECT id FROM webhooks_endpoint WHERE replay_xid IS NOT NULL ORDER BY id"
+
+# Whoever holds the endpoint is changing it, or doing just this. A lane that a change of a
+# payment holds is waited for briefly: far less than what the database takes for a deadlock.
+HOLD = """
+SELECT merchant_id, replay_xid, replay_since, enabled_events,
+    set_config('lock_timeout', '200ms', true)
+FROM webhooks_endpoint
+WHERE id = %(endpoint)s AND replay_xid IS NOT NULL FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+# Who planned while the endpoint was not enabled had an id before that, and this transaction
+# gets its own only now that the endpoint is seen to be enabled. The asking request's own id
+# would not do: a younger transaction may have planned before that one was committed.
+SET_HORIZON = """
+UPDATE webhooks_endpoint SET replay_xid = pg_current_xact_id()::text::bigint
+WHERE id = %(endpoint)s RETURNING replay_xid
+"""
+
+ALL_COMMITTED = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= %(horizon)s"
+
+# By the index of missed deliveries, from where the last chunk ended.
+MISSED = """
+SELECT missed.lane_key, min(missed.sequence)
+FROM webhooks_delivery AS missed JOIN events_event AS event ON event.id = missed.event_id
+WHERE missed.endpoint_id = %(endpoint)s AND missed.is_missed AND missed.lane_key > %(after)s
+    AND (%(types)s::text[] @> ARRAY['*'] OR missed.event_type = ANY(%(types)s))
+    AND (%(since)s::timestamptz IS NULL
+        OR missed.created_at >= %(since)s AND event.created_at >= %(since)s)
+GROUP BY missed.lane_key ORDER BY missed.lane_key LIMIT %(chunk)s
+"""
+
+LANES = """
+SELECT key, coalesce(leased_until > now(), false) FROM webhooks_lane
+WHERE endpoint_id = %(endpoint)s AND key = ANY(%(keys)s) FOR UPDATE SKIP LOCKED
+"""
+
+LANE_KEYS = "SELECT key FROM webhooks_lane WHERE endpoint_id = %(endpoint)s AND key = ANY(%(keys)s)"
+
+# From the first missed one to the newest, so that the last thing received is the newest state.
+OWED = """
+SELECT event.id, event.aggregate_id
+FROM unnest(%(keys)s::text[], %(firsts)s::int[]) AS missed (key, first)
+JOIN events_event AS event ON event.aggregate_id = missed.key AND event.sequence >= missed.first
+WHERE event.merchant_id = %(merchant)s
+    AND (%(types)s::text[] @> ARRAY['*'] OR event.type = ANY(%(types)s))
+    AND NOT EXISTS (
+        SELECT 1 FROM webhooks_delivery AS pending
+        WHERE pending.endpoint_id = %(endpoint)s AND pending.lane_key = event.aggregate_id
+            AND pending.sequence = event.sequence AND pending.status = 'pending'
+    )
+ORDER BY event.aggregate_id, event.sequence
+FOR KEY SHARE OF event
+"""
+
+# A lane that was free when it was looked at may have been leased since: then it is not counted.
+PLAN = """
+WITH planned AS (
+    INSERT INTO webhooks_delivery
+        (id, merchant_id, endpoint_id, event_id, event_type, url, lane_key, aggregate_id,
+         sequence, trigger, status, is_missed, attempt, delay_seconds, scheduled_at, created_at)
+    SELECT owed.id, event.merchant_id, endpoint.id, event.id, event.type, endpoint.url,
+        event.aggregate_id, event.aggregate_id, event.sequence, 'replay', 'pending', false,
+        1, 0, %(now)s, %(now)s
+    FROM unnest(%(ids)s::text[], %(events)s::text[]) AS owed (id, event_id)
+    JOIN events_event AS event ON event.id = owed.event_id
+    JOIN webhooks_endpoint AS endpoint ON endpoint.id = %(endpoint)s
+    RETURNING lane_key
+)
+INSERT INTO webhooks_lane (endpoint_id, key, open_count, is_resend, due_at)
+SELECT %(endpoint)s, lane_key, count(*), false, %(now)s
+FROM planned GROUP BY lane_key ORDER BY lane_key
+ON CONFLICT (endpoint_id, key) DO UPDATE
+SET open_count = webhooks_lane.open_count + EXCLUDED.open_count, due_at = EXCLUDED.due_at,
+    lease_id = NULL, leased_until = NULL
+WHERE webhooks_lane.leased_until IS NULL OR webhooks_lane.leased_until <= now()
+"""
+
+TAKEN_UP = """
+UPDATE webhooks_delivery SET is_missed = false
+FROM unnest(%(keys)s::text[], %(firsts)s::int[]) AS missed (key, first)
+WHERE endpoint_id = %(endpoint)s AND lane_key = missed.key AND sequence >= missed.first
+    AND is_missed AND (%(types)s::text[] @> ARRAY['*'] OR event_type = ANY(%(types)s))
+"""
+
+OPEN = """
+UPDATE webhooks_endpoint SET replay_xid = NULL, replay_since = NULL WHERE id = %(endpoint)s
+"""
+
+
+class _Taken(Exception):
+    """Somebody has what this chunk needs: the next run takes it up."""
+
+
+class _Replay(NamedTuple):
+    """One endpoint's replay, as the endpoint's locked row says.
+
+    :param horizon: what transactions below it recorded may not be seen yet.
+    """
+
+    endpoint_id: str
+    merchant_id: str
+    horizon: int
+    since: datetime | None
+    types: list[str]
+
+
+def start(endpoint: Endpoint, *, since: datetime | None) -> None:
+    """Begin to send what the endpoint missed, in the caller's transaction, which holds it.
+
+    Until `advance` has put it before what is new, nothing is sent to the endpoint.
+
+    :param since: events recorded before (movable clock) are not looked at; None is no bound.
+        A replay that is under way already keeps the earlier bound of the two.
+    """
+    if endpoint.replay_xid is not None:
+        earlier = endpoint.replay_since
+        since = min(since, earlier) if since and earlier else None
+    endpoint.replay_xid, endpoint.replay_since = ASKED, since
+    endpoint.save(update_fields=["replay_xid", "replay_since"])
+    transaction.on_commit(wakeups.wake)
+
+
+def advance() -> int:
+    """Do the next piece of all replays; return how many deliveries were planned.
+
+    In chunks, each a transaction of its own, for half a second: safe to break off, to run
+    twice and beside itself. Endpoints take turns.
+    """
+    ends_at, planned = time.monotonic() + RUN_SECONDS, 0
+    passes = deque(_pass(endpoint_id) for endpoint_id in _replaying())
+    while passes and time.monotonic() < ends_at:
+        some = next(passes[0], None)
+        if some is None:
+            passes.popleft()
+        else:
+            planned += some
+            passes.rotate(-1)
+    if planned:
+        log.info("webhook_deliveries_replayed", count=planned)
+    return planned
+
+
+def _replaying() -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(REPLAYING)
+        return [endpoint_id for (endpoint_id,) in cursor.fetchall()]
+
+
+def _pass(endpoint_id: str) -> Iterator[int]:
+    """Go once through all that the endpoint missed; open it if nothing had to be left."""
+    try:
+        horizon = _horizon(endpoint_id)
+        after, has_left = "", False
+        while after is not None:
+            planned, after, left = _chunk(endpoint_id, horizon, after)
+            has_left |= left
+            yield planned
+        if not has_left:
+            _open(endpoint_id, horizon)
+    except _Taken:
+        return
+    except OperationalError as problem:
+        if not isinstance(problem.__cause__, LockNotAvailable):
+            raise
+
+
+@transaction.atomic(durable=True)
+def _horizon(endpoint_id: str) -> int:
+    """Return the replay's horizon, set now if it was only asked for.
+
+    :raises _Taken: the endpoint does not replay, or somebody holds it.
+    """
+    replay = _hold(endpoint_id)
+    if replay.horizon != ASKED:
+        return replay.horizon
+    with connection.cursor() as cursor:
+        cursor.execute(SET_HORIZON, {"endpoint": endpoint_id})
+        [(horizon,)] = cursor.fetchall()
+    return horizon
+
+
+@transaction.atomic(durable=True)
+def _chunk(endpoint_id: str, horizon: int, after: str) -> tuple[int, str | None, bool]:
+    """Put what some objects owe before what is new.
+
+    :return: how many deliveries were planned, the last object (None behind the last), and
+        whether an object had to be left.
+    :raises _Taken: somebody holds the endpoint, or it is not this replay any more; or an
+        event may not be seen yet.
+    """
+    replay = _hold(endpoint_id, horizon)
+    _require_all_committed(horizon)
+    firsts = _missed(replay, after)
+    if not firsts:
+        return 0, None, False
+    free = _free(replay, list(firsts))
+    planned = _plan(replay, {key: firsts[key] for key in free}) if free else 0
+    return planned, list(firsts)[-1], len(free) < len(firsts)
+
+
+@transaction.atomic(durable=True)
+def _open(endpoint_id: str, horizon: int) -> None:
+    """Let deliveries go on: nothing that was missed is left."""
+    _hold(endpoint_id, horizon)
+    with connection.cursor() as cursor:
+        cursor.execute(OPEN, {"endpoint": endpoint_id})
+    transaction.on_commit(wakeups.wake)
+
+
+def _hold(endpoint_id: str, horizon: int | None = None) -> _Replay:
+    with connection.cursor() as cursor:
+        cursor.execute(HOLD, {"endpoint": endpoint_id})
+        row = cursor.fetchone()
+    # Disabled and enabled meanwhile, it is another replay, with more to be missed.
+    if row is None or horizon not in (None, row[1]):
+        raise _Taken
+    merchant_id, current, since, types, _timeout = row
+    return _Replay(endpoint_id, merchant_id, current, since, types)
+
+
+def _require_all_committed(horizon: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(ALL_COMMITTED, {"horizon": horizon})
+        [(is_so,)] = cursor.fetchall()
+    if not is_so:
+        raise _Taken
+
+
+def _missed(replay: _Replay, after: str) -> dict[str, int]:
+    """Return the next objects with the first sequence that each one missed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            MISSED,
+            {
+                "endpoint": replay.endpoint_id,
+                "types": replay.types,
+                "since": replay.since,
+                "after": after,
+                "chunk": CHUNK,
+            },
+        )
+        return dict(cursor.fetchall())
+
+
+def _free(replay: _Replay, keys: list[str]) -> list[str]:
+    """Return the objects of which nothing is under way, their lanes locked."""
+    asked = {"endpoint": replay.endpoint_id, "keys": keys}
+    with connection.cursor() as cursor:
+        cursor.execute(LANES, asked)
+        held = {key for key, is_leased in cursor.fetchall() if not is_leased}
+        cursor.execute(LANE_KEYS, asked)
+        others = {key for (key,) in cursor.fetchall()} - held
+    return [key for key in keys if key not in others]
+
+
+def _plan(replay: _Replay, firsts: dict[str, int]) -> int:
+    asked = {
+        "endpoint": replay.endpoint_id,
+        "merchant": replay.merchant_id,
+        "types": replay.types,
+        "keys": list(firsts),
+        "firsts": list(firsts.values()),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(OWED, asked)
+        owed = cursor.fetchall()
+        events = [event_id for event_id, _key in owed]
+        new_ids = [ids.new("whd") for _ in events]
+        cursor.execute(PLAN, {**asked, "ids": new_ids, "events": events, "now": clock.now()})
+        if cursor.rowcount < len({key for _event_id, key in owed}):
+            raise _Taken
+        cursor.execute(TAKEN_UP, asked)
+    return len(owed)

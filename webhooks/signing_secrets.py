@@ -1,0 +1,73 @@
+"""What deliveries are signed with: sealed at rest, shown once, two at a time at most."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+import structlog
+from django.db.models import Q
+
+from core import clock, ids
+from core.keyring import SealBroken, UnknownKey, ring
+from webhooks.models import Endpoint, SigningSecret
+
+PREFIX = "whsec_"
+RANDOM_CHARACTERS = 32
+
+log = structlog.get_logger(__name__)
+
+
+def create(endpoint: Endpoint) -> str:
+    """Give the endpoint a current secret and return it, in the caller's transaction.
+
+    The HMAC key is the UTF-8 of the whole text, prefix included (contract 2).
+    """
+    plain = f"{PREFIX}{ids.random_base62(RANDOM_CHARACTERS)}"
+    row = SigningSecret(endpoint=endpoint, created_at=clock.now())
+    row.sealed = ring().seal(plain.encode(), context=row.seal_context)
+    row.save(force_insert=True)
+    return plain
+
+
+def roll(endpoint: Endpoint, *, previous_expires_in_seconds: int) -> str:
+    """Replace the current secret and return the new one; the endpoint's row is locked.
+
+    The one before signs on until it expires (movable clock), and one from an earlier roll
+    ends at once: a header carries two signatures at most.
+    """
+    now = clock.now()
+    secrets = SigningSecret.objects.filter(endpoint=endpoint)
+    secrets.filter(expires_at__gt=now).update(expires_at=now)
+    ends_at = now + timedelta(seconds=previous_expires_in_seconds)
+    secrets.filter(expires_at=None).update(expires_at=ends_at)
+    return create(endpoint)
+
+
+def open_for(endpoint_ids: Sequence[str], now: datetime) -> dict[str, tuple[str, ...]]:
+    """Return each endpoint's secrets that sign at this moment, the newest first.
+
+    :param now: in the movable clock.
+    """
+    rows = SigningSecret.objects.filter(
+        Q(expires_at=None) | Q(expires_at__gt=now), endpoint__in=set(endpoint_ids)
+    )
+    opened = defaultdict(list)
+    # The current one is the newest, whatever the clock said when it was made.
+    for row in sorted(rows, key=_newest_first):
+        try:
+            opened[row.endpoint_id].append(_open(bytes(row.sealed), row.seal_context))
+        except (SealBroken, UnknownKey):
+            # One endpoint's trouble: all others' deliveries go on.
+            log.exception("webhook_secret_does_not_open", endpoint=row.endpoint_id)
+    return {endpoint_id: tuple(secrets) for endpoint_id, secrets in opened.items()}
+
+
+def _newest_first(row: SigningSecret) -> tuple[bool, float]:
+    return row.expires_at is not None, -row.created_at.timestamp()
+
+
+# Opening takes longer than all else that a delivery needs from here.
+@lru_cache(maxsize=4096)
+def _open(sealed: bytes, context: str) -> str:
+    return ring().open(sealed, context=context).decode()

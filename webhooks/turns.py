@@ -1,0 +1,192 @@
+"""Whose turn it is: endpoints go round, none waits because others always have something due."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+# In flight per endpoint, over all processes; fewer to one that keeps failing.
+LEASES_MAX = 8
+LEASES_MAX_DEGRADED = 2
+DEGRADED_AFTER_FAILURES = 5
+# How many endpoints one statement looks at.
+STRETCH = 1000
+# Sorts behind every id.
+BEHIND_ALL = "~"
+
+# The endpoints of a stretch that have something to send, then the stretch's end. One probe of
+# an index each: due lanes of which one is free. An endpoint that is being replayed, or fails,
+# has only what was asked for by hand, which lies in lanes with ids of deliveries for keys.
+# Each is kept from other claims until the end of this one, so that two never count the same
+# room; leases are counted in the next statement, which sees those of the claim before.
+SEARCH = """
+WITH stretch AS MATERIALIZED (
+    SELECT id, status = 'enabled' AND replay_xid IS NULL AS is_ready,
+        failures_in_a_row >= %(degraded_after)s AS is_degraded
+    FROM webhooks_endpoint
+    WHERE id > %(after)s AND id <= %(last)s AND status <> 'disabled'
+    ORDER BY id LIMIT %(stretch)s
+), busy AS MATERIALIZED (
+    SELECT endpoint_id, count(*) AS leases
+    FROM webhooks_lane WHERE leased_until > now() GROUP BY endpoint_id
+), found AS MATERIALIZED (
+    SELECT stretch.* FROM stretch
+    LEFT JOIN busy ON busy.endpoint_id = stretch.id
+    CROSS JOIN LATERAL (
+        (SELECT 1 FROM webhooks_lane
+         WHERE stretch.is_ready AND endpoint_id = stretch.id AND due_at <= %(now)s
+            AND (leased_until IS NULL OR leased_until <= now())
+         ORDER BY due_at LIMIT 1)
+        UNION ALL
+        (SELECT 1 FROM webhooks_lane
+         WHERE NOT stretch.is_ready AND endpoint_id = stretch.id
+            AND key >= 'whd_' AND key < 'whd`' AND due_at <= %(now)s
+            AND (leased_until IS NULL OR leased_until <= now())
+         LIMIT 1)
+    ) AS free
+    WHERE coalesce(busy.leases, 0)
+            < CASE WHEN is_degraded THEN %(degraded_room)s ELSE %(room)s END
+        AND (NOT is_degraded OR %(degraded_slots)s > 0)
+    ORDER BY stretch.id LIMIT %(slots)s
+)
+SELECT id, is_ready, is_degraded, pg_try_advisory_xact_lock(hashtextextended(id, 0)), false
+FROM found
+UNION ALL
+SELECT max(id), false, false, false, true FROM stretch
+"""
+
+LEASE = """
+WITH busy AS MATERIALIZED (
+    SELECT endpoint_id, count(*) AS leases
+    FROM webhooks_lane WHERE leased_until > now() GROUP BY endpoint_id
+), asked AS MATERIALIZED (
+    SELECT asked.endpoint_id, is_ready, greatest(room - coalesce(leases, 0), 0) AS room
+    FROM unnest(%(endpoints)s::text[], %(rooms)s::int[], %(ready)s::boolean[])
+        AS asked (endpoint_id, room, is_ready)
+    LEFT JOIN busy USING (endpoint_id)
+    ORDER BY asked.endpoint_id
+), in_order AS MATERIALIZED (
+    SELECT free.id FROM asked CROSS JOIN LATERAL (
+        SELECT id FROM webhooks_lane
+        WHERE asked.is_ready AND endpoint_id = asked.endpoint_id AND due_at <= %(now)s
+            AND (leased_until IS NULL OR leased_until <= now())
+        ORDER BY due_at LIMIT asked.room FOR UPDATE SKIP LOCKED
+    ) AS free
+), by_hand AS MATERIALIZED (
+    SELECT free.id FROM asked CROSS JOIN LATERAL (
+        SELECT id FROM webhooks_lane
+        WHERE NOT asked.is_ready AND endpoint_id = asked.endpoint_id
+            AND key >= 'whd_' AND key < 'whd`' AND due_at <= %(now)s
+            AND (leased_until IS NULL OR leased_until <= now())
+        LIMIT asked.room FOR UPDATE SKIP LOCKED
+    ) AS free
+), chosen AS MATERIALIZED (
+    SELECT id FROM in_order UNION ALL SELECT id FROM by_hand LIMIT %(slots)s
+)
+UPDATE webhooks_lane
+SET lease_id = %(lease)s, leased_until = now() + %(seconds)s * interval '1 second'
+FROM chosen WHERE webhooks_lane.id = chosen.id
+RETURNING webhooks_lane.id, webhooks_lane.endpoint_id
+"""
+
+
+class _Found(NamedTuple):
+    """An endpoint that has something to send."""
+
+    endpoint_id: str
+    is_ready: bool
+    is_degraded: bool
+
+
+@dataclass(slots=True)
+class _Round:
+    """Where this process's last search ended: the next one begins with the endpoint after."""
+
+    after: str = ""
+
+
+_round = _Round()
+
+
+def take(now: datetime, lease_id: UUID, *, slots: int, degraded_slots: int) -> list[int]:
+    """Lease lanes in the caller's transaction and return their ids, none if nothing is due.
+
+    :param now: in the movable clock; the lease itself is in real time.
+    :param degraded_slots: how many of the slots may go to endpoints that keep failing.
+    """
+    for found in _all_round(now, slots, degraded_slots):
+        rooms = _rooms(found, degraded_slots)
+        lanes = _lease(found, rooms, now, lease_id, slots) if any(rooms) else []
+        if lanes:
+            return lanes
+    return []
+
+
+def _all_round(now: datetime, slots: int, degraded_slots: int) -> Iterator[list[_Found]]:
+    """Yield what is found from where the last search ended to its end, then from the start."""
+    begin = _round.after
+    for last in (BEHIND_ALL, begin):
+        while (found := _search(now, last, slots, degraded_slots)) is not None:
+            yield found
+        _round.after = ""
+
+
+def _search(now: datetime, last: str, slots: int, degraded_slots: int) -> list[_Found] | None:
+    """Return the next stretch's endpoints that have something due; None behind the last."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            SEARCH,
+            {
+                "after": _round.after,
+                "last": last,
+                "now": now,
+                "slots": slots,
+                "degraded_slots": degraded_slots,
+                "degraded_after": DEGRADED_AFTER_FAILURES,
+                "room": LEASES_MAX,
+                "degraded_room": LEASES_MAX_DEGRADED,
+                "stretch": STRETCH,
+            },
+        )
+        *found, (end, *_rest) = cursor.fetchall()
+    if end is None:
+        return None
+    _round.after = found[-1][0] if len(found) == slots else end
+    return [_Found(*row[:3]) for row in found if row[3]]
+
+
+def _rooms(found: list[_Found], degraded_slots: int) -> list[int]:
+    """Return how many leases each endpoint may have; what is live already counts in."""
+    rooms = []
+    for endpoint in found:
+        room = min(LEASES_MAX_DEGRADED, degraded_slots) if endpoint.is_degraded else LEASES_MAX
+        degraded_slots -= room if endpoint.is_degraded else 0
+        rooms.append(room)
+    return rooms
+
+
+def _lease(
+    found: list[_Found], rooms: list[int], now: datetime, lease_id: UUID, slots: int
+) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            LEASE,
+            {
+                "endpoints": [endpoint.endpoint_id for endpoint in found],
+                "rooms": rooms,
+                "ready": [endpoint.is_ready for endpoint in found],
+                "now": now,
+                "slots": slots,
+                "lease": lease_id,
+                "seconds": settings.WEBHOOK_LEASE_SECONDS,
+            },
+        )
+        leased = cursor.fetchall()
+    if len(leased) == slots:
+        # Those behind the last one served are first in the next search.
+        _round.after = max(endpoint_id for _lane_id, endpoint_id in leased)
+    return [lane_id for lane_id, _endpoint_id in leased]
