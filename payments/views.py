@@ -1,6 +1,7 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.rest.lists import ListSpec
 from merchants import idempotency
 from merchants.api import ApiViewSet
 from payments import (
@@ -12,7 +13,9 @@ from payments import (
     lifecycle,
     recovery,
     render,
+    search,
 )
+from payments.filters import CustomerFilters, PaymentFilters
 from payments.forms import (
     CancelIntentForm,
     CaptureIntentForm,
@@ -30,6 +33,18 @@ class PaymentIntentViewSet(ApiViewSet):
 
     scope = "payment_intents"
     expandable = expansion.PAYMENT_INTENT
+    lists = {
+        "list": ListSpec(
+            filters=PaymentFilters,
+            sort_keys={"created": "created_at", "amount": "amount"},
+            search=search.payments,
+        )
+    }
+
+    def list(self, request: Request) -> Response:
+        page = self.page_of(PaymentIntent.objects.for_merchant(self.merchant))
+        shown = [expansion.payment_intent(intent, self.expand) for intent in page.rows]
+        return Response(page.envelope(shown))
 
     def create(self, request: Request) -> Response:
         draft = CreateIntentForm.read(self.body)
@@ -68,6 +83,11 @@ class CustomerViewSet(ApiViewSet):
     """Customers."""
 
     scope = "customers"
+    lists = {"list": ListSpec(filters=CustomerFilters)}
+
+    def list(self, request: Request) -> Response:
+        page = self.page_of(Customer.objects.for_merchant(self.merchant))
+        return Response(page.envelope([render.customer(customer) for customer in page.rows]))
 
     def create(self, request: Request) -> Response:
         draft = CreateCustomerForm.read(self.body)
