@@ -1,6 +1,6 @@
 from django.urls import path
 
-from payments.views import CustomerViewSet, PaymentIntentViewSet
+from payments.views import CustomerViewSet, PaymentIntentViewSet, SearchViewSet
 
 urlpatterns = [
     path("payment_intents", PaymentIntentViewSet.as_view({"get": "list", "post": "create"})),
@@ -22,4 +22,5 @@ urlpatterns = [
     ),
     path("customers", CustomerViewSet.as_view({"get": "list", "post": "create"})),
     path("customers/<str:customer_id>", CustomerViewSet.as_view({"get": "retrieve"})),
+    path("search", SearchViewSet.as_view({"get": "list"})),
 ]
