@@ -1,6 +1,7 @@
 """Reading a query string strictly (contract 7)."""
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from django.http import QueryDict
@@ -9,6 +10,22 @@ from core.detection import contains_card_number
 from core.errors import CardDataInUrl, ParameterInvalid
 from core.rest import brackets
 from core.rest.brackets import MAX_PARAMETERS, shown_name
+
+
+class Given(NamedTuple):
+    """A parameter as the query gives it.
+
+    :param name: as it was written, `amount[gte]`.
+    :param keys: what stands in its brackets, `("gte",)`.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    values: list[str]
+
+    def refusal(self, message: str | None = None) -> ParameterInvalid:
+        """Return the refusal that names this parameter and none of its values."""
+        return ParameterInvalid(message, param=shown_name(self.name))
 
 
 def refuse_unsafe_url(path: str, query: str) -> None:
@@ -39,20 +56,58 @@ def _text(latin: str) -> str | None:
     return None if "\x00" in text else text
 
 
-def arguments(query: QueryDict, *, scalars: Iterable[str] = (), arrays: Iterable[str] = ()) -> dict:
+def given(query: QueryDict) -> dict[str, list[Given]]:
+    """Return the query's parameters by what stands before their brackets.
+
+    :raises ParameterInvalid: a name that is none, too deep, or one parameter too many.
+    """
+    found: dict[str, list[Given]] = {}
+    count = 0
+    for name, values in query.lists():
+        count += len(values)
+        if count > MAX_PARAMETERS:
+            raise ParameterInvalid(param=shown_name(name))
+        base, *keys = brackets.path(name)
+        found.setdefault(base, []).append(Given(name, tuple(keys), values))
+    return found
+
+
+def scalar(parameters: list[Given]) -> str:
+    """Return the value of a parameter that has one.
+
+    :raises ParameterInvalid: it is given twice, or with brackets.
+    """
+    for parameter in parameters:
+        if parameter.keys or len(parameter.values) > 1:
+            raise parameter.refusal()
+    return parameters[0].values[0]
+
+
+def array(parameters: list[Given]) -> list[str]:
+    """Return the values of an array: `x[]=v`, `x[0]=v` and `x=v` are the same.
+
+    :raises ParameterInvalid: other brackets, or two values at one place.
+    """
+    for parameter in parameters:
+        is_one_place = any(parameter.keys) and len(parameter.values) > 1
+        if is_one_place or not brackets.is_item(parameter.keys):
+            raise parameter.refusal()
+    return [value for parameter in parameters for value in parameter.values]
+
+
+def arguments(
+    query: QueryDict, *, scalars: Iterable[str] = (), arrays: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return the query's known arguments: a string per scalar, a list per array.
 
-    `x[]=v`, `x[0]=v` and `x=v` are the same for an array.
-
-    :raises ParameterInvalid: an unknown or malformed name, or a scalar given twice.
+    :raises ParameterInvalid: an unknown name, or a scalar given twice.
     """
-    found: dict = {}
-    for count, (name, values) in enumerate(query.lists()):
-        base, *rest = brackets.path(name)
-        if base in arrays and brackets.is_item(rest):
-            found.setdefault(base, []).extend(values)
-        elif name in scalars and len(values) == 1 and count < MAX_PARAMETERS:
-            found[name] = values[0]
+    found: dict[str, Any] = {}
+    for base, parameters in given(query).items():
+        if base in arrays:
+            found[base] = array(parameters)
+        elif base in scalars:
+            found[base] = scalar(parameters)
         else:
-            raise ParameterInvalid(param=shown_name(name))
+            raise parameters[0].refusal()
     return found
