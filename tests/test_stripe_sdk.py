@@ -5,12 +5,15 @@ Nothing of them is replaced: address and key are set as their documentation says
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import stripe
@@ -371,6 +374,56 @@ def test_the_sdk_verifies_our_signatures(monkeypatch: pytest.MonkeyPatch) -> Non
     assert others == TAKEN_ALL_THE_SAME
 
 
+# --- The documentation's examples --------------------------------------------------------------
+
+PAGE = Path("docs/stripe-sdks.md").read_text()
+
+
+def example(service: SdkService, language: str) -> str:
+    """Return the page's first example in a language, told where the service is."""
+    code = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[1]
+    where = urlsplit(service.url)
+    for shown, real in {
+        "https://pay.example": service.url,
+        'protocol: "https", host: "pay.example", port: 443': (
+            f'protocol: "http", host: "{where.hostname}", port: {where.port}'
+        ),
+        "sk_sandbox_…": service.key,
+    }.items():
+        code = code.replace(shown, real)
+    assert "pay.example" not in code
+    return code
+
+
+def said_by(*command: str, **options: Any) -> str:
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+    assert told.returncode == 0, told.stdout + told.stderr
+    return told.stdout
+
+
+def test_the_example_in_python_takes_a_payment(service: SdkService) -> None:
+    said = said_by(sys.executable, "-c", example(service, "python"))
+
+    assert said.startswith("succeeded req_")
+
+
+def test_the_example_of_a_webhook_refuses_what_is_dated_ahead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    receiver = ModuleType("receiver")
+    exec(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], vars(receiver))  # noqa: S102
+    now = SimpleNamespace(time=lambda: VECTORS["now"])
+    monkeypatch.setattr("stripe._webhook.time", now)
+    monkeypatch.setattr(receiver, "time", now)
+    headers = {vector["what"]: vector["header"] for vector in VECTORS["headers"]}
+
+    event = receiver.event_of(VECTORS["body"], headers["300 seconds ahead"], VECTORS["secret"])
+
+    assert event.id == "evt_1"
+    with pytest.raises(ValueError, match="dated ahead"):
+        receiver.event_of(VECTORS["body"], headers["301 seconds ahead"], VECTORS["secret"])
+
+
 # --- Node -------------------------------------------------------------------------------------
 
 NODE_STORY = Path("tests/sdk_node")
@@ -393,13 +446,14 @@ def node_story(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_sdk_for_node_tells_the_same_story(node_story: Path, service: SdkService) -> None:
     environment = {**os.environ, **service.environment, "SIGNATURES": str(SIGNATURES)}
 
-    told = subprocess.run(
-        ["node", str(node_story)],  # noqa: S607
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    said = said_by("node", str(node_story), env=environment)
 
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert told.stdout.endswith(" steps\n")
+    assert said.endswith(" steps\n")
+
+
+@pytest.mark.timeout(180)
+def test_the_example_in_node_takes_a_payment(node_story: Path, service: SdkService) -> None:
+    file = node_story.with_name("example.js")
+    file.write_text(example(service, "js"))
+
+    assert said_by("node", str(file)).startswith("succeeded req_")
