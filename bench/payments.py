@@ -49,7 +49,7 @@ def measure(stage: Stage, terms: Terms) -> Figures:
         port=stage.ports.web,
         path=PATH,
         expected=SUCCEEDED,
-        secret_key=stage.open_merchant(),
+        secret_key=stage.open_merchant()["secret_key"],
         body=demo.first_payment(),
     )
     served = _serve(stage, pay, terms)

@@ -36,10 +36,10 @@ class Stage(NamedTuple):
         """Return the address of the database that each process writes."""
         return {"web": self.places.database_url, "bank": self.places.bank_database_url}
 
-    def open_merchant(self) -> str:
-        """Migrate both databases and return the key of a new merchant."""
+    def open_merchant(self) -> dict[str, str]:
+        """Migrate both databases and return a new merchant's id, key and the like."""
         up.migrate(self.places, self.environment)
-        return json.loads(finish(begin(demo.CREATE_MERCHANT, self.environment)))["secret_key"]
+        return json.loads(finish(begin(demo.CREATE_MERCHANT, self.environment)))
 
     @contextmanager
     def service(self) -> Iterator[None]:
@@ -65,13 +65,27 @@ class Stage(NamedTuple):
             self.pids.update(children.pids)
             yield
 
+    @contextmanager
+    def program(self, name: str, module: list[str | Path]) -> Iterator[None]:
+        """Run a Python module in the service's environment, until the block ends."""
+        with self._children() as children:
+            children.start(name, module, self.environment)
+            self.pids.update(children.pids)
+            yield
+            children.check()
+
     def output_of(self, command: list[str | Path], *, seconds: float) -> str:
         """Run a program that takes about `seconds`; return what it printed.
 
         :raises Refused: it failed, or did not end.
         """
         program = processes.spawn(
-            command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            command,
+            cwd=ROOT,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         self.leash.hold(program)
         try:

@@ -10,11 +10,12 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-from bench import payments, report, statements
+from bench import payments, report, statements, webhooks, webhooks_report
 from bench.load import Terms
 from bench.stage import Stage
 from devstack import environment, storage, up
@@ -26,25 +27,44 @@ from devstack.state import Refused, state_directory, sweep, try_lock
 
 SECONDS_MAX = 60
 CLIENTS_MAX = 32  # As many as the bank has threads.
-MEASUREMENTS = 5
-# For all that is not measured: starting, warming up, counting rows, stopping.
-GRACE_SECONDS = 90
 # The clients are one merchant's, and nobody wants to know how fast they are refused.
 NO_LIMITS = {"RATE_LIMIT_PER_SECOND": "0"}
 
 
+class Subject(NamedTuple):
+    """Something to measure.
+
+    :param grace_seconds: for all whose length is not told: starting, filling, stopping.
+    """
+
+    measure: Callable[..., report.Figures]
+    table: Callable[[report.Figures], str]
+    measurements: int
+    grace_seconds: int
+    parts: Sequence[str] = ()
+
+
+SUBJECTS = {
+    "payments": Subject(payments.measure, report.table, 5, 90),
+    # Most of it has a number of events instead of a length: a busy machine needs minutes.
+    "webhooks": Subject(webhooks.measure, webhooks_report.table, 60, 300, webhooks.NAMES),
+}
+
+
 def main() -> int:
     options = _options()
+    subject = SUBJECTS[options.subject]
     terms = Terms(options.clients, options.seconds)
     machine = {"cores": os.cpu_count() or 1, "load_before": os.getloadavg()[0]}
     up.end_on_signals()
     signal.signal(signal.SIGALRM, _take_too_long)
-    signal.alarm(MEASUREMENTS * options.seconds + GRACE_SECONDS)
+    signal.alarm(subject.measurements * options.seconds + subject.grace_seconds)
     try:
         with _stage() as stage:
-            figures = {**machine, **terms._asdict(), **payments.measure(stage, terms)}
+            chosen = {"parts": options.parts} if options.parts else {}
+            figures = {**machine, **terms._asdict(), **subject.measure(stage, terms, **chosen)}
         options.json.write_text(report.as_json(figures))
-        write(report.table(figures))
+        write(subject.table(figures))
     except Refused as refusal:
         say("bench", str(refusal))
         return 1
@@ -61,6 +81,10 @@ def _take_too_long(*_: object) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev bench")
     parser.add_argument(
+        "subject", nargs="?", choices=SUBJECTS, default="payments", help="(payments)"
+    )
+    parser.add_argument("parts", nargs="*", help=f"of webhooks: {', '.join(webhooks.NAMES)} (all)")
+    parser.add_argument(
         "--seconds", type=_up_to(SECONDS_MAX), default=5, help="of each measurement (5)"
     )
     parser.add_argument(
@@ -72,7 +96,10 @@ def _options() -> argparse.Namespace:
         default=state_directory() / "bench.json",
         help="the file that gets the figures (.local/bench.json)",
     )
-    return parser.parse_args()
+    options = parser.parse_args()
+    if unknown := set(options.parts) - set(SUBJECTS[options.subject].parts):
+        parser.error(f"{options.subject} has no part {', '.join(sorted(unknown))}")
+    return options
 
 
 def _up_to(most: int) -> Callable[[str], int]:

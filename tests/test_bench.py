@@ -33,14 +33,21 @@ PATIENCE_SECONDS = 90
 class Bench:
     """A run of `./dev bench`, and every process that it was seen to start."""
 
-    def __init__(self, state: Path, **settings: str) -> None:
+    def __init__(
+        self,
+        state: Path,
+        *subject: str,
+        patience_seconds: float = PATIENCE_SECONDS,
+        **settings: str,
+    ) -> None:
         self.state = state
+        self.patience_seconds = patience_seconds
         self.log = state.with_name("bench.log")
         self.processes: set[psutil.Process] = set()
         self.directories: set[Path] = set()
         with self.log.open("w") as log:
             self.launcher = subprocess.Popen(
-                [sys.executable, "-m", "devstack.bench", "--seconds", "1"],
+                [sys.executable, "-m", "devstack.bench", *subject, "--seconds", "1"],
                 cwd=ROOT,
                 env={**os.environ, "DEV_STATE": str(state), **settings},
                 stdout=log,
@@ -52,7 +59,7 @@ class Bench:
         return self.log.read_text()
 
     def watch_until_it_prints(self, words: str) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + self.patience_seconds
         while words not in self.printed:
             assert self.launcher.poll() is None, self.printed
             assert time.monotonic() < deadline, self.printed
@@ -60,7 +67,7 @@ class Bench:
 
     def status(self) -> int:
         """Wait for its end; return its exit status."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + self.patience_seconds
         while self.launcher.poll() is None:
             assert time.monotonic() < deadline, self.printed
             self._look()

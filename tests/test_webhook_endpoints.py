@@ -1,5 +1,6 @@
 """Webhook endpoints: created, listed, read, changed, disabled, deleted (contract 3 and 9)."""
 
+import time
 from typing import Any
 
 import pytest
@@ -226,14 +227,19 @@ def test_without_the_lock_more_than_sixteen_are_made(
 ) -> None:
     """The race above can fail."""
     monkeypatch.setattr("webhooks.endpoints.Merchant.objects.select_for_update", _no_lock)
+    monkeypatch.setattr("webhooks.endpoints.signing_secrets.create", _slowly_created)
     for _ in range(15):
         EndpointFactory(merchant=acme.merchant)
-
     twins = [acme.twin() for _ in range(8)]
 
     at_once([lambda twin=twin: twin.post(PATH, endpoint()) for twin in twins])
 
     assert Endpoint.objects.count() > 16
+
+
+def _slowly_created(_endpoint: Endpoint) -> str:
+    time.sleep(0.2)  # In the transaction, so that the others count before it commits.
+    return "whsec_"
 
 
 def _no_lock(**_options: bool) -> Any:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from itertools import chain, repeat
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -13,10 +14,15 @@ from django.db import connection
 LEASES_MAX = 8
 LEASES_MAX_DEGRADED = 2
 DEGRADED_AFTER_FAILURES = 5
-# How many endpoints one statement looks at.
-STRETCH = 1000
+# How many endpoints one statement looks at: few where much is due, then more at once.
+FIRST_STRETCH, STRETCH = 200, 1000
 # Sorts behind every id.
 BEHIND_ALL = "~"
+LIMITS = {
+    "degraded_after": DEGRADED_AFTER_FAILURES,
+    "room": LEASES_MAX,
+    "degraded_room": LEASES_MAX_DEGRADED,
+}
 
 # The endpoints of a stretch that have something to send, then the stretch's end. One probe of
 # an index each: due lanes of which one is free. An endpoint that is being replayed, or fails,
@@ -33,30 +39,33 @@ WITH stretch AS MATERIALIZED (
 ), busy AS MATERIALIZED (
     SELECT endpoint_id, count(*) AS leases
     FROM webhooks_lane WHERE leased_until > now() GROUP BY endpoint_id
-), found AS MATERIALIZED (
-    SELECT stretch.* FROM stretch
-    LEFT JOIN busy ON busy.endpoint_id = stretch.id
-    CROSS JOIN LATERAL (
-        (SELECT 1 FROM webhooks_lane
-         WHERE stretch.is_ready AND endpoint_id = stretch.id AND due_at <= %(now)s
-            AND (leased_until IS NULL OR leased_until <= now())
-         ORDER BY due_at LIMIT 1)
-        UNION ALL
-        (SELECT 1 FROM webhooks_lane
-         WHERE NOT stretch.is_ready AND endpoint_id = stretch.id
-            AND key >= 'whd_' AND key < 'whd`' AND due_at <= %(now)s
-            AND (leased_until IS NULL OR leased_until <= now())
-         LIMIT 1)
-    ) AS free
+), roomy AS MATERIALIZED (
+    SELECT stretch.* FROM stretch LEFT JOIN busy ON busy.endpoint_id = stretch.id
     WHERE coalesce(busy.leases, 0)
             < CASE WHEN is_degraded THEN %(degraded_room)s ELSE %(room)s END
         AND (NOT is_degraded OR %(degraded_slots)s > 0)
-    ORDER BY stretch.id LIMIT %(slots)s
+), found AS MATERIALIZED (
+    (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
+        SELECT 1 FROM webhooks_lane
+        WHERE endpoint_id = roomy.id AND due_at <= %(now)s
+            AND (leased_until IS NULL OR leased_until <= now())
+        ORDER BY due_at LIMIT 1
+     ) AS free
+     WHERE roomy.is_ready ORDER BY roomy.id LIMIT %(slots)s)
+    UNION ALL
+    (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
+        SELECT 1 FROM webhooks_lane
+        WHERE endpoint_id = roomy.id AND key >= 'whd_' AND key < 'whd`' AND due_at <= %(now)s
+            AND (leased_until IS NULL OR leased_until <= now())
+        ORDER BY key LIMIT 1
+     ) AS free
+     WHERE NOT roomy.is_ready ORDER BY roomy.id LIMIT %(slots)s)
+    ORDER BY id LIMIT %(slots)s
 )
-SELECT id, is_ready, is_degraded, pg_try_advisory_xact_lock(hashtextextended(id, 0)), false
+SELECT id, is_ready, is_degraded, pg_try_advisory_xact_lock(hashtextextended(id, 0)), 1
 FROM found
 UNION ALL
-SELECT max(id), false, false, false, true FROM stretch
+SELECT max(id), false, false, false, count(*) FROM stretch
 """
 
 LEASE = """
@@ -82,7 +91,7 @@ WITH busy AS MATERIALIZED (
         WHERE NOT asked.is_ready AND endpoint_id = asked.endpoint_id
             AND key >= 'whd_' AND key < 'whd`' AND due_at <= %(now)s
             AND (leased_until IS NULL OR leased_until <= now())
-        LIMIT asked.room FOR UPDATE SKIP LOCKED
+        ORDER BY key LIMIT asked.room FOR UPDATE SKIP LOCKED
     ) AS free
 ), chosen AS MATERIALIZED (
     SELECT id FROM in_order UNION ALL SELECT id FROM by_hand LIMIT %(slots)s
@@ -128,35 +137,26 @@ def take(now: datetime, lease_id: UUID, *, slots: int, degraded_slots: int) -> l
 
 def _all_round(now: datetime, slots: int, degraded_slots: int) -> Iterator[list[_Found]]:
     """Yield what is found from where the last search ended to its end, then from the start."""
-    begin = _round.after
+    begin, sizes = _round.after, chain([FIRST_STRETCH], repeat(STRETCH))
+    asked = {"now": now, "slots": slots, "degraded_slots": degraded_slots}
     for last in (BEHIND_ALL, begin):
-        while (found := _search(now, last, slots, degraded_slots)) is not None:
+        is_end = last == ""
+        while not is_end:
+            found, is_end = _search({**asked, "last": last, "stretch": next(sizes)})
             yield found
         _round.after = ""
+    _round.after = begin
 
 
-def _search(now: datetime, last: str, slots: int, degraded_slots: int) -> list[_Found] | None:
-    """Return the next stretch's endpoints that have something due; None behind the last."""
+def _search(asked: dict[str, Any]) -> tuple[list[_Found], bool]:
+    """Return the next stretch's endpoints that have something due, and whether it was the last."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            SEARCH,
-            {
-                "after": _round.after,
-                "last": last,
-                "now": now,
-                "slots": slots,
-                "degraded_slots": degraded_slots,
-                "degraded_after": DEGRADED_AFTER_FAILURES,
-                "room": LEASES_MAX,
-                "degraded_room": LEASES_MAX_DEGRADED,
-                "stretch": STRETCH,
-            },
-        )
-        *found, (end, *_rest) = cursor.fetchall()
-    if end is None:
-        return None
-    _round.after = found[-1][0] if len(found) == slots else end
-    return [_Found(*row[:3]) for row in found if row[3]]
+        cursor.execute(SEARCH, {**asked, **LIMITS, "after": _round.after})
+        *found, (end, *_unused, size) = cursor.fetchall()
+    is_full = len(found) == asked["slots"]
+    _round.after = found[-1][0] if is_full else end or _round.after
+    is_end = size < asked["stretch"] and not is_full
+    return [_Found(*row[:3]) for row in found if row[3]], is_end
 
 
 def _rooms(found: list[_Found], degraded_slots: int) -> list[int]:

@@ -1,0 +1,1 @@
+"""The service's database with a clock on its transactions: a Django backend."""

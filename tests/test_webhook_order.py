@@ -1,0 +1,71 @@
+"""Per endpoint and object, events go in order, and none is lost (I9)."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.webhook_machine import KINDS, Deliveries
+from webhooks import lanes, turns
+
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(1800)]
+
+FREE = "AND (leased_until IS NULL OR leased_until <= now())"
+
+
+def run(examples: int, *phases: Phase, steps: int = 30) -> None:
+    """Run the machine and print how often each rule did something."""
+    Deliveries.fired = Counter()
+    run_state_machine_as_test(
+        Deliveries,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            suppress_health_check=list(HealthCheck),
+            phases=phases or (Phase.generate, Phase.shrink),
+            print_blob=False,
+        ),
+    )
+    print(f"{examples} examples: {dict(Deliveries.fired)}")  # noqa: T201
+    assert KINDS - {kind for kind, times in Deliveries.fired.items() if times} == set()
+
+
+def test_deliveries_keep_their_order_and_none_is_lost() -> None:
+    run(50, steps=15)
+
+
+@pytest.mark.proof
+def test_deliveries_keep_their_order_and_none_is_lost_however_long() -> None:
+    run(500, steps=50)
+
+
+# --- The machine finds what it is there for -----------------------------------------------------
+
+
+def without_the_fence(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(lanes, "LOCK", lanes.LOCK.replace("AND lane.lease_id = mine.lease_id", ""))
+    patch.setattr(
+        lanes, "LOCK_ALONE", lanes.LOCK_ALONE.replace("AND lease_id = ANY", "OR lease_id = ANY")
+    )
+
+
+def newest_first(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(lanes, "HEADS", lanes.HEADS.replace("BY sequence", "BY sequence DESC"))
+
+
+def without_leases(patch: pytest.MonkeyPatch) -> None:
+    for name in ("SEARCH", "LEASE"):
+        assert FREE in getattr(turns, name)
+        patch.setattr(turns, name, getattr(turns, name).replace(FREE, ""))
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("plant", [without_the_fence, newest_first, without_leases])
+def test_the_machine_finds_a_planted_fault(plant: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+
+    with pytest.raises(AssertionError) as found:
+        run(150, Phase.generate)
+
+    print(f"{plant.__name__}: {found.value}")  # noqa: T201
