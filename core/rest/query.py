@@ -11,6 +11,8 @@ from core.errors import CardDataInUrl, ParameterInvalid
 from core.rest import brackets
 from core.rest.brackets import MAX_PARAMETERS, shown_name
 
+ENCODINGS = 4  # How often what is in an address may have been percent-encoded.
+
 
 class Given(NamedTuple):
     """A parameter as the query gives it.
@@ -34,8 +36,7 @@ def refuse_unsafe_url(path: str, query: str) -> None:
     :raises CardDataInUrl: a card number in the path or the query.
     :raises ParameterInvalid: text that is no text; `param` names the parameter.
     """
-    if contains_card_number(path):
-        raise CardDataInUrl
+    _refuse_card_number(path)
     for raw_name, raw_value in parse_qsl(query, keep_blank_values=True, encoding="latin-1"):
         name, value = _text(raw_name), _text(raw_value)
         if name is None or value is None:
@@ -44,8 +45,17 @@ def refuse_unsafe_url(path: str, query: str) -> None:
             )
         if contains_card_number(name) or contains_card_number(value):
             raise CardDataInUrl
-    if contains_card_number(unquote_to_bytes(query.replace("+", " ")).decode("utf-8", "replace")):
-        raise CardDataInUrl
+    _refuse_card_number(query.replace("+", " "))
+
+
+def _refuse_card_number(text: str) -> None:
+    """Look at the text as it is, and as it reads when it is decoded again and again."""
+    for _ in range(ENCODINGS):
+        if contains_card_number(text):
+            raise CardDataInUrl
+        if "%" not in text:
+            return
+        text = unquote_to_bytes(text).decode("utf-8", "replace")
 
 
 def _text(latin: str) -> str | None:
