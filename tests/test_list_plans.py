@@ -48,11 +48,6 @@ PAYMENTS = f"""
         FROM generate_series(1, {2 * ROWS}) AS n
     ) AS made
 """  # noqa: S608
-# It would hold back what the tests' own VACUUM may call visible to all.
-AUTOVACUUM = """
-    ALTER TABLE payments_paymentintent {how} (autovacuum_enabled{value});
-    ALTER TABLE payments_metadataentry {how} (autovacuum_enabled{value})
-"""
 ENTRIES = """
     INSERT INTO payments_metadataentry (merchant_id, intent_id, created_at, key, value)
     SELECT merchant_id, p.id, created_at, entry.key, entry.value
@@ -66,14 +61,11 @@ def shop(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
     with django_db_blocker.unblock():
         other, shop = MerchantFactory(), MerchantFactory()
         with connection.cursor() as cursor:
-            cursor.execute(AUTOVACUUM.format(how="SET", value=" = off"))
             cursor.execute(PAYMENTS, [[other.id, shop.id]])
             cursor.execute(ENTRIES)
             cursor.execute("VACUUM ANALYZE payments_paymentintent")
             cursor.execute("VACUUM ANALYZE payments_metadataentry")
         yield shop
-        with connection.cursor() as cursor:
-            cursor.execute(AUTOVACUUM.format(how="RESET", value=""))
         call_command("flush", interactive=False, verbosity=0)
 
 
