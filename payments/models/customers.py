@@ -1,5 +1,4 @@
 from django.db import models
-from django.db.models import Q
 from django.db.models.functions import Lower
 
 from core.fields import id_field
@@ -31,7 +30,6 @@ class Customer(models.Model):
                 "created_at",
                 "id",
                 name="customers_by_email",
-                condition=Q(email__isnull=False),
             ),
         ]
         constraints = [
