@@ -39,7 +39,8 @@ class PaymentIntentViewSet(ApiViewSet):
     """Payments (spec: Endpoints)."""
 
     scope = "payment_intents"
-    expandable = expansion.PAYMENT_INTENT
+    shows = ("payment_intent",)
+    kinds = expansion.KINDS
     lists = {
         "list": ListSpec(
             filters=PaymentFilters,
@@ -50,8 +51,8 @@ class PaymentIntentViewSet(ApiViewSet):
 
     def list(self, request: Request) -> Response:
         page = self.page_of(PaymentIntent.objects.for_merchant(self.merchant))
-        shown = [expansion.payment_intent(intent, self.expand) for intent in page.rows]
-        return Response(page.envelope(shown))
+        shown = [render.payment_intent(intent) for intent in page.rows]
+        return Response(page.envelope(self.expanded(shown)))
 
     def create(self, request: Request) -> Response:
         draft = CreateIntentForm.read(self.body)
@@ -83,7 +84,8 @@ class PaymentIntentViewSet(ApiViewSet):
         return self._shown(recovery.resume(self.merchant, idempotency.earlier(), cvc=cvc))
 
     def _shown(self, intent: PaymentIntent) -> Response:
-        return Response(expansion.payment_intent(intent, self.expand))
+        [shown] = self.expanded([render.payment_intent(intent)])
+        return Response(shown)
 
 
 class CustomerViewSet(ApiViewSet):
@@ -126,7 +128,8 @@ class SearchViewSet(ApiViewSet):
     """
 
     scope = "payment_intents"
-    expandable = expansion.PAYMENT_INTENT
+    shows = ("payment_intent", "customer")
+    kinds = expansion.KINDS
     lists = {"list": ListSpec(search=search.payments)}
 
     def list(self, request: Request) -> Response:
@@ -134,7 +137,7 @@ class SearchViewSet(ApiViewSet):
         if "q" not in query.given(asked):
             raise ParameterMissing(param="q")
         page = merged(self._sources(), asked, url=request.path)
-        return Response(page.envelope([self._shown(row) for row in page.rows]))
+        return Response(page.envelope(self.expanded([_found(row) for row in page.rows])))
 
     def _sources(self) -> Sequence[Source]:
         payments = PaymentIntent.objects.for_merchant(self.merchant)
@@ -144,7 +147,6 @@ class SearchViewSet(ApiViewSet):
             found.append(Source(own.existing(), ListSpec(search=search.customers), cursors=own))
         return found
 
-    def _shown(self, row: PaymentIntent | Customer) -> dict[str, Any]:
-        if isinstance(row, Customer):
-            return render.customer(row)
-        return expansion.payment_intent(row, self.expand)
+
+def _found(row: PaymentIntent | Customer) -> dict[str, Any]:
+    return render.customer(row) if isinstance(row, Customer) else render.payment_intent(row)
