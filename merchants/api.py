@@ -16,7 +16,7 @@ from rest_framework.viewsets import ViewSet
 from core.errors import DomainError, ParameterInvalid
 from core.rest import expansion, query
 from core.rest import lists as list_engine
-from core.rest.expansion import Kinds, Shown
+from core.rest.expansion import Expandable, Kinds, Shown
 from core.rest.lists import ListSpec, Page
 from merchants import idempotency
 from merchants.authentication import READ_METHODS, require_scope
@@ -36,14 +36,14 @@ class ApiViewSet(ViewSet):
 
     `scope` names the resource in a key's scopes; `arguments` are the scalar query
     parameters that GET takes; `lists` are the actions that answer a list, and what it
-    knows; `shows` names the kinds of objects in the view's answers, and `kinds`
-    are those and all that `expand[]` reaches from them.
+    knows; `expandable` are the fields that `expand[]` takes, and `kinds` the objects
+    that they show.
     """
 
     scope: str | None = None
     arguments: tuple[str, ...] = ()
     lists: Mapping[str, ListSpec] = {}
-    shows: tuple[str, ...] = ()
+    expandable: Expandable = {}
     kinds: Kinds = {}
     # Without OPTIONS, whose stock answer describes our classes.
     http_method_names = ["get", "post", "delete", "head"]
@@ -101,16 +101,11 @@ class ApiViewSet(ViewSet):
     def merchant(self) -> Merchant:
         return self.request.user
 
-    @property
-    def expandable(self) -> list[str]:
-        """Return every field that `expand[]` takes, for the schema."""
-        return list(expansion.expandable(self.kinds, self.shows))
-
     def _expansion(self, fields: Iterable[str]) -> expansion.Tree:
         if self.action in self.lists:
             # Of each object of the list, whichever of the two ways it is written.
             fields = [field.removeprefix("data.") for field in fields]
-        asked = expansion.read(fields, self.kinds, self.shows)
+        asked = expansion.read(fields, self.expandable)
         for scope in sorted(asked.scopes):
             require_scope(self.request.auth, scope, "GET")
         return asked.tree

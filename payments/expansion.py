@@ -1,6 +1,6 @@
 """What `expand[]` may show whole of payments, and what these hold (spec: Expandable fields)."""
 
-from core.rest.expansion import Kind, Reference
+from core.rest.expansion import Kind, Reference, expandable
 from payments import render
 from payments.models import Attempt, Customer, LineItem, PaymentIntent
 
@@ -26,3 +26,7 @@ KINDS = {
     # A deleted one too: it says no more than that.
     "customer": Kind(rows=Customer.objects.all(), show=render.customer, scope="customers"),
 }
+
+PAYMENT_INTENT = expandable(KINDS, "payment_intent")
+# What search finds.
+FOUND = expandable(KINDS, "payment_intent", "customer")

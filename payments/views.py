@@ -39,7 +39,7 @@ class PaymentIntentViewSet(ApiViewSet):
     """Payments (spec: Endpoints)."""
 
     scope = "payment_intents"
-    shows = ("payment_intent",)
+    expandable = expansion.PAYMENT_INTENT
     kinds = expansion.KINDS
     lists = {
         "list": ListSpec(
@@ -128,7 +128,7 @@ class SearchViewSet(ApiViewSet):
     """
 
     scope = "payment_intents"
-    shows = ("payment_intent", "customer")
+    expandable = expansion.FOUND
     kinds = expansion.KINDS
     lists = {"list": ListSpec(search=search.payments)}
 

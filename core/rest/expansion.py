@@ -45,6 +45,8 @@ class Kind:
 
 
 Kinds = Mapping[str, Kind]
+# Fields as a request names them, `latest_attempt.payment_intent`, and the scopes that each takes.
+Expandable = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +57,8 @@ class Asked:
     scopes: frozenset[str]
 
 
-def read(fields: Iterable[str], kinds: Kinds, shown: Iterable[str]) -> Asked:
-    """Return what fields such as `latest_attempt.payment_intent` ask for.
-
-    :param shown: the kinds that the answer shows; a field is one of theirs.
-    :raises ParameterInvalid: a field that is not one of `expandable`.
-    """
-    tree: Tree = {}
-    scopes: set[str] = set()
-    known = expandable(kinds, shown)
-    for one in set(fields):
-        if one not in known:
-            raise ParameterInvalid("One of the fields cannot be expanded.", param=PARAM)
-        scopes.update(known[one])
-        branch = tree
-        for name in one.split("."):
-            branch = branch.setdefault(name, {})
-    return Asked(tree, frozenset(scopes))
-
-
-def expandable(kinds: Kinds, shown: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the fields that can be expanded, up to 4 deep, and the scopes that each takes."""
+def expandable(kinds: Kinds, *shown: str) -> Expandable:
+    """Return what can be expanded, up to 4 fields deep, where the `shown` kinds are shown."""
     known: dict[str, frozenset[str]] = {}
     for kind in shown:
         for name, scopes in _fields(kinds, kind, DEPTH_MAX):
@@ -100,6 +83,23 @@ def _fields(
             way = (*outside, reference)
             for inner, scopes in _fields(kinds, reference.kind, depth - 1, outside=way):
                 yield f"{name}.{inner}", own | scopes
+
+
+def read(fields: Iterable[str], known: Expandable) -> Asked:
+    """Return what fields such as `latest_attempt.payment_intent` ask for.
+
+    :raises ParameterInvalid: a field that cannot be expanded.
+    """
+    tree: Tree = {}
+    scopes: set[str] = set()
+    for one in set(fields):
+        if one not in known:
+            raise ParameterInvalid("One of the fields cannot be expanded.", param=PARAM)
+        scopes.update(known[one])
+        branch = tree
+        for name in one.split("."):
+            branch = branch.setdefault(name, {})
+    return Asked(tree, frozenset(scopes))
 
 
 def expand(shown: Iterable[Shown], tree: Tree, kinds: Kinds, merchant: Model) -> None:
