@@ -28,6 +28,7 @@ from payments.forms import (
     ConfirmIntentForm,
     CreateCustomerForm,
     CreateIntentForm,
+    UpdateCustomerForm,
     UpdateIntentForm,
     cvc_of,
 )
@@ -39,6 +40,7 @@ class PaymentIntentViewSet(ApiViewSet):
 
     scope = "payment_intents"
     expandable = expansion.PAYMENT_INTENT
+    kinds = expansion.KINDS
     lists = {
         "list": ListSpec(
             filters=PaymentFilters,
@@ -49,8 +51,8 @@ class PaymentIntentViewSet(ApiViewSet):
 
     def list(self, request: Request) -> Response:
         page = self.page_of(PaymentIntent.objects.for_merchant(self.merchant))
-        shown = [expansion.payment_intent(intent, self.expand) for intent in page.rows]
-        return Response(page.envelope(shown))
+        shown = [render.payment_intent(intent) for intent in page.rows]
+        return Response(page.envelope(self.expanded(shown)))
 
     def create(self, request: Request) -> Response:
         draft = CreateIntentForm.read(self.body)
@@ -82,7 +84,8 @@ class PaymentIntentViewSet(ApiViewSet):
         return self._shown(recovery.resume(self.merchant, idempotency.earlier(), cvc=cvc))
 
     def _shown(self, intent: PaymentIntent) -> Response:
-        return Response(expansion.payment_intent(intent, self.expand))
+        [shown] = self.expanded([render.payment_intent(intent)])
+        return Response(shown)
 
 
 class CustomerViewSet(ApiViewSet):
@@ -92,19 +95,30 @@ class CustomerViewSet(ApiViewSet):
     lists = {"list": ListSpec(filters=CustomerFilters)}
 
     def list(self, request: Request) -> Response:
-        page = self.page_of(Customer.objects.for_merchant(self.merchant))
+        own = Customer.objects.for_merchant(self.merchant)
+        page = self.page_of(own.existing(), cursors=own)
         return Response(page.envelope([render.customer(customer) for customer in page.rows]))
 
     def create(self, request: Request) -> Response:
         draft = CreateCustomerForm.read(self.body)
-        return Response(render.customer(customers.create(self.merchant, draft)))
+        return _customer(customers.create(self.merchant, draft))
 
     def retrieve(self, request: Request, customer_id: str) -> Response:
-        customer = Customer.objects.for_merchant(self.merchant).find(customer_id)
-        return Response(render.customer(customer))
+        return _customer(Customer.objects.for_merchant(self.merchant).find(customer_id))
+
+    def update(self, request: Request, customer_id: str) -> Response:
+        changes = UpdateCustomerForm.read(self.body)
+        return _customer(customers.update(self.merchant, customer_id, changes))
+
+    def destroy(self, request: Request, customer_id: str) -> Response:
+        return _customer(customers.delete(self.merchant, customer_id))
 
     def resume(self, request: Request, **kwargs: str) -> Response:
         return self.retrieve(request, idempotency.earlier().object_id)
+
+
+def _customer(customer: Customer) -> Response:
+    return Response(render.customer(customer))
 
 
 class SearchViewSet(ApiViewSet):
@@ -114,7 +128,8 @@ class SearchViewSet(ApiViewSet):
     """
 
     scope = "payment_intents"
-    expandable = expansion.PAYMENT_INTENT
+    expandable = expansion.FOUND
+    kinds = expansion.KINDS
     lists = {"list": ListSpec(search=search.payments)}
 
     def list(self, request: Request) -> Response:
@@ -122,17 +137,16 @@ class SearchViewSet(ApiViewSet):
         if "q" not in query.given(asked):
             raise ParameterMissing(param="q")
         page = merged(self._sources(), asked, url=request.path)
-        return Response(page.envelope([self._shown(row) for row in page.rows]))
+        return Response(page.envelope(self.expanded([_found(row) for row in page.rows])))
 
     def _sources(self) -> Sequence[Source]:
         payments = PaymentIntent.objects.for_merchant(self.merchant)
         found = [Source(payments, self.lists["list"])]
         if may(self.request.auth, CustomerViewSet.scope, "GET"):
-            customers = Customer.objects.for_merchant(self.merchant)
-            found.append(Source(customers, ListSpec(search=search.customers)))
+            own = Customer.objects.for_merchant(self.merchant)
+            found.append(Source(own.existing(), ListSpec(search=search.customers), cursors=own))
         return found
 
-    def _shown(self, row: PaymentIntent | Customer) -> dict[str, Any]:
-        if isinstance(row, Customer):
-            return render.customer(row)
-        return expansion.payment_intent(row, self.expand)
+
+def _found(row: PaymentIntent | Customer) -> dict[str, Any]:
+    return render.customer(row) if isinstance(row, Customer) else render.payment_intent(row)
