@@ -2,6 +2,7 @@ from typing import Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Lower
 
 from core.fields import id_field
