@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.postgres",  # indexes with an operator class of their own
     "django.contrib.staticfiles",
     "rest_framework",
     "django_filters",
@@ -142,7 +143,10 @@ REST_FRAMEWORK = {
         "merchants.limits.WithinRate",
         "merchants.authentication.HasScope",
     ],
-    "DEFAULT_PARSER_CLASSES": ["core.rest.parsers.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": [
+        "core.rest.parsers.StrictJSONParser",
+        "core.rest.parsers.StrictFormParser",
+    ],
     "DEFAULT_RENDERER_CLASSES": ["core.rest.renderers.ApiRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.rest.renderers.AlwaysJson",
     "EXCEPTION_HANDLER": "config.errors.exception_handler",

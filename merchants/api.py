@@ -1,6 +1,6 @@
 """The base of every /v1 view: version, strict query, idempotent POSTs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,12 +8,16 @@ import orjson
 import structlog
 from django.conf import settings
 from django.db import DatabaseError
+from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
 from core.errors import DomainError, ParameterInvalid
-from core.rest import query
+from core.rest import expansion, query
+from core.rest import lists as list_engine
+from core.rest.expansion import Expandable, Kinds, Shown
+from core.rest.lists import ListSpec, Page
 from merchants import idempotency
 from merchants.authentication import READ_METHODS, require_scope
 from merchants.models import Merchant
@@ -31,13 +35,16 @@ class ApiViewSet(ViewSet):
     """A resource of the API, on behalf of the merchant whose key was sent.
 
     `scope` names the resource in a key's scopes; `arguments` are the scalar query
-    parameters that GET takes; `expandable` are the fields that `expand[]` takes, each with
-    the scope whose read access it needs beside the view's own.
+    parameters that GET takes; `lists` are the actions that answer a list, and what it
+    knows; `expandable` are the fields that `expand[]` takes, and `kinds` the objects
+    that they show.
     """
 
     scope: str | None = None
     arguments: tuple[str, ...] = ()
-    expandable: Mapping[str, str | None] = {}
+    lists: Mapping[str, ListSpec] = {}
+    expandable: Expandable = {}
+    kinds: Kinds = {}
     # Without OPTIONS, whose stock answer describes our classes.
     http_method_names = ["get", "post", "delete", "head"]
 
@@ -48,16 +55,29 @@ class ApiViewSet(ViewSet):
         if self.action is None:
             self.http_method_not_allowed(request)  # Before a body that nobody asked for is judged.
         self.api_version = _version(request)
-        scalars = self.arguments if request.method in READ_METHODS else ()
-        self.query = query.arguments(request.query_params, scalars=scalars, arrays=("expand",))
-        self.expand = self.query.pop("expand", [])
+        self.query = self._arguments(request)
+        fields = self.query.pop("expand", [])
         if request.method == "POST":
             self.body = dict(request.data or {})
-            self.expand += _expand_of(self.body)
+            fields += _expand_of(self.body)
         # Before a replay, which may show what another key of the merchant was allowed to see.
-        self._check_expand(request)
+        self.expansion = self._expansion(fields)
         if request.method == "POST":
             self._claim(request)
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        if self.action in self.lists:
+            # The list engine reads the rest, and refuses what it does not know.
+            expand = query.given(request.query_params).get("expand", [])
+            return {"expand": query.array(expand)}
+        scalars = self.arguments if request.method in READ_METHODS else ()
+        return query.arguments(request.query_params, scalars=scalars, arrays=("expand",))
+
+    def page_of(self, rows: QuerySet[Any], *, cursors: QuerySet[Any] | None = None) -> Page:
+        """Return the page of rows that the request asks for; see `lists.page`."""
+        spec = self.lists[self.action]
+        asked = self.request.query_params
+        return list_engine.page(rows, asked, spec, url=self.request.path, cursors=cursors)
 
     def _claim(self, request: Request) -> None:
         idempotency.begin(
@@ -81,12 +101,19 @@ class ApiViewSet(ViewSet):
     def merchant(self) -> Merchant:
         return self.request.user
 
-    def _check_expand(self, request: Request) -> None:
-        for field in self.expand:
-            if field not in self.expandable:
-                raise ParameterInvalid("One of the fields cannot be expanded.", param="expand[]")
-            if scope := self.expandable[field]:
-                require_scope(request.auth, scope, "GET")
+    def _expansion(self, fields: Iterable[str]) -> expansion.Tree:
+        if self.action in self.lists:
+            # Of each object of the list, whichever of the two ways it is written.
+            fields = [field.removeprefix("data.") for field in fields]
+        asked = expansion.read(fields, self.expandable)
+        for scope in sorted(asked.scopes):
+            require_scope(self.request.auth, scope, "GET")
+        return asked.tree
+
+    def expanded(self, shown: list[Shown]) -> list[Shown]:
+        """Return what is shown with whole objects in the place of the ids that were asked for."""
+        expansion.expand(shown, self.expansion, self.kinds, self.merchant)
+        return shown
 
     def handle_exception(self, exc: Exception) -> Response:
         response = super().handle_exception(exc)
