@@ -220,14 +220,14 @@ class Drain:
         self._unsent += verdict.release
 
     async def _write_down(self) -> None:
-        # Off the lists only when it is written: the database may be away.
+        # Off the lists only when it is written: the database may be away, a row held.
         if answers := list(self._answers):
-            await self._database.do(partial(_finish, answers))
-            del self._answers[: len(answers)]
-            self._may_be_due = True
+            left = await self._database.do(partial(_finish, answers))
+            self._answers[: len(answers)] = left
+            self._may_be_due |= len(left) < len(answers)
         if unsent := list(self._unsent):
-            await self._database.do(partial(lanes.release, unsent))
-            del self._unsent[: len(unsent)]
+            left_unsent = await self._database.do(partial(lanes.release, unsent))
+            self._unsent[: len(unsent)] = left_unsent
 
     def _tell_mistakes(self) -> None:
         """:raises Exception: whatever ended what should go on beside for ever."""
@@ -257,18 +257,18 @@ def _claim(*, slots: int, degraded_slots: int) -> tuple[list[Claimed], timedelta
     return claimed, timedelta(seconds=clock.offset_seconds())
 
 
-def _finish(answers: Sequence[Answer]) -> None:
+def _finish(answers: Sequence[Answer]) -> list[Answer]:
+    """Return what has to be written later."""
     try:
-        lanes.finish(answers)
+        return lanes.finish(answers)
     except PASSING:
         raise
     except DatabaseError:
         # One that cannot be written must not keep the others: its lease runs out.
         if len(answers) == 1:
             log.exception("webhook_not_written", delivery=answers[0].claimed.delivery_id)
-            return
-        for answer in answers:
-            _finish([answer])
+            return []
+        return [left for answer in answers for left in _finish([answer])]
 
 
 def _failed(claimed: Claimed, at: datetime) -> Answer:

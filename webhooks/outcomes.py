@@ -14,11 +14,18 @@ from webhooks.models import Delivery, Endpoint
 
 log = structlog.get_logger(__name__)
 
-# Only those whose count may change, in one order.
+# Only those whose count may change. Never waited for, with everybody's lanes in hand: who holds
+# an endpoint for long must not hold up other merchants' deliveries, nor their payments.
 LOCK_ENDPOINTS = """
-SELECT id, status, failures_in_a_row FROM webhooks_endpoint
-WHERE id = ANY(%(endpoints)s) AND (failures_in_a_row > 0 OR id = ANY(%(failed)s))
-ORDER BY id FOR NO KEY UPDATE
+WITH concerned AS MATERIALIZED (
+    SELECT id FROM webhooks_endpoint
+    WHERE id = ANY(%(endpoints)s) AND (failures_in_a_row > 0 OR id = ANY(%(failed)s))
+), locked AS MATERIALIZED (
+    SELECT id, status, failures_in_a_row FROM webhooks_endpoint
+    WHERE id = ANY(ARRAY(SELECT id FROM concerned)) FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT concerned.id, locked.status, locked.failures_in_a_row
+FROM concerned LEFT JOIN locked ON locked.id = concerned.id
 """
 
 COUNT = """
@@ -113,19 +120,28 @@ class _Step:
         return self.answer.attempted_at + took + timedelta(seconds=self.delay_seconds)
 
 
-def write(answers: Sequence[Answer]) -> None:
+def write(answers: Sequence[Answer]) -> list[int]:
     """Write the attempts, what comes next and how the endpoints are, all or nothing.
 
     Runs in the caller's transaction, which holds the lanes; endpoints are locked after lanes.
+
+    :return: the lanes whose attempt is written: all but those of endpoints that others hold.
     """
-    health = _judge([answer for answer in answers if not answer.claimed.is_resend])
-    steps = [_Step(answer, _delay(answer, health)) for answer in answers]
+    health, held = _judge([answer for answer in answers if not answer.claimed.is_resend])
+    steps = [_Step(answer, _delay(answer, health)) for answer in _without(held, answers)]
+    if not steps:
+        return []
     now = clock.now()
     _record(steps)
     if again := [step for step in steps if step.delay_seconds is not None]:
         _try_again(again, now)
     if over := [step.answer.claimed.lane_id for step in steps if step.delay_seconds is None]:
         _go_on(over, now)
+    return [step.answer.claimed.lane_id for step in steps]
+
+
+def _without(held: set[str], answers: Sequence[Answer]) -> list[Answer]:
+    return [one for one in answers if one.claimed.is_resend or one.claimed.endpoint_id not in held]
 
 
 def _delay(answer: Answer, health: dict[str, _Health]) -> int | None:
@@ -140,21 +156,15 @@ def _delay(answer: Answer, health: dict[str, _Health]) -> int | None:
 # --- The endpoints ----------------------------------------------------------------------------
 
 
-def _judge(answers: Sequence[Answer]) -> dict[str, _Health]:
-    """Count failures in a row and give up after a tenth one; return the endpoints it concerns."""
-    if not answers:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            LOCK_ENDPOINTS,
-            {
-                "endpoints": list({answer.claimed.endpoint_id for answer in answers}),
-                "failed": [answer.claimed.endpoint_id for answer in answers if answer.error],
-            },
-        )
-        rows = cursor.fetchall()
-        health = [_health(*row, answers) for row in rows]
-        if health:
+def _judge(answers: Sequence[Answer]) -> tuple[dict[str, _Health], set[str]]:
+    """Count failures in a row and give up after a tenth one.
+
+    :return: the endpoints that it concerns, and those that it would, but others hold.
+    """
+    rows = _locked(answers) if answers else []
+    health = [_health(*row, answers) for row in rows if row[1] is not None]
+    if health:
+        with connection.cursor() as cursor:
             cursor.execute(
                 COUNT,
                 {
@@ -163,7 +173,18 @@ def _judge(answers: Sequence[Answer]) -> dict[str, _Health]:
                     "gives_up": [endpoint.gives_up for endpoint in health],
                 },
             )
-    return {endpoint.endpoint_id: endpoint for endpoint in health}
+    held = {endpoint_id for endpoint_id, status, _failures in rows if status is None}
+    return {endpoint.endpoint_id: endpoint for endpoint in health}, held
+
+
+def _locked(answers: Sequence[Answer]) -> list[tuple[str, str, int]]:
+    asked = {
+        "endpoints": list({answer.claimed.endpoint_id for answer in answers}),
+        "failed": [answer.claimed.endpoint_id for answer in answers if answer.error],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(LOCK_ENDPOINTS, asked)
+        return cursor.fetchall()
 
 
 def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answer]) -> _Health:

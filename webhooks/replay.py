@@ -16,7 +16,7 @@ from webhooks.models import Endpoint
 
 # Objects per transaction.
 CHUNK = 100
-# A run is short, for the same loop makes deliveries; the next one goes on.
+# A run is short, so that a stop never waits for it, and what is to be stopped has its turn.
 RUN_SECONDS = 0.5
 # Until the job has seen the request's change, and with it which transactions have not.
 ASKED = 0

@@ -9,8 +9,10 @@ from webhooks.models import Endpoint
 
 # Lanes per transaction.
 CHUNK = 500
-# A run is short, for the same thread claims deliveries; the next one goes on.
+# A run is short, so that a stop never waits for it, and replays have their turn.
 RUN_SECONDS = 0.5
+# A request waits so long; some 5,000 objects a second.
+AHEAD_SECONDS = 10.0
 
 log = structlog.get_logger(__name__)
 
@@ -26,9 +28,11 @@ CROSS JOIN LATERAL (
 WHERE endpoint.status <> 'enabled'
 """
 
-# Held until the end of the transaction: what is enabled meanwhile may have new events.
+# Held until the end of the transaction: what is enabled meanwhile may have new events. One that
+# others hold is being changed: the next run sees to what.
 STILL_STOPPED = """
-SELECT status FROM webhooks_endpoint WHERE id = %(endpoint)s AND status <> 'enabled' FOR SHARE
+SELECT status FROM webhooks_endpoint
+WHERE id = %(endpoint)s AND status <> 'enabled' FOR SHARE SKIP LOCKED
 """
 
 LOCK = """
@@ -65,10 +69,21 @@ def stop_pending() -> int:
     return stopped
 
 
+def stop_ahead(endpoint_id: str) -> None:
+    """Cancel most of what is pending at an endpoint that is about to be enabled.
+
+    In chunks, each a transaction of its own, for some seconds; nothing if it is enabled.
+    """
+    ends_at = time.monotonic() + AHEAD_SECONDS
+    while time.monotonic() < ends_at and _stop_some(endpoint_id):
+        pass
+
+
 def stop(endpoint: Endpoint) -> int:
     """Cancel all that is pending at an endpoint before it is enabled; return how much it was.
 
-    In the caller's transaction, which holds the endpoint. What is under way goes on.
+    In the caller's transaction, which holds the endpoint: so let it be little. What is under
+    way goes on.
     """
     stopped = 0
     while some := _cancel_some(endpoint.id):
