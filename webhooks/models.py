@@ -61,6 +61,20 @@ class Endpoint(models.Model):
                 fields=["merchant"], condition=Q(deleted_at=None), name="live_endpoints_of_merchant"
             ),
             models.Index(fields=["merchant", "created_at", "id"], name="endpoints_of_a_merchant"),
+            # What the senders look through every second: deleted ones are never in their way.
+            models.Index(
+                fields=["id"],
+                condition=Q(status__in=["enabled", "failing"]),
+                name="endpoints_in_use",
+            ),
+            models.Index(
+                fields=["id"], condition=Q(replay_xid__isnull=False), name="replaying_endpoints"
+            ),
+            models.Index(
+                fields=["mail_due_at"],
+                condition=Q(mail_due_at__isnull=False),
+                name="endpoints_whose_mail_is_owed",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -163,6 +177,12 @@ class Delivery(models.Model):
                 fields=["endpoint", "lane_key", "sequence"],
                 condition=Q(is_missed=True),
                 name="missed_deliveries",
+            ),
+            # By age: what retention forgets, without what is still owed.
+            models.Index(
+                fields=["id"],
+                condition=Q(is_missed=False) & ~Q(status="pending"),
+                name="deliveries_that_are_over",
             ),
         ]
 

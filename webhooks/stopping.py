@@ -17,15 +17,28 @@ AHEAD_SECONDS = 10.0
 log = structlog.get_logger(__name__)
 
 # A failing endpoint keeps what was asked for by hand. What is under way goes on to its end.
+# From the lanes, one probe for each endpoint that has any: deleted ones may be many.
 WITH_LANES = """
-SELECT endpoint.id FROM webhooks_endpoint AS endpoint
-CROSS JOIN LATERAL (
+WITH RECURSIVE lane AS (
+    (SELECT endpoint_id FROM webhooks_lane ORDER BY endpoint_id LIMIT 1)
+    UNION ALL
+    SELECT (
+        SELECT next.endpoint_id FROM webhooks_lane AS next
+        WHERE next.endpoint_id > lane.endpoint_id ORDER BY next.endpoint_id LIMIT 1
+    )
+    FROM lane WHERE lane.endpoint_id IS NOT NULL
+), stopped AS MATERIALIZED (
+    SELECT endpoint.id, endpoint.status FROM lane CROSS JOIN LATERAL (
+        SELECT id, status FROM webhooks_endpoint
+        WHERE id = lane.endpoint_id AND status <> 'enabled' LIMIT 1
+    ) AS endpoint
+)
+SELECT stopped.id FROM stopped
+WHERE EXISTS (
     SELECT 1 FROM webhooks_lane
-    WHERE endpoint_id = endpoint.id AND (endpoint.status = 'disabled' OR NOT is_resend)
+    WHERE endpoint_id = stopped.id AND (stopped.status = 'disabled' OR NOT is_resend)
         AND (leased_until IS NULL OR leased_until <= now())
-    LIMIT 1
-) AS lane
-WHERE endpoint.status <> 'enabled'
+)
 """
 
 # Held until the end of the transaction: what is enabled meanwhile may have new events. One that

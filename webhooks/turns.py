@@ -34,7 +34,7 @@ WITH stretch AS MATERIALIZED (
     SELECT id, status = 'enabled' AND replay_xid IS NULL AS is_ready,
         failures_in_a_row >= %(degraded_after)s AS is_degraded
     FROM webhooks_endpoint
-    WHERE id > %(after)s AND id <= %(last)s AND status <> 'disabled'
+    WHERE id > %(after)s AND id <= %(last)s AND status IN ('enabled', 'failing')
     ORDER BY id LIMIT %(stretch)s
 ), busy AS MATERIALIZED (
     SELECT endpoint_id, count(*) AS leases
