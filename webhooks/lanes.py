@@ -24,7 +24,10 @@ log = structlog.get_logger(__name__)
 # A statement of its own: what was put into a lane before it was locked is seen only now.
 HEADS = """
 SELECT lane.id, head.id, endpoint.merchant_id, endpoint.id, head.event_id, endpoint.url,
-    head.attempt, lane.is_resend, endpoint.failures_in_a_row >= %(degraded_after)s, event.body
+    head.attempt, lane.is_resend,
+    endpoint.failures_in_a_row >= %(degraded_after)s
+        OR coalesce(endpoint.slow_until > now(), false),
+    event.body
 FROM unnest(%(lanes)s::bigint[]) AS leased (id)
 JOIN webhooks_lane AS lane ON lane.id = leased.id
 JOIN webhooks_endpoint AS endpoint ON endpoint.id = lane.endpoint_id
@@ -61,7 +64,8 @@ def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
     64 deliveries at most: call it again while it returns any. Endpoints take turns.
 
     :param slots: how many deliveries the caller can make.
-    :param degraded_slots: how many of them may go to endpoints that keep failing.
+    :param degraded_slots: how many of them may go to endpoints that keep failing, or that take
+        long to answer.
     """
     now, lease_id, slots = clock.now(), uuid4(), min(slots, CLAIM_MAX)
     if slots < 1:

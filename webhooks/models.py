@@ -35,6 +35,8 @@ class Endpoint(models.Model):
     # Nothing that was missed before this moment is replayed; null for no such bound.
     replay_since = models.DateTimeField(null=True)
     failures_in_a_row = models.PositiveIntegerField(default=0)
+    # An answer took long: until then (real time) it shares a part of the slots with others.
+    slow_until = models.DateTimeField(null=True)
     # When the mail that tells of `failing` is due to be tried (real time); null when none is owed.
     mail_due_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
@@ -97,6 +99,13 @@ class SigningSecret(models.Model):
                 fields=["endpoint"],
                 condition=Q(expires_at=None),
                 name="an_endpoint_has_one_current_secret",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(expires_at__isnull=False),
+                name="secrets_that_expire",
             ),
         ]
 

@@ -5,12 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
+from django.conf import settings
 from django.db import connection
 
 from core import clock, ids
 from webhooks import schedule
 from webhooks.exchange import Answer
 from webhooks.models import Delivery, Endpoint
+
+# From this part of the time-out on an answer takes long. So that those who answer late cannot
+# have all slots, they share those of the ones that keep failing for the next minute.
+SLOW_PART = 5
 
 log = structlog.get_logger(__name__)
 
@@ -19,7 +24,9 @@ log = structlog.get_logger(__name__)
 LOCK_ENDPOINTS = """
 WITH concerned AS MATERIALIZED (
     SELECT id FROM webhooks_endpoint
-    WHERE id = ANY(%(endpoints)s) AND (failures_in_a_row > 0 OR id = ANY(%(failed)s))
+    WHERE id = ANY(%(endpoints)s) AND (
+        failures_in_a_row > 0 OR id = ANY(%(failed)s)
+        OR id = ANY(%(slow)s) AND (slow_until IS NULL OR slow_until < now() + interval '30 s'))
 ), locked AS MATERIALIZED (
     SELECT id, status, failures_in_a_row FROM webhooks_endpoint
     WHERE id = ANY(ARRAY(SELECT id FROM concerned)) FOR NO KEY UPDATE SKIP LOCKED
@@ -32,6 +39,8 @@ COUNT = """
 UPDATE webhooks_endpoint AS endpoint
 SET failures_in_a_row = counted.failures,
     status = CASE WHEN counted.gives_up THEN 'failing' ELSE endpoint.status END,
+    slow_until = CASE WHEN endpoint.id = ANY(%(slow)s) THEN now() + interval '60 s'
+        ELSE endpoint.slow_until END,
     mail_due_at = CASE WHEN counted.gives_up THEN now() ELSE endpoint.mail_due_at END,
     replay_xid = CASE WHEN counted.gives_up THEN NULL ELSE endpoint.replay_xid END,
     replay_since = CASE WHEN counted.gives_up THEN NULL ELSE endpoint.replay_since END
@@ -168,6 +177,7 @@ def _judge(answers: Sequence[Answer]) -> tuple[dict[str, _Health], set[str]]:
             cursor.execute(
                 COUNT,
                 {
+                    "slow": _slow(answers),
                     "endpoints": [endpoint.endpoint_id for endpoint in health],
                     "failures": [endpoint.failures for endpoint in health],
                     "gives_up": [endpoint.gives_up for endpoint in health],
@@ -181,10 +191,16 @@ def _locked(answers: Sequence[Answer]) -> list[tuple[str, str, int]]:
     asked = {
         "endpoints": list({answer.claimed.endpoint_id for answer in answers}),
         "failed": [answer.claimed.endpoint_id for answer in answers if answer.error],
+        "slow": _slow(answers),
     }
     with connection.cursor() as cursor:
         cursor.execute(LOCK_ENDPOINTS, asked)
         return cursor.fetchall()
+
+
+def _slow(answers: Sequence[Answer]) -> list[str]:
+    limit_ms = settings.WEBHOOK_TIMEOUT_SECONDS * 1000 / SLOW_PART
+    return [one.claimed.endpoint_id for one in answers if one.duration_ms >= limit_ms]
 
 
 def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answer]) -> _Health:
