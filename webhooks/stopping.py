@@ -17,7 +17,8 @@ AHEAD_SECONDS = 10.0
 log = structlog.get_logger(__name__)
 
 # A failing endpoint keeps what was asked for by hand. What is under way goes on to its end.
-# From the lanes, one probe for each endpoint that has any: deleted ones may be many.
+# From the lanes, one probe for each endpoint that has any: deleted ones may be many. In the order
+# of an index: else PostgreSQL, which expects endpoints to have many lanes, reads all of them.
 WITH_LANES = """
 WITH RECURSIVE lane AS (
     (SELECT endpoint_id FROM webhooks_lane ORDER BY endpoint_id LIMIT 1)
@@ -33,12 +34,12 @@ WITH RECURSIVE lane AS (
         WHERE id = lane.endpoint_id AND status <> 'enabled' LIMIT 1
     ) AS endpoint
 )
-SELECT stopped.id FROM stopped
-WHERE EXISTS (
+SELECT stopped.id FROM stopped CROSS JOIN LATERAL (
     SELECT 1 FROM webhooks_lane
     WHERE endpoint_id = stopped.id AND (stopped.status = 'disabled' OR NOT is_resend)
         AND (leased_until IS NULL OR leased_until <= now())
-)
+    ORDER BY due_at LIMIT 1
+) AS stoppable
 """
 
 # Held until the end of the transaction: what is enabled meanwhile may have new events. One that

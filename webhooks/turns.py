@@ -29,6 +29,7 @@ LIMITS = {
 # has only what was asked for by hand, which lies in lanes with ids of deliveries for keys.
 # Each is kept from other claims until the end of this one, so that two never count the same
 # room; leases are counted in the next statement, which sees those of the claim before.
+# What has room is sorted before it is probed, not after: then the probes end with the slots.
 SEARCH = """
 WITH stretch AS MATERIALIZED (
     SELECT id, status = 'enabled' AND replay_xid IS NULL AS is_ready,
@@ -45,6 +46,7 @@ WITH stretch AS MATERIALIZED (
 ), roomy AS MATERIALIZED (
     SELECT stretch.* FROM stretch LEFT JOIN busy ON busy.endpoint_id = stretch.id
     WHERE coalesce(busy.leases, 0) < room AND (NOT is_degraded OR %(degraded_slots)s > 0)
+    ORDER BY stretch.id
 ), found AS MATERIALIZED (
     (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
         SELECT 1 FROM webhooks_lane
@@ -52,7 +54,7 @@ WITH stretch AS MATERIALIZED (
             AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY due_at LIMIT 1
      ) AS free
-     WHERE roomy.is_ready ORDER BY roomy.id LIMIT %(slots)s)
+     WHERE roomy.is_ready LIMIT %(slots)s)
     UNION ALL
     (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
         SELECT 1 FROM webhooks_lane
@@ -60,7 +62,7 @@ WITH stretch AS MATERIALIZED (
             AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY key LIMIT 1
      ) AS free
-     WHERE NOT roomy.is_ready ORDER BY roomy.id LIMIT %(slots)s)
+     WHERE NOT roomy.is_ready LIMIT %(slots)s)
     ORDER BY id LIMIT %(slots)s
 )
 SELECT id, is_ready, is_degraded, room,
@@ -70,6 +72,8 @@ UNION ALL
 SELECT max(id), false, false, 0, false, count(*) FROM stretch
 """
 
+# An array of ids, here and elsewhere, instead of a join: of a join PostgreSQL expects so many rows
+# that it may read the whole table.
 LEASE = """
 WITH busy AS MATERIALIZED (
     SELECT endpoint_id, count(*) AS leases
@@ -102,8 +106,8 @@ WITH busy AS MATERIALIZED (
 )
 UPDATE webhooks_lane
 SET lease_id = %(lease)s, leased_until = now() + %(seconds)s * interval '1 second'
-FROM chosen WHERE webhooks_lane.id = chosen.id
-RETURNING webhooks_lane.id, webhooks_lane.endpoint_id
+WHERE id = ANY(ARRAY(SELECT id FROM chosen))
+RETURNING id, endpoint_id
 """
 
 
