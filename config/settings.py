@@ -205,6 +205,7 @@ TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
 # --- Storage --------------------------------------------------------------------------------
 
 LOCK_TIMEOUT_SECONDS = 3
+IDLE_IN_TRANSACTION_SECONDS = 60
 
 
 def _database(name: str, meaning: str) -> dict:
@@ -213,7 +214,9 @@ def _database(name: str, meaning: str) -> dict:
         raise environ.ImproperlyConfigured(f"Set {name} to {meaning}.")
     options = {
         # Terse settings of the session: locks are waited for briefly, text is UTF-8, time is UTC.
-        "options": f"-c lock_timeout={LOCK_TIMEOUT_SECONDS}s -c client_min_messages=error",
+        # A transaction that nobody goes on with is ended: others may wait for it.
+        "options": f"-c lock_timeout={LOCK_TIMEOUT_SECONDS}s -c client_min_messages=error"
+        f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS}s",
         "connect_timeout": 3,
     }
     config = environ.Env.db_url_config(url)

@@ -23,6 +23,7 @@ from tests.webhook_world import (
     tidy_up,
 )
 from webhooks import lanes, outcomes, stopping
+from webhooks.exchange import Answer
 from webhooks.models import Delivery, Endpoint, Lane
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
@@ -49,6 +50,12 @@ def run(rounds: int, arrange: Round) -> tuple[Endpoint, list[list[Any]]]:
     return endpoint, told
 
 
+def write(answers: list[Answer]) -> None:
+    """Write answers down as the loop does: what others hold is given again."""
+    while answers := lanes.finish(answers):
+        pass
+
+
 def assert_all_delivered(endpoint: Endpoint) -> None:
     tidy_up()
     deliver()
@@ -63,7 +70,7 @@ def a_plan_and_an_end(endpoint: Endpoint, name: str) -> list[Callable[[], Any]]:
     tell(endpoint.merchant, name)
     claimed = claim()
     return [
-        lambda: lanes.finish([ok(one) for one in claimed]),
+        lambda: write([ok(one) for one in claimed]),
         lambda: tell(endpoint.merchant, name),
     ]
 
@@ -82,7 +89,7 @@ def an_end_and_a_stop(endpoint: Endpoint, name: str) -> list[Callable[[], Any]]:
     tell(endpoint.merchant, name)
     claimed = claim()
     disable(endpoint)
-    return [lambda: lanes.finish([refused(one) for one in claimed]), stopping.stop_pending]
+    return [lambda: write([refused(one) for one in claimed]), stopping.stop_pending]
 
 
 def a_replay_a_plan_and_an_end(endpoint: Endpoint, name: str) -> list[Callable[[], Any]]:
@@ -95,7 +102,7 @@ def a_replay_a_plan_and_an_end(endpoint: Endpoint, name: str) -> list[Callable[[
     return [
         tidy_up,
         lambda: tell(endpoint.merchant, name),
-        lambda: lanes.finish([ok(one) for one in claimed]),
+        lambda: write([ok(one) for one in claimed]),
     ]
 
 
@@ -133,8 +140,8 @@ def test_a_replay_that_meets_new_events_and_ends_loses_nothing(rounds: int) -> N
 def test_a_lane_that_ends_although_something_waits_in_it_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    always = "DELETE FROM webhooks_lane WHERE id = ANY(%(lanes)s)"
-    monkeypatch.setattr(outcomes, "END", always)
+    always = outcomes.RECORD.replace("open_count = 1", "true").replace("open_count > 1", "false")
+    monkeypatch.setattr(outcomes, "RECORD", always)
 
     with pytest.raises(AssertionError):
         assert_all_delivered(run(20, a_plan_and_an_end)[0])

@@ -20,6 +20,7 @@ from tests.webhook_world import (
     tell_many,
 )
 from webhooks import lanes
+from webhooks.exchange import Claimed
 from webhooks.models import Delivery, Endpoint, Lane
 
 pytestmark = pytest.mark.django_db
@@ -95,6 +96,13 @@ def test_the_next_attempt_goes_to_the_address_of_that_moment() -> None:
     lanes.finish([ok(one) for one in claim()])
 
     assert rows(endpoint, "url") == [(endpoint.url,), ("https://acme.example/new",)]
+
+
+def told_of_ten(endpoint: Endpoint, *, claims: bool = True) -> list[Claimed]:
+    """Change ten objects, and claim what may be sent at once of that."""
+    for number in range(10):
+        tell(endpoint.merchant, f"cus_{number}")
+    return claim() if claims else []
 
 
 # --- Leases -----------------------------------------------------------------------------------
@@ -209,3 +217,32 @@ def test_an_endpoint_that_succeeds_is_not_degraded_any_more() -> None:
     deliver()
 
     assert Endpoint.objects.get().failures_in_a_row == 0
+
+
+def test_endpoints_that_take_long_to_answer_share_a_part_of_the_slots() -> None:
+    late, prompt = EndpointFactory(), EndpointFactory()
+    lanes.finish([ok(one, duration_ms=2000) for one in told_of_ten(late)])
+    lanes.finish([ok(one, duration_ms=1999) for one in told_of_ten(prompt)])
+    for endpoint in (late, prompt):
+        told_of_ten(endpoint, claims=False)
+
+    first = claim(slots=20, degraded_slots=5)
+    more = claim(slots=20, degraded_slots=3)
+
+    assert [one.endpoint_id for one in first].count(late.id) == 5
+    assert [one.endpoint_id for one in first].count(prompt.id) == 8
+    assert [one.endpoint_id for one in more] == [late.id] * 3
+    assert {(one.endpoint_id, one.is_degraded) for one in first} == {
+        (late.id, True), (prompt.id, False),
+    }  # fmt: skip
+
+
+def test_one_that_has_answered_in_time_for_a_minute_has_all_its_room_again() -> None:
+    endpoint = EndpointFactory()
+    lanes.finish([ok(one, duration_ms=2000) for one in told_of_ten(endpoint)])
+    a_minute = timedelta(seconds=61)
+    Endpoint.objects.update(slow_until=Endpoint.objects.get().slow_until - a_minute)
+
+    claimed = told_of_ten(endpoint)
+
+    assert [one.is_degraded for one in claimed] == [False] * 8

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from tests.factories import EndpointFactory
 from tests.webhook_world import enable, fail_until_given_up, tell, tell_many, tidy_up
-from webhooks import notices
+from webhooks import endpoints, notices
 from webhooks.models import Endpoint
 
 pytestmark = pytest.mark.django_db
@@ -76,6 +76,16 @@ def test_a_mail_that_the_server_refuses_is_tried_again_later(settings: Any) -> N
 def test_no_endpoint_that_works_is_told_of() -> None:
     endpoint = EndpointFactory()
     tell(endpoint.merchant)
+
+    assert notices.send_due() == 0
+    assert mail.outbox == []
+
+
+@pytest.mark.parametrize("change", [{"disabled": False}, {"disabled": True}])
+def test_who_has_turned_to_it_already_is_not_told(change: dict[str, bool]) -> None:
+    endpoint = failing_endpoint()
+
+    endpoints.update(endpoint.merchant, endpoint.id, change)
 
     assert notices.send_due() == 0
     assert mail.outbox == []

@@ -1,10 +1,14 @@
 """What an endpoint missed is sent when it is asked for, in order, before what is new."""
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event as Signal
+from threading import Thread
 
 import pytest
-from django.db import transaction
+from django.db import connection, connections, transaction
 
 from core import clock
 from tests.factories import EndpointFactory
@@ -233,3 +237,86 @@ def test_a_change_that_saw_the_endpoint_disabled_is_waited_for(change_begins: st
 
     assert early == 0
     assert deliver() == [2, 3]
+
+
+@contextmanager
+def left_open(*statements: str) -> Iterator[None]:
+    """A transaction of somebody else's that has done something and does not end."""
+    is_open, may_end = Signal(), Signal()
+
+    def begin() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            is_open.set()
+            may_end.wait(20)
+        connections.close_all()
+
+    thread = Thread(target=begin)
+    thread.start()
+    assert is_open.wait(10)
+    try:
+        yield
+    finally:
+        may_end.set()
+        thread.join(10)
+
+
+WRITES_ELSEWHERE = "SELECT pg_current_xact_id()"
+READS_DELIVERIES = "SELECT count(*) FROM webhooks_delivery"
+WRITES_DELIVERIES = "UPDATE webhooks_delivery SET is_missed = false WHERE id = 'whd_none'"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_that_plans_nothing_is_not_waited_for() -> None:
+    endpoint = missed_by_one_that_was_disabled(times=1)
+
+    with left_open(WRITES_ELSEWHERE, READS_DELIVERIES):
+        replay_missed(endpoint)
+        tidy_up()
+
+        assert deliver() == [2]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_that_stays_open_with_deliveries_is_waited_for_and_told_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(replay, "WARN_AFTER_SECONDS", 0)
+    endpoint = missed_by_one_that_was_disabled(times=1)
+
+    with left_open(WRITES_ELSEWHERE, WRITES_DELIVERIES):
+        replay_missed(endpoint)
+        for _ in range(3):
+            tidy_up()
+        assert deliver() == []
+    tidy_up()
+
+    assert deliver() == [2]
+    assert caplog.text.count("webhook_replay_waits_for_transaction") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_waits_for_the_table_sees_the_endpoint_as_it_is_after_the_wait() -> None:
+    # What replays rely on: a statement's snapshot is taken after its tables are locked.
+    endpoint = EndpointFactory(status="disabled")
+    plan = Thread(target=lambda: (tell(endpoint.merchant), connections.close_all()))
+
+    with left_open("LOCK TABLE webhooks_delivery IN SHARE MODE"):
+        plan.start()
+        wait_until_one_waits_for_the_table()
+        Endpoint.objects.update(status="enabled")
+    plan.join(10)
+
+    assert rows(endpoint, "status") == [("pending",)]
+
+
+def wait_until_one_waits_for_the_table() -> None:
+    query = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'webhooks_delivery'::regclass"
+    for _ in range(200):
+        with connection.cursor() as cursor:
+            cursor.execute(query)
+            if cursor.fetchone():
+                return
+        time.sleep(0.01)
+    raise AssertionError("nobody waits")

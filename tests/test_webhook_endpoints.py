@@ -371,6 +371,24 @@ def test_what_is_pending_from_before_is_not_sent_by_enabling_alone(
     assert not Lane.objects.exists()
 
 
+@pytest.mark.parametrize(("seconds", "status"), [(10, 200), (0, 409)])
+def test_much_that_is_pending_is_canceled_before_the_endpoint_is_held(
+    seconds: int, status: int, acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webhooks.endpoints.LITTLE_LANES", 1)
+    monkeypatch.setattr(stopping, "AHEAD_SECONDS", seconds)
+    endpoint_id = created(acme)["id"]
+    for number in range(3):
+        tell(acme.merchant, f"cus_{number}")
+    acme.post(f"{PATH}/{endpoint_id}", {"disabled": True})
+
+    answer = acme.post(f"{PATH}/{endpoint_id}", {"disabled": False})
+
+    assert answer.status == status
+    assert status == 200 or answer.error["code"] == "lock_timeout"
+    assert Delivery.objects.filter(is_missed=True).count() == (3 if status == 200 else 0)
+
+
 def test_enabling_what_is_enabled_cancels_nothing(acme: ApiClient) -> None:
     endpoint_id = created(acme)["id"]
     tell(acme.merchant, "cus_1")

@@ -29,6 +29,9 @@ from webhooks.work_thread import PASSING, WorkThread
 
 LOOK_EVERY_SECONDS = 1.0
 MAIL_EVERY_SECONDS = 5.0
+# From one round's beginning to the next one's: statements cost by the round, and so little by
+# the delivery where many share one. Who comes after a rest does not wait.
+ROUND_SECONDS = 0.025
 # What reached nobody is held back for so long, within the lease.
 HOLD_SECONDS = 5.0
 # What is under way at the end of the process gets so long; then it is given back.
@@ -65,7 +68,8 @@ class Drain:
         self._clock_offset = timedelta()
         self._something = asyncio.Event()
         self._may_be_due = True
-        self._looked_at = float("-inf")
+        self._is_much_due = False
+        self._looked_at = self._round_began_at = float("-inf")
         self._ends_at = float("inf")
         self._failures = 0
         self._is_stopping = False
@@ -118,6 +122,7 @@ class Drain:
             self._beside = [asyncio.create_task(work) for work in beside]
 
     async def _round(self) -> None:
+        self._round_began_at = time.monotonic()
         self._judge(self._faults.judge())
         await self._write_down()
         if time.monotonic() - self._looked_at >= LOOK_EVERY_SECONDS:
@@ -128,14 +133,17 @@ class Drain:
             await self._take_up()
 
     async def _wait(self) -> None:
-        has_more = not self._faults.is_paused and self._may_be_due and self._room()[0] > 0
-        if has_more:
+        """Wait for something to do, and then for what else comes until the next round."""
+        room = 0 if self._faults.is_paused else self._room()[0]
+        if self._is_much_due and room >= lanes.CLAIM_MAX:
             return
-        with suppress(TimeoutError):
-            # The event loop's clock is time.monotonic.
-            look_at = self._looked_at + LOOK_EVERY_SECONDS
-            async with asyncio.timeout_at(min(look_at, self._ends_at)):
-                await self._something.wait()
+        if not (self._may_be_due and room > 0):
+            with suppress(TimeoutError):
+                # The event loop's clock is time.monotonic.
+                look_at = self._looked_at + LOOK_EVERY_SECONDS
+                async with asyncio.timeout_at(min(look_at, self._ends_at)):
+                    await self._something.wait()
+        await asyncio.sleep(self._round_began_at + ROUND_SECONDS - time.monotonic())
 
     async def _back_off(self, problem: Exception) -> None:
         seconds = BACK_OFF_SECONDS[min(self._failures, len(BACK_OFF_SECONDS) - 1)]
@@ -172,6 +180,7 @@ class Drain:
         claimed, self._clock_offset = await self._database.do(claim)
         # As long as there is any, there may be more.
         self._may_be_due |= bool(claimed)
+        self._is_much_due = len(claimed) == lanes.CLAIM_MAX
         for delivery in claimed:
             task = asyncio.create_task(self._send(delivery, claimed_at))
             self._under_way[task] = delivery
@@ -220,14 +229,14 @@ class Drain:
         self._unsent += verdict.release
 
     async def _write_down(self) -> None:
-        # Off the lists only when it is written: the database may be away.
+        # Off the lists only when it is written: the database may be away, a row held.
         if answers := list(self._answers):
-            await self._database.do(partial(_finish, answers))
-            del self._answers[: len(answers)]
-            self._may_be_due = True
+            left = await self._database.do(partial(_finish, answers))
+            self._answers[: len(answers)] = left
+            self._may_be_due |= len(left) < len(answers)
         if unsent := list(self._unsent):
-            await self._database.do(partial(lanes.release, unsent))
-            del self._unsent[: len(unsent)]
+            left_unsent = await self._database.do(partial(lanes.release, unsent))
+            self._unsent[: len(unsent)] = left_unsent
 
     def _tell_mistakes(self) -> None:
         """:raises Exception: whatever ended what should go on beside for ever."""
@@ -257,18 +266,18 @@ def _claim(*, slots: int, degraded_slots: int) -> tuple[list[Claimed], timedelta
     return claimed, timedelta(seconds=clock.offset_seconds())
 
 
-def _finish(answers: Sequence[Answer]) -> None:
+def _finish(answers: Sequence[Answer]) -> list[Answer]:
+    """Return what has to be written later."""
     try:
-        lanes.finish(answers)
+        return lanes.finish(answers)
     except PASSING:
         raise
     except DatabaseError:
         # One that cannot be written must not keep the others: its lease runs out.
         if len(answers) == 1:
             log.exception("webhook_not_written", delivery=answers[0].claimed.delivery_id)
-            return
-        for answer in answers:
-            _finish([answer])
+            return []
+        return [left for answer in answers for left in _finish([answer])]
 
 
 def _failed(claimed: Claimed, at: datetime) -> Answer:

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from core import clock, ids
-from core.errors import DomainError, ParameterInvalid
+from core.errors import DomainError, LockTimeout, ParameterInvalid
 from core.metadata import merge
 from core.querysets import MerchantRows
 from events import types
@@ -63,7 +64,6 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> WithSecret:
     return WithSecret(endpoint, signing_secrets.create(endpoint))
 
 
-@transaction.atomic(durable=True)
 def update(merchant: Merchant, endpoint_id: str, changes: dict[str, Any]) -> Endpoint:
     """Change what the merchant may change; disable, enable, and replay if asked to.
 
@@ -72,7 +72,18 @@ def update(merchant: Merchant, endpoint_id: str, changes: dict[str, Any]) -> End
     :param changes: what `UpdateEndpointForm` validated.
     :raises WebhookUrlNotAllowed: the new address breaks a rule.
     :raises EndpointUnexpectedState: a replay, and the endpoint is not enabled.
+    :raises LockTimeout: to be enabled, and so much is pending from before that it is still
+        being canceled.
     """
+    is_to_be_enabled = changes.get("disabled") is False
+    if is_to_be_enabled and of(merchant).filter(id=endpoint_id).exists():
+        # In chunks, with the endpoint held only as long as one takes.
+        stopping.stop_ahead(endpoint_id)
+    return _update(merchant, endpoint_id, changes)
+
+
+@transaction.atomic(durable=True)
+def _update(merchant: Merchant, endpoint_id: str, changes: dict[str, Any]) -> Endpoint:
     idempotency.take(endpoint_id)
     endpoint = _locked(merchant, endpoint_id)
     if "url" in changes:
@@ -96,7 +107,6 @@ def delete(merchant: Merchant, endpoint_id: str) -> None:
     endpoint = _locked(merchant, endpoint_id)
     _disable(endpoint)
     endpoint.deleted_at = clock.now()
-    endpoint.mail_due_at = None
     endpoint.save()
     endpoint.secrets.all().delete()
 
@@ -203,6 +213,8 @@ def _disable(endpoint: Endpoint) -> None:
     # Nothing of it is claimed any more from the commit on.
     endpoint.status = Endpoint.Status.DISABLED
     endpoint.replay_xid = endpoint.replay_since = None
+    # Who turns to an endpoint that fails need not be told.
+    endpoint.mail_due_at = None
     endpoint.save()
     _stop_what_is_little(endpoint)
     transaction.on_commit(wakeups.wake)
@@ -211,8 +223,7 @@ def _disable(endpoint: Endpoint) -> None:
 def _stop_what_is_little(endpoint: Endpoint) -> None:
     # So that the merchant sees at once that nothing is pending. What is much is canceled in
     # chunks by the sender's next round.
-    lanes = Lane.objects.filter(endpoint=endpoint)
-    if lanes[: LITTLE_LANES + 1].count() <= LITTLE_LANES:
+    if not _has_many(Lane.objects.filter(endpoint=endpoint)):
         stopping.stop(endpoint)
 
 
@@ -220,9 +231,16 @@ def _enable(endpoint: Endpoint) -> None:
     if endpoint.status == Endpoint.Status.ENABLED:
         return
     # What is pending from before was missed, and is sent when a replay is asked for.
+    if _has_many(Lane.objects.filter(endpoint=endpoint, is_resend=False)):
+        raise LockTimeout
     stopping.stop(endpoint)
     endpoint.status = Endpoint.Status.ENABLED
     endpoint.failures_in_a_row = 0
+    endpoint.mail_due_at = None
+
+
+def _has_many(lanes: QuerySet[Lane]) -> bool:
+    return lanes[: LITTLE_LANES + 1].count() > LITTLE_LANES
 
 
 def _replay(endpoint: Endpoint, *, since: datetime | None) -> None:

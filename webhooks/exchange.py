@@ -11,7 +11,7 @@ class Claimed:
 
     :param body: the event's stored bytes, sent as they are.
     :param secrets: what to sign with, the newest first.
-    :param is_degraded: the endpoint has failed several times in a row.
+    :param is_degraded: the endpoint has failed several times in a row, or takes long to answer.
     """
 
     lane_id: int

@@ -1,8 +1,8 @@
 """Lanes: who may send which delivery, one after the other per object (architecture 4).
 
-A lane's row is locked before what is in it is read or changed. Where there are several, those
-that others hold are skipped: a change of a payment, which plans its events, must never wait
-in a circle.
+A lane's row is locked before what is in it is read or changed. Those that others hold are
+skipped: a change of a payment, which plans its events, must never wait in a circle, nor
+anybody's deliveries for somebody else's long change.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +10,7 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 import structlog
-from django.db import OperationalError, connection, transaction
-from psycopg.errors import LockNotAvailable
+from django.db import connection, transaction
 
 from core import clock
 from webhooks import outcomes, signing_secrets, turns, wakeups
@@ -25,9 +24,11 @@ log = structlog.get_logger(__name__)
 # A statement of its own: what was put into a lane before it was locked is seen only now.
 HEADS = """
 SELECT lane.id, head.id, endpoint.merchant_id, endpoint.id, head.event_id, endpoint.url,
-    head.attempt, lane.is_resend, endpoint.failures_in_a_row >= %(degraded_after)s, event.body
-FROM unnest(%(lanes)s::bigint[]) AS leased (id)
-JOIN webhooks_lane AS lane ON lane.id = leased.id
+    head.attempt, lane.is_resend,
+    endpoint.failures_in_a_row >= %(degraded_after)s
+        OR coalesce(endpoint.slow_until > now(), false),
+    event.body
+FROM webhooks_lane AS lane
 JOIN webhooks_endpoint AS endpoint ON endpoint.id = lane.endpoint_id
 CROSS JOIN LATERAL (
     SELECT id, event_id, attempt FROM webhooks_delivery
@@ -35,18 +36,22 @@ CROSS JOIN LATERAL (
     ORDER BY sequence LIMIT 1
 ) AS head
 JOIN events_event AS event ON event.id = head.event_id
+WHERE lane.id = ANY(%(lanes)s)
 """
 
 LOCK = """
 SELECT lane.id FROM webhooks_lane AS lane
 JOIN unnest(%(lanes)s::bigint[], %(leases)s::uuid[]) AS mine (id, lease_id)
     ON lane.id = mine.id AND lane.lease_id = mine.lease_id
+WHERE lane.id = ANY(%(lanes)s)
 FOR UPDATE OF lane SKIP LOCKED
 """
 
-LOCK_ALONE = """
-SELECT id FROM webhooks_lane
-WHERE id = ANY(%(lanes)s) AND lease_id = ANY(%(leases)s::uuid[]) FOR UPDATE
+STILL_MINE = """
+SELECT lane.id FROM webhooks_lane AS lane
+JOIN unnest(%(lanes)s::bigint[], %(leases)s::uuid[]) AS mine (id, lease_id)
+    ON lane.id = mine.id AND lane.lease_id = mine.lease_id
+WHERE lane.id = ANY(%(lanes)s)
 """
 
 FREE = """
@@ -61,7 +66,8 @@ def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
     64 deliveries at most: call it again while it returns any. Endpoints take turns.
 
     :param slots: how many deliveries the caller can make.
-    :param degraded_slots: how many of them may go to endpoints that keep failing.
+    :param degraded_slots: how many of them may go to endpoints that keep failing, or that take
+        long to answer.
     """
     now, lease_id, slots = clock.now(), uuid4(), min(slots, CLAIM_MAX)
     if slots < 1:
@@ -70,22 +76,31 @@ def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
     return _heads(lanes, now, lease_id) if lanes else []
 
 
-def finish(answers: Sequence[Answer]) -> None:
+def finish(answers: Sequence[Answer]) -> list[Answer]:
     """Write down how attempts went, and when what comes next is due.
 
     Whose lease was taken over in the meantime writes nothing.
+
+    :return: what could not be written yet, for others hold the lane or the endpoint: give it
+        again in a moment.
     """
     by_lane = {answer.claimed.lane_id: answer for answer in answers}
-    _in_turn(
+    held = _change(
         [answer.claimed for answer in answers],
         lambda lanes: outcomes.write([by_lane[lane_id] for lane_id in lanes]),
     )
+    return [answer for answer in answers if answer.claimed.lane_id in held]
 
 
-def release(claimed: Sequence[Claimed]) -> None:
-    """Give leases back, with no attempt spent, so that others need not wait for their end."""
-    _in_turn(claimed, _free)
-    wakeups.wake()
+def release(claimed: Sequence[Claimed]) -> list[Claimed]:
+    """Give leases back, with no attempt spent, so that others need not wait for their end.
+
+    :return: what others hold: give it again in a moment.
+    """
+    held = _change(claimed, _free)
+    if len(held) < len(claimed):
+        wakeups.wake()
+    return [one for one in claimed if one.lane_id in held]
 
 
 def _heads(lanes: list[int], now: datetime, lease_id: UUID) -> list[Claimed]:
@@ -104,44 +119,30 @@ def _heads(lanes: list[int], now: datetime, lease_id: UUID) -> list[Claimed]:
 # --- With the lease's lanes in hand -----------------------------------------------------------
 
 
-def _in_turn(claimed: Sequence[Claimed], change: Callable[[Sequence[int]], None]) -> None:
-    """Change the lanes that are still the caller's: at once, then those that others held."""
-    done = _change(claimed, change, LOCK)
-    for one in claimed:
-        if one.lane_id not in done:
-            _change_alone(one, change)
-
-
-def _change_alone(claimed: Claimed, change: Callable[[Sequence[int]], None]) -> None:
-    """Wait for the lane with nothing else in hand."""
-    try:
-        _change([claimed], change, LOCK_ALONE)
-    except OperationalError as problem:
-        if not isinstance(problem.__cause__, LockNotAvailable):
-            raise
-        # As if this process had died: the delivery is made again when the lease is over.
-        log.warning("webhook_lane_held", delivery=claimed.delivery_id)
-
-
 @transaction.atomic(durable=True)
 def _change(
-    claimed: Sequence[Claimed], change: Callable[[Sequence[int]], None], lock: str
+    claimed: Sequence[Claimed], change: Callable[[Sequence[int]], Sequence[int]]
 ) -> set[int]:
-    """Lock the lanes whose lease is still the caller's, change them and return them."""
+    """Lock the lanes whose lease is still the caller's, and change them.
+
+    :param change: returns the lanes that it changed, and thereby took the lease from.
+    :return: the lanes that are still the caller's, but held by others.
+    """
+    mine = {
+        "lanes": [one.lane_id for one in claimed],
+        "leases": [one.lease_id for one in claimed],
+    }
     with connection.cursor() as cursor:
-        cursor.execute(
-            lock,
-            {
-                "lanes": [one.lane_id for one in claimed],
-                "leases": [one.lease_id for one in claimed],
-            },
-        )
+        cursor.execute(LOCK, mine)
         lanes = [lane_id for (lane_id,) in cursor.fetchall()]
-    if lanes:
-        change(lanes)
-    return set(lanes)
+        changed = change(lanes) if lanes else []
+        if len(changed) == len(claimed):
+            return set()
+        cursor.execute(STILL_MINE, mine)
+        return {lane_id for (lane_id,) in cursor.fetchall()}
 
 
-def _free(lanes: Sequence[int]) -> None:
+def _free(lanes: Sequence[int]) -> Sequence[int]:
     with connection.cursor() as cursor:
         cursor.execute(FREE, {"lanes": list(lanes)})
+    return lanes

@@ -35,6 +35,8 @@ class Endpoint(models.Model):
     # Nothing that was missed before this moment is replayed; null for no such bound.
     replay_since = models.DateTimeField(null=True)
     failures_in_a_row = models.PositiveIntegerField(default=0)
+    # An answer took long: until then (real time) it shares a part of the slots with others.
+    slow_until = models.DateTimeField(null=True)
     # When the mail that tells of `failing` is due to be tried (real time); null when none is owed.
     mail_due_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
@@ -61,6 +63,20 @@ class Endpoint(models.Model):
                 fields=["merchant"], condition=Q(deleted_at=None), name="live_endpoints_of_merchant"
             ),
             models.Index(fields=["merchant", "created_at", "id"], name="endpoints_of_a_merchant"),
+            # What the senders look through every second: deleted ones are never in their way.
+            models.Index(
+                fields=["id"],
+                condition=Q(status__in=["enabled", "failing"]),
+                name="endpoints_in_use",
+            ),
+            models.Index(
+                fields=["id"], condition=Q(replay_xid__isnull=False), name="replaying_endpoints"
+            ),
+            models.Index(
+                fields=["mail_due_at"],
+                condition=Q(mail_due_at__isnull=False),
+                name="endpoints_whose_mail_is_owed",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -83,6 +99,13 @@ class SigningSecret(models.Model):
                 fields=["endpoint"],
                 condition=Q(expires_at=None),
                 name="an_endpoint_has_one_current_secret",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(expires_at__isnull=False),
+                name="secrets_that_expire",
             ),
         ]
 
@@ -163,6 +186,12 @@ class Delivery(models.Model):
                 fields=["endpoint", "lane_key", "sequence"],
                 condition=Q(is_missed=True),
                 name="missed_deliveries",
+            ),
+            # By age: what retention forgets, without what is still owed.
+            models.Index(
+                fields=["id"],
+                condition=Q(is_missed=False) & ~Q(status="pending"),
+                name="deliveries_that_are_over",
             ),
         ]
 

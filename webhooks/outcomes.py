@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import orjson
 import structlog
+from django.conf import settings
 from django.db import connection
 
 from core import clock, ids
@@ -12,19 +14,34 @@ from webhooks import schedule
 from webhooks.exchange import Answer
 from webhooks.models import Delivery, Endpoint
 
+# From this part of the time-out on an answer takes long. So that those who answer late cannot
+# have all slots, they share those of the ones that keep failing for the next minute.
+SLOW_PART = 5
+
 log = structlog.get_logger(__name__)
 
-# Only those whose count may change, in one order.
+# Only those whose count may change. Never waited for, with everybody's lanes in hand: who holds
+# an endpoint for long must not hold up other merchants' deliveries, nor their payments.
 LOCK_ENDPOINTS = """
-SELECT id, status, failures_in_a_row FROM webhooks_endpoint
-WHERE id = ANY(%(endpoints)s) AND (failures_in_a_row > 0 OR id = ANY(%(failed)s))
-ORDER BY id FOR NO KEY UPDATE
+WITH concerned AS MATERIALIZED (
+    SELECT id FROM webhooks_endpoint
+    WHERE id = ANY(%(endpoints)s) AND (
+        failures_in_a_row > 0 OR id = ANY(%(failed)s)
+        OR id = ANY(%(slow)s) AND (slow_until IS NULL OR slow_until < now() + interval '30 s'))
+), locked AS MATERIALIZED (
+    SELECT id, status, failures_in_a_row FROM webhooks_endpoint
+    WHERE id = ANY(ARRAY(SELECT id FROM concerned)) FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT concerned.id, locked.status, locked.failures_in_a_row
+FROM concerned LEFT JOIN locked ON locked.id = concerned.id
 """
 
 COUNT = """
 UPDATE webhooks_endpoint AS endpoint
 SET failures_in_a_row = counted.failures,
     status = CASE WHEN counted.gives_up THEN 'failing' ELSE endpoint.status END,
+    slow_until = CASE WHEN endpoint.id = ANY(%(slow)s) THEN now() + interval '60 s'
+        ELSE endpoint.slow_until END,
     mail_due_at = CASE WHEN counted.gives_up THEN now() ELSE endpoint.mail_due_at END,
     replay_xid = CASE WHEN counted.gives_up THEN NULL ELSE endpoint.replay_xid END,
     replay_since = CASE WHEN counted.gives_up THEN NULL ELSE endpoint.replay_since END
@@ -33,17 +50,28 @@ FROM unnest(%(endpoints)s::text[], %(failures)s::int[], %(gives_up)s::boolean[])
 WHERE endpoint.id = counted.id
 """
 
+# One text instead of an array for each column: psycopg writes arrays an element at a time.
+# The lanes are locked, so that what follows on from an attempt fits into the same statement.
+# A lane that has more goes on, and else ends: conditions on the row itself, so that a plan that
+# waited for the lane finds it gone and makes a new one, or counts on. "Is there another?" would
+# be answered from before the wait.
 RECORD = """
+WITH ended AS (
+    DELETE FROM webhooks_lane WHERE id = ANY(%(over)s::bigint[]) AND open_count = 1
+), gone_on AS (
+    UPDATE webhooks_lane
+    SET open_count = open_count - 1, due_at = %(now)s, lease_id = NULL, leased_until = NULL
+    WHERE id = ANY(%(over)s::bigint[]) AND open_count > 1
+)
 UPDATE webhooks_delivery AS delivery
 SET status = went.status, is_missed = went.is_missed, url = went.url,
     attempted_at = went.attempted_at, duration_ms = went.duration_ms,
     response_status = went.response_status, response_excerpt = went.response_excerpt,
     error = went.error, next_attempt_at = went.next_attempt_at
-FROM unnest(%(deliveries)s::text[], %(statuses)s::text[], %(missed)s::boolean[],
-        %(urls)s::text[], %(attempted)s::timestamptz[], %(durations)s::int[],
-        %(responses)s::int[], %(excerpts)s::text[], %(errors)s::text[], %(next)s::timestamptz[])
-    AS went (id, status, is_missed, url, attempted_at, duration_ms, response_status,
-        response_excerpt, error, next_attempt_at)
+FROM json_to_recordset(%(went)s::json) AS went (
+    id text, status text, is_missed boolean, url text, attempted_at timestamptz,
+    duration_ms int, response_status int, response_excerpt text, error text,
+    next_attempt_at timestamptz)
 WHERE delivery.id = went.id AND delivery.status = 'pending'
 """
 
@@ -63,15 +91,6 @@ WITH again AS (
 )
 UPDATE webhooks_lane SET due_at = again.due_at, lease_id = NULL, leased_until = NULL
 FROM again WHERE webhooks_lane.id = again.lane_id
-"""
-
-# Conditions on the row itself: a plan that waited for the lane finds it gone and makes a new
-# one, or counts on. "Is there another?" would be answered from before the wait.
-END = "DELETE FROM webhooks_lane WHERE id = ANY(%(lanes)s) AND open_count = 1"
-GO_ON = """
-UPDATE webhooks_lane
-SET open_count = open_count - 1, due_at = %(now)s, lease_id = NULL, leased_until = NULL
-WHERE id = ANY(%(lanes)s)
 """
 
 
@@ -113,19 +132,26 @@ class _Step:
         return self.answer.attempted_at + took + timedelta(seconds=self.delay_seconds)
 
 
-def write(answers: Sequence[Answer]) -> None:
+def write(answers: Sequence[Answer]) -> list[int]:
     """Write the attempts, what comes next and how the endpoints are, all or nothing.
 
     Runs in the caller's transaction, which holds the lanes; endpoints are locked after lanes.
+
+    :return: the lanes whose attempt is written: all but those of endpoints that others hold.
     """
-    health = _judge([answer for answer in answers if not answer.claimed.is_resend])
-    steps = [_Step(answer, _delay(answer, health)) for answer in answers]
+    health, held = _judge([answer for answer in answers if not answer.claimed.is_resend])
+    steps = [_Step(answer, _delay(answer, health)) for answer in _without(held, answers)]
+    if not steps:
+        return []
     now = clock.now()
-    _record(steps)
+    _record(steps, now)
     if again := [step for step in steps if step.delay_seconds is not None]:
         _try_again(again, now)
-    if over := [step.answer.claimed.lane_id for step in steps if step.delay_seconds is None]:
-        _go_on(over, now)
+    return [step.answer.claimed.lane_id for step in steps]
+
+
+def _without(held: set[str], answers: Sequence[Answer]) -> list[Answer]:
+    return [one for one in answers if one.claimed.is_resend or one.claimed.endpoint_id not in held]
 
 
 def _delay(answer: Answer, health: dict[str, _Health]) -> int | None:
@@ -140,30 +166,42 @@ def _delay(answer: Answer, health: dict[str, _Health]) -> int | None:
 # --- The endpoints ----------------------------------------------------------------------------
 
 
-def _judge(answers: Sequence[Answer]) -> dict[str, _Health]:
-    """Count failures in a row and give up after a tenth one; return the endpoints it concerns."""
-    if not answers:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            LOCK_ENDPOINTS,
-            {
-                "endpoints": list({answer.claimed.endpoint_id for answer in answers}),
-                "failed": [answer.claimed.endpoint_id for answer in answers if answer.error],
-            },
-        )
-        rows = cursor.fetchall()
-        health = [_health(*row, answers) for row in rows]
-        if health:
+def _judge(answers: Sequence[Answer]) -> tuple[dict[str, _Health], set[str]]:
+    """Count failures in a row and give up after a tenth one.
+
+    :return: the endpoints that it concerns, and those that it would, but others hold.
+    """
+    rows = _locked(answers) if answers else []
+    health = [_health(*row, answers) for row in rows if row[1] is not None]
+    if health:
+        with connection.cursor() as cursor:
             cursor.execute(
                 COUNT,
                 {
+                    "slow": _slow(answers),
                     "endpoints": [endpoint.endpoint_id for endpoint in health],
                     "failures": [endpoint.failures for endpoint in health],
                     "gives_up": [endpoint.gives_up for endpoint in health],
                 },
             )
-    return {endpoint.endpoint_id: endpoint for endpoint in health}
+    held = {endpoint_id for endpoint_id, status, _failures in rows if status is None}
+    return {endpoint.endpoint_id: endpoint for endpoint in health}, held
+
+
+def _locked(answers: Sequence[Answer]) -> list[tuple[str, str, int]]:
+    asked = {
+        "endpoints": list({answer.claimed.endpoint_id for answer in answers}),
+        "failed": [answer.claimed.endpoint_id for answer in answers if answer.error],
+        "slow": _slow(answers),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(LOCK_ENDPOINTS, asked)
+        return cursor.fetchall()
+
+
+def _slow(answers: Sequence[Answer]) -> list[str]:
+    limit_ms = settings.WEBHOOK_TIMEOUT_SECONDS * 1000 / SLOW_PART
+    return [one.claimed.endpoint_id for one in answers if one.duration_ms >= limit_ms]
 
 
 def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answer]) -> _Health:
@@ -183,24 +221,28 @@ def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answ
 # --- The deliveries and their lanes -----------------------------------------------------------
 
 
-def _record(steps: list[_Step]) -> None:
-    answers = [step.answer for step in steps]
+def _record(steps: list[_Step], now: datetime) -> None:
+    """Write the attempts down, and let what waits behind those that are over be sent."""
+    over = [step.answer.claimed.lane_id for step in steps if step.delay_seconds is None]
+    went = orjson.dumps([_facts(step) for step in steps]).decode()
     with connection.cursor() as cursor:
-        cursor.execute(
-            RECORD,
-            {
-                "deliveries": [answer.claimed.delivery_id for answer in answers],
-                "statuses": [step.status for step in steps],
-                "missed": [step.is_missed for step in steps],
-                "urls": [answer.claimed.url for answer in answers],
-                "attempted": [answer.attempted_at for answer in answers],
-                "durations": [answer.duration_ms for answer in answers],
-                "responses": [answer.status for answer in answers],
-                "excerpts": [answer.excerpt for answer in answers],
-                "errors": [answer.error for answer in answers],
-                "next": [step.due_at for step in steps],
-            },
-        )
+        cursor.execute(RECORD, {"went": went, "over": over, "now": now})
+
+
+def _facts(step: _Step) -> dict[str, object]:
+    answer = step.answer
+    return {
+        "id": answer.claimed.delivery_id,
+        "status": step.status,
+        "is_missed": step.is_missed,
+        "url": answer.claimed.url,
+        "attempted_at": answer.attempted_at,
+        "duration_ms": answer.duration_ms,
+        "response_status": answer.status,
+        "response_excerpt": answer.excerpt,
+        "error": answer.error,
+        "next_attempt_at": step.due_at,
+    }
 
 
 def _try_again(steps: list[_Step], now: datetime) -> None:
@@ -216,11 +258,3 @@ def _try_again(steps: list[_Step], now: datetime) -> None:
                 "now": now,
             },
         )
-
-
-def _go_on(lanes: list[int], now: datetime) -> None:
-    """Let what waits behind be sent; the lane ends where nothing does."""
-    with connection.cursor() as cursor:
-        cursor.execute(END, {"lanes": lanes})
-        if cursor.rowcount < len(lanes):
-            cursor.execute(GO_ON, {"lanes": lanes, "now": now})

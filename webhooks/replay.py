@@ -4,6 +4,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 import structlog
@@ -16,8 +17,10 @@ from webhooks.models import Endpoint
 
 # Objects per transaction.
 CHUNK = 100
-# A run is short, for the same loop makes deliveries; the next one goes on.
+# A run is short, so that a stop never waits for it, and what is to be stopped has its turn.
 RUN_SECONDS = 0.5
+# A transaction that has written deliveries and is still open after so long is told of.
+WARN_AFTER_SECONDS = 30
 # Until the job has seen the request's change, and with it which transactions have not.
 ASKED = 0
 
@@ -34,15 +37,34 @@ FROM webhooks_endpoint
 WHERE id = %(endpoint)s AND replay_xid IS NOT NULL FOR NO KEY UPDATE SKIP LOCKED
 """
 
-# Who planned while the endpoint was not enabled had an id before that, and this transaction
-# gets its own only now that the endpoint is seen to be enabled. The asking request's own id
-# would not do: a younger transaction may have planned before that one was committed.
+# Who planned while the endpoint was not enabled had an id before that, from writing the event,
+# and this transaction gets its own only now that the endpoint is seen to be enabled. The asking
+# request's own id would not do: a younger transaction may have planned before that one was
+# committed.
 SET_HORIZON = """
 UPDATE webhooks_endpoint SET replay_xid = pg_current_xact_id()::text::bigint
 WHERE id = %(endpoint)s RETURNING replay_xid
 """
 
-ALL_COMMITTED = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= %(horizon)s"
+# Of those with an id before the horizon only who has planned matters, not whoever writes
+# something anywhere in the cluster. PostgreSQL locks the tables that a statement writes to
+# before it takes the snapshot that the statement reads by (READ COMMITTED: our connections know
+# nothing else), and lets go when the transaction is over and all see what it did. So who saw
+# the endpoint as not enabled held this lock before that, and holds it as long as it runs. Who
+# ends between the snapshot and the look at the locks is seen by the next statement.
+STILL_PLANNING = """
+SELECT planning.pid, coalesce(extract(epoch FROM clock_timestamp() - activity.xact_start), 0)
+FROM pg_snapshot_xip(pg_current_snapshot()) AS running (id)
+JOIN pg_locks AS named ON named.locktype = 'transactionid' AND named.granted
+    AND named.mode = 'ExclusiveLock' AND named.transactionid = running.id::xid
+JOIN pg_locks AS planning ON planning.virtualtransaction = named.virtualtransaction
+    AND planning.locktype = 'relation' AND planning.granted
+    AND planning.mode = 'RowExclusiveLock'
+    AND planning.relation = 'webhooks_delivery'::regclass
+    AND planning.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+LEFT JOIN pg_stat_activity AS activity ON activity.pid = planning.pid
+WHERE running.id < %(horizon)s::text::xid8
+"""
 
 # By the index of missed deliveries, from where the last chunk ended.
 MISSED = """
@@ -215,7 +237,7 @@ def _chunk(endpoint_id: str, horizon: int, after: str) -> tuple[int, str | None,
         event may not be seen yet.
     """
     replay = _hold(endpoint_id, horizon)
-    _require_all_committed(horizon)
+    _require_all_committed(endpoint_id, horizon)
     firsts = _missed(replay, after)
     if not firsts:
         return 0, None, False
@@ -244,12 +266,20 @@ def _hold(endpoint_id: str, horizon: int | None = None) -> _Replay:
     return _Replay(endpoint_id, merchant_id, current, since, types)
 
 
-def _require_all_committed(horizon: int) -> None:
+def _require_all_committed(endpoint_id: str, horizon: int) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(ALL_COMMITTED, {"horizon": horizon})
-        [(is_so,)] = cursor.fetchall()
-    if not is_so:
+        cursor.execute(STILL_PLANNING, {"horizon": horizon})
+        planning = cursor.fetchall()
+    for pid, seconds in planning:
+        if seconds > WARN_AFTER_SECONDS:
+            _warn_once(endpoint_id, horizon, pid)
+    if planning:
         raise _Taken
+
+
+@lru_cache(maxsize=256)
+def _warn_once(endpoint_id: str, _horizon: int, pid: int) -> None:
+    log.warning("webhook_replay_waits_for_transaction", endpoint=endpoint_id, pid=pid)
 
 
 def _missed(replay: _Replay, after: str) -> dict[str, int]:

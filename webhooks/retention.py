@@ -16,16 +16,16 @@ RUN_SECONDS = 3
 # Before the first id of all.
 START = ""
 
-# Ids begin with the time, so their index is walked from the oldest on. What stays among the
-# old ones is passed over by the next chunk, which begins behind the last.
+# Ids begin with the time, so an index of them is walked from the oldest on: that of what is over
+# and was not missed, so that what stays for long, however much it is, is never walked through.
 FORGET_DELIVERIES = """
 WITH oldest AS MATERIALIZED (
-    SELECT id, created_at, status, is_missed FROM webhooks_delivery
-    WHERE id > %(after)s ORDER BY id LIMIT %(chunk)s
+    SELECT id, created_at FROM webhooks_delivery
+    WHERE id > %(after)s AND NOT is_missed AND status <> 'pending'
+    ORDER BY id LIMIT %(chunk)s
 ), forgotten AS (
     DELETE FROM webhooks_delivery delivery USING oldest
-    WHERE delivery.id = oldest.id AND oldest.created_at < %(before)s
-        AND delivery.status <> 'pending' AND NOT delivery.is_missed
+    WHERE delivery.id = oldest.id AND oldest.created_at < %(before)s AND NOT delivery.is_missed
     RETURNING 1
 )
 SELECT (SELECT count(*) FROM forgotten), max(id), min(created_at) < %(before)s FROM oldest

@@ -29,21 +29,24 @@ LIMITS = {
 # has only what was asked for by hand, which lies in lanes with ids of deliveries for keys.
 # Each is kept from other claims until the end of this one, so that two never count the same
 # room; leases are counted in the next statement, which sees those of the claim before.
+# What has room is sorted before it is probed, not after: then the probes end with the slots.
 SEARCH = """
 WITH stretch AS MATERIALIZED (
     SELECT id, status = 'enabled' AND replay_xid IS NULL AS is_ready,
-        failures_in_a_row >= %(degraded_after)s AS is_degraded
+        failures_in_a_row >= %(degraded_after)s OR coalesce(slow_until > now(), false)
+            AS is_degraded,
+        CASE WHEN failures_in_a_row >= %(degraded_after)s
+            THEN %(degraded_room)s ELSE %(room)s END AS room
     FROM webhooks_endpoint
-    WHERE id > %(after)s AND id <= %(last)s AND status <> 'disabled'
+    WHERE id > %(after)s AND id <= %(last)s AND status IN ('enabled', 'failing')
     ORDER BY id LIMIT %(stretch)s
 ), busy AS MATERIALIZED (
     SELECT endpoint_id, count(*) AS leases
     FROM webhooks_lane WHERE leased_until > now() GROUP BY endpoint_id
 ), roomy AS MATERIALIZED (
     SELECT stretch.* FROM stretch LEFT JOIN busy ON busy.endpoint_id = stretch.id
-    WHERE coalesce(busy.leases, 0)
-            < CASE WHEN is_degraded THEN %(degraded_room)s ELSE %(room)s END
-        AND (NOT is_degraded OR %(degraded_slots)s > 0)
+    WHERE coalesce(busy.leases, 0) < room AND (NOT is_degraded OR %(degraded_slots)s > 0)
+    ORDER BY stretch.id
 ), found AS MATERIALIZED (
     (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
         SELECT 1 FROM webhooks_lane
@@ -51,7 +54,7 @@ WITH stretch AS MATERIALIZED (
             AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY due_at LIMIT 1
      ) AS free
-     WHERE roomy.is_ready ORDER BY roomy.id LIMIT %(slots)s)
+     WHERE roomy.is_ready LIMIT %(slots)s)
     UNION ALL
     (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
         SELECT 1 FROM webhooks_lane
@@ -59,23 +62,28 @@ WITH stretch AS MATERIALIZED (
             AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY key LIMIT 1
      ) AS free
-     WHERE NOT roomy.is_ready ORDER BY roomy.id LIMIT %(slots)s)
+     WHERE NOT roomy.is_ready LIMIT %(slots)s)
     ORDER BY id LIMIT %(slots)s
 )
-SELECT id, is_ready, is_degraded, pg_try_advisory_xact_lock(hashtextextended(id, 0)), 1
+SELECT id, is_ready, is_degraded, room,
+    pg_try_advisory_xact_lock(hashtextextended(id, 0)), 1
 FROM found
 UNION ALL
-SELECT max(id), false, false, false, count(*) FROM stretch
+SELECT max(id), false, false, 0, false, count(*) FROM stretch
 """
 
+# An array of ids, here and elsewhere, instead of a join: of a join PostgreSQL expects so many rows
+# that it may read the whole table.
 LEASE = """
 WITH busy AS MATERIALIZED (
     SELECT endpoint_id, count(*) AS leases
     FROM webhooks_lane WHERE leased_until > now() GROUP BY endpoint_id
 ), asked AS MATERIALIZED (
-    SELECT asked.endpoint_id, is_ready, greatest(room - coalesce(leases, 0), 0) AS room
-    FROM unnest(%(endpoints)s::text[], %(rooms)s::int[], %(ready)s::boolean[])
-        AS asked (endpoint_id, room, is_ready)
+    SELECT asked.endpoint_id, is_ready,
+        least(greatest(room - coalesce(leases, 0), 0), share) AS room
+    FROM unnest(%(endpoints)s::text[], %(rooms)s::int[], %(shares)s::int[],
+            %(ready)s::boolean[])
+        AS asked (endpoint_id, room, share, is_ready)
     LEFT JOIN busy USING (endpoint_id)
     ORDER BY asked.endpoint_id
 ), in_order AS MATERIALIZED (
@@ -98,17 +106,21 @@ WITH busy AS MATERIALIZED (
 )
 UPDATE webhooks_lane
 SET lease_id = %(lease)s, leased_until = now() + %(seconds)s * interval '1 second'
-FROM chosen WHERE webhooks_lane.id = chosen.id
-RETURNING webhooks_lane.id, webhooks_lane.endpoint_id
+WHERE id = ANY(ARRAY(SELECT id FROM chosen))
+RETURNING id, endpoint_id
 """
 
 
 class _Found(NamedTuple):
-    """An endpoint that has something to send."""
+    """An endpoint that has something to send.
+
+    :param room: how many leases it may have, over all processes.
+    """
 
     endpoint_id: str
     is_ready: bool
     is_degraded: bool
+    room: int
 
 
 @dataclass(slots=True)
@@ -125,11 +137,12 @@ def take(now: datetime, lease_id: UUID, *, slots: int, degraded_slots: int) -> l
     """Lease lanes in the caller's transaction and return their ids, none if nothing is due.
 
     :param now: in the movable clock; the lease itself is in real time.
-    :param degraded_slots: how many of the slots may go to endpoints that keep failing.
+    :param degraded_slots: how many of the slots may go to endpoints that keep failing, or that
+        take long to answer.
     """
     for found in _all_round(now, slots, degraded_slots):
-        rooms = _rooms(found, degraded_slots)
-        lanes = _lease(found, rooms, now, lease_id, slots) if any(rooms) else []
+        shares = _shares(found, degraded_slots)
+        lanes = _lease(found, shares, now, lease_id, slots) if any(shares) else []
         if lanes:
             return lanes
     return []
@@ -156,28 +169,29 @@ def _search(asked: dict[str, Any]) -> tuple[list[_Found], bool]:
     is_full = len(found) == asked["slots"]
     _round.after = found[-1][0] if is_full else end or _round.after
     is_end = size < asked["stretch"] and not is_full
-    return [_Found(*row[:3]) for row in found if row[3]], is_end
+    return [_Found(*row[:4]) for row in found if row[4]], is_end
 
 
-def _rooms(found: list[_Found], degraded_slots: int) -> list[int]:
-    """Return how many leases each endpoint may have; what is live already counts in."""
-    rooms = []
+def _shares(found: list[_Found], degraded_slots: int) -> list[int]:
+    """Return how many leases each endpoint may get now."""
+    shares = []
     for endpoint in found:
-        room = min(LEASES_MAX_DEGRADED, degraded_slots) if endpoint.is_degraded else LEASES_MAX
-        degraded_slots -= room if endpoint.is_degraded else 0
-        rooms.append(room)
-    return rooms
+        share = min(endpoint.room, degraded_slots) if endpoint.is_degraded else endpoint.room
+        degraded_slots -= share if endpoint.is_degraded else 0
+        shares.append(share)
+    return shares
 
 
 def _lease(
-    found: list[_Found], rooms: list[int], now: datetime, lease_id: UUID, slots: int
+    found: list[_Found], shares: list[int], now: datetime, lease_id: UUID, slots: int
 ) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             LEASE,
             {
                 "endpoints": [endpoint.endpoint_id for endpoint in found],
-                "rooms": rooms,
+                "rooms": [endpoint.room for endpoint in found],
+                "shares": shares,
                 "ready": [endpoint.is_ready for endpoint in found],
                 "now": now,
                 "slots": slots,
