@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.postgres",  # indexes with an operator class of their own
     "django.contrib.staticfiles",
     "rest_framework",
     "django_filters",

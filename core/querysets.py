@@ -8,10 +8,23 @@ from core.errors import ResourceMissing
 
 
 class MerchantRows(QuerySet[Any]):
-    """Rows that belong to merchants; a foreign id is as unknown as a made-up one (contract 4)."""
+    """Rows that belong to merchants; a foreign id is as unknown as a made-up one (contract 4).
+
+    `merchant` is whose they are, once `for_merchant` said so: filters that name another
+    object look for it among the same merchant's.
+    """
+
+    merchant: Model | None = None
 
     def for_merchant(self, merchant: Model) -> Self:
-        return self.filter(merchant=merchant)
+        rows = self.filter(merchant=merchant)
+        rows.merchant = merchant
+        return rows
+
+    def _clone(self) -> Self:
+        clone = super()._clone()  # type: ignore[misc]
+        clone.merchant = self.merchant
+        return clone
 
     def find(self, row_id: str, *, param: str | None = None) -> Any:
         """Return the row.

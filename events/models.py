@@ -29,6 +29,7 @@ class Event(models.Model):
         ]
         indexes = [
             models.Index(fields=["merchant", "created_at", "id"], name="events_of_a_merchant"),
+            models.Index(fields=["merchant", "type", "created_at", "id"], name="events_by_type"),
         ]
 
     def __str__(self) -> str:

@@ -8,12 +8,15 @@ import orjson
 import structlog
 from django.conf import settings
 from django.db import DatabaseError
+from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
 from core.errors import DomainError, ParameterInvalid
+from core.rest import lists as list_engine
 from core.rest import query
+from core.rest.lists import ListSpec, Page
 from merchants import idempotency
 from merchants.authentication import READ_METHODS, require_scope
 from merchants.models import Merchant
@@ -31,12 +34,14 @@ class ApiViewSet(ViewSet):
     """A resource of the API, on behalf of the merchant whose key was sent.
 
     `scope` names the resource in a key's scopes; `arguments` are the scalar query
-    parameters that GET takes; `expandable` are the fields that `expand[]` takes, each with
+    parameters that GET takes; `lists` are the actions that answer a list, and what it
+    knows; `expandable` are the fields that `expand[]` takes, each with
     the scope whose read access it needs beside the view's own.
     """
 
     scope: str | None = None
     arguments: tuple[str, ...] = ()
+    lists: Mapping[str, ListSpec] = {}
     expandable: Mapping[str, str | None] = {}
     # Without OPTIONS, whose stock answer describes our classes.
     http_method_names = ["get", "post", "delete", "head"]
@@ -48,8 +53,7 @@ class ApiViewSet(ViewSet):
         if self.action is None:
             self.http_method_not_allowed(request)  # Before a body that nobody asked for is judged.
         self.api_version = _version(request)
-        scalars = self.arguments if request.method in READ_METHODS else ()
-        self.query = query.arguments(request.query_params, scalars=scalars, arrays=("expand",))
+        self.query = self._arguments(request)
         self.expand = self.query.pop("expand", [])
         if request.method == "POST":
             self.body = dict(request.data or {})
@@ -58,6 +62,20 @@ class ApiViewSet(ViewSet):
         self._check_expand(request)
         if request.method == "POST":
             self._claim(request)
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        if self.action in self.lists:
+            # The list engine reads the rest, and refuses what it does not know.
+            expand = query.given(request.query_params).get("expand", [])
+            return {"expand": query.array(expand)}
+        scalars = self.arguments if request.method in READ_METHODS else ()
+        return query.arguments(request.query_params, scalars=scalars, arrays=("expand",))
+
+    def page_of(self, rows: QuerySet[Any], *, cursors: QuerySet[Any] | None = None) -> Page:
+        """Return the page of rows that the request asks for; see `lists.page`."""
+        spec = self.lists[self.action]
+        asked = self.request.query_params
+        return list_engine.page(rows, asked, spec, url=self.request.path, cursors=cursors)
 
     def _claim(self, request: Request) -> None:
         idempotency.begin(

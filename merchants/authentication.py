@@ -123,7 +123,12 @@ def require_scope(key: ApiKey, resource: str, method: str) -> None:
 
     :raises PermissionDenied: the key's level for it does not cover the HTTP method.
     """
-    level = key.scopes.get(resource, "write")
-    needed = "read" if method in READ_METHODS else "write"
-    if level != "write" and level != needed:
+    if not may(key, resource, method):
+        needed = "read" if method in READ_METHODS else "write"
         raise PermissionDenied(f"The key has no {needed} access to {resource}.")
+
+
+def may(key: ApiKey, resource: str, method: str) -> bool:
+    """Tell whether the key's level for a resource covers the HTTP method."""
+    level = key.scopes.get(resource, "write")
+    return level == "write" or (level == "read" and method in READ_METHODS)

@@ -6,7 +6,7 @@ cannot be written is a warning in the log and nobody's error.
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,9 +20,7 @@ from django.http import HttpRequest, HttpResponse
 
 from core import clock, context
 from core.context import Work
-from core.errors import ParameterInvalid
 from core.http import client_address
-from core.querysets import MerchantRows
 from merchants import authentication, redaction
 from merchants.models import RequestLog
 
@@ -33,8 +31,6 @@ OWN_PATH = re.compile(r"/v1/request_logs(/|$)")
 OUR_ID = re.compile(r"[a-z]{2,8}_[0-9A-Za-z]{1,30}", re.ASCII)
 # Nobody is told whose key it might be.
 REFUSED_FOR_THE_KEY = (401, 429)
-FILTERS = ("status", "method", "path", "object_id")
-FORMS = {"status": re.compile(r"[1-9][0-9]{2}"), "method": re.compile(r"[A-Z]{1,16}")}
 ROWS_PER_DELETE = 5_000
 FORGET_SECONDS = 3
 
@@ -209,18 +205,6 @@ def _write(row_of: Callable[[], RequestLog]) -> None:
 
 
 # --- Reading and forgetting -------------------------------------------------------------------
-
-
-def matching(rows: MerchantRows, query: Mapping[str, str]) -> MerchantRows:
-    """Return the rows that a list's filters ask for (equality only).
-
-    :raises ParameterInvalid: a status that is none, or a method that is none.
-    """
-    wanted: dict[str, Any] = {name: query[name] for name in FILTERS if name in query}
-    for name, form in FORMS.items():
-        if name in wanted and not form.fullmatch(wanted[name]):
-            raise ParameterInvalid(param=name)
-    return rows.filter(**wanted)
 
 
 def shown(row: RequestLog) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.rest import paging
+from core.rest.lists import ListSpec
 from merchants import accounts, request_logs
 from merchants.api import ApiViewSet
+from merchants.filters import RequestLogFilters
 from merchants.models import RequestLog
 
 
@@ -20,11 +21,10 @@ class RequestLogViewSet(ApiViewSet):
     """What the merchant asked the API, and what it was answered."""
 
     scope = "request_logs"
-    arguments = ("limit", "starting_after", *request_logs.FILTERS)
+    lists = {"list": ListSpec(filters=RequestLogFilters)}
 
     def list(self, request: Request) -> Response:
-        rows = RequestLog.objects.for_merchant(self.merchant)
-        page = paging.page(request_logs.matching(rows, self.query), self.query, url=request.path)
+        page = self.page_of(RequestLog.objects.for_merchant(self.merchant))
         return Response(page.envelope([request_logs.shown(row) for row in page.rows]))
 
     def retrieve(self, request: Request, log_id: str) -> Response:

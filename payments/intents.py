@@ -11,7 +11,7 @@ from core.metadata import merge
 from events import outbox
 from merchants import idempotency
 from merchants.models import Merchant
-from payments import render
+from payments import metadata, render
 from payments.methods import OfferedCard, billing_of, requested_authentication
 from payments.models import Customer, LineItem, PaymentIntent
 from payments.refusals import (
@@ -78,6 +78,7 @@ def add(
     items = _line_items(intent, draft.get("line_items") or [])
     intent.save(force_insert=True)
     LineItem.objects.bulk_create(items)
+    metadata.index(intent)
     outbox.record(merchant, CREATED, render.payment_intent(intent))
     return intent
 
@@ -99,6 +100,7 @@ def update(merchant: Merchant, intent_id: str, changes: dict[str, Any]) -> Payme
         intent.description = changes["description"]
     if "metadata" in changes:
         intent.metadata = merge(intent.metadata, changes["metadata"])
+        metadata.index_anew(intent)
     intent.save()
     return intent
 

@@ -1,9 +1,9 @@
 from django.urls import path
 
-from payments.views import CustomerViewSet, PaymentIntentViewSet
+from payments.views import CustomerViewSet, PaymentIntentViewSet, SearchViewSet
 
 urlpatterns = [
-    path("payment_intents", PaymentIntentViewSet.as_view({"post": "create"})),
+    path("payment_intents", PaymentIntentViewSet.as_view({"get": "list", "post": "create"})),
     path(
         "payment_intents/<str:intent_id>",
         PaymentIntentViewSet.as_view({"get": "retrieve", "post": "update"}),
@@ -20,6 +20,7 @@ urlpatterns = [
         "payment_intents/<str:intent_id>/cancel",
         PaymentIntentViewSet.as_view({"post": "cancel"}),
     ),
-    path("customers", CustomerViewSet.as_view({"post": "create"})),
+    path("customers", CustomerViewSet.as_view({"get": "list", "post": "create"})),
     path("customers/<str:customer_id>", CustomerViewSet.as_view({"get": "retrieve"})),
+    path("search", SearchViewSet.as_view({"get": "list"})),
 ]

@@ -1,8 +1,15 @@
+from collections.abc import Sequence
+from typing import Any
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.errors import ParameterMissing
+from core.rest import query
+from core.rest.lists import ListSpec, Source, merged
 from merchants import idempotency
 from merchants.api import ApiViewSet
+from merchants.authentication import may
 from payments import (
     cancellations,
     captures,
@@ -12,7 +19,9 @@ from payments import (
     lifecycle,
     recovery,
     render,
+    search,
 )
+from payments.filters import CustomerFilters, PaymentFilters
 from payments.forms import (
     CancelIntentForm,
     CaptureIntentForm,
@@ -30,6 +39,18 @@ class PaymentIntentViewSet(ApiViewSet):
 
     scope = "payment_intents"
     expandable = expansion.PAYMENT_INTENT
+    lists = {
+        "list": ListSpec(
+            filters=PaymentFilters,
+            sort_keys={"created": "created_at", "amount": "amount"},
+            search=search.payments,
+        )
+    }
+
+    def list(self, request: Request) -> Response:
+        page = self.page_of(PaymentIntent.objects.for_merchant(self.merchant))
+        shown = [expansion.payment_intent(intent, self.expand) for intent in page.rows]
+        return Response(page.envelope(shown))
 
     def create(self, request: Request) -> Response:
         draft = CreateIntentForm.read(self.body)
@@ -68,6 +89,11 @@ class CustomerViewSet(ApiViewSet):
     """Customers."""
 
     scope = "customers"
+    lists = {"list": ListSpec(filters=CustomerFilters)}
+
+    def list(self, request: Request) -> Response:
+        page = self.page_of(Customer.objects.for_merchant(self.merchant))
+        return Response(page.envelope([render.customer(customer) for customer in page.rows]))
 
     def create(self, request: Request) -> Response:
         draft = CreateCustomerForm.read(self.body)
@@ -79,3 +105,34 @@ class CustomerViewSet(ApiViewSet):
 
     def resume(self, request: Request, **kwargs: str) -> Response:
         return self.retrieve(request, idempotency.earlier().object_id)
+
+
+class SearchViewSet(ApiViewSet):
+    """Payments and customers that one text finds, newest first (spec: Search).
+
+    A key that may not read customers finds payments only.
+    """
+
+    scope = "payment_intents"
+    expandable = expansion.PAYMENT_INTENT
+    lists = {"list": ListSpec(search=search.payments)}
+
+    def list(self, request: Request) -> Response:
+        asked = request.query_params
+        if "q" not in query.given(asked):
+            raise ParameterMissing(param="q")
+        page = merged(self._sources(), asked, url=request.path)
+        return Response(page.envelope([self._shown(row) for row in page.rows]))
+
+    def _sources(self) -> Sequence[Source]:
+        payments = PaymentIntent.objects.for_merchant(self.merchant)
+        found = [Source(payments, self.lists["list"])]
+        if may(self.request.auth, CustomerViewSet.scope, "GET"):
+            customers = Customer.objects.for_merchant(self.merchant)
+            found.append(Source(customers, ListSpec(search=search.customers)))
+        return found
+
+    def _shown(self, row: PaymentIntent | Customer) -> dict[str, Any]:
+        if isinstance(row, Customer):
+            return render.customer(row)
+        return expansion.payment_intent(row, self.expand)

@@ -2,16 +2,35 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from django.http import QueryDict
 
 from core.detection import contains_card_number
 from core.errors import CardDataInUrl, ParameterInvalid
-from core.rest.parsers import shown_name
+from core.rest.parsers import MAX_DEPTH, shown_name
 
 MAX_PARAMETERS = 1000
-LIST_INDEX = re.compile(r"\[\d{0,3}\]$")
+ENCODINGS = 4  # How often what is in an address may have been percent-encoded.
+NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
+LIST_INDEX = re.compile(r"[0-9]{0,3}", re.ASCII)
+
+
+class Given(NamedTuple):
+    """A parameter as the query gives it.
+
+    :param name: as it was written, `amount[gte]`.
+    :param keys: what stands in its brackets, `("gte",)`.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    values: list[str]
+
+    def refusal(self, message: str | None = None) -> ParameterInvalid:
+        """Return the refusal that names this parameter and none of its values."""
+        return ParameterInvalid(message, param=shown_name(self.name))
 
 
 def refuse_unsafe_url(path: str, query: str) -> None:
@@ -20,8 +39,7 @@ def refuse_unsafe_url(path: str, query: str) -> None:
     :raises CardDataInUrl: a card number in the path or the query.
     :raises ParameterInvalid: text that is no text; `param` names the parameter.
     """
-    if contains_card_number(path):
-        raise CardDataInUrl
+    _refuse_card_number(path)
     for raw_name, raw_value in parse_qsl(query, keep_blank_values=True, encoding="latin-1"):
         name, value = _text(raw_name), _text(raw_value)
         if name is None or value is None:
@@ -30,8 +48,17 @@ def refuse_unsafe_url(path: str, query: str) -> None:
             )
         if contains_card_number(name) or contains_card_number(value):
             raise CardDataInUrl
-    if contains_card_number(unquote_to_bytes(query.replace("+", " ")).decode("utf-8", "replace")):
-        raise CardDataInUrl
+    _refuse_card_number(query.replace("+", " "))
+
+
+def _refuse_card_number(text: str) -> None:
+    """Look at the text as it is, and as it reads when it is decoded again and again."""
+    for _ in range(ENCODINGS):
+        if contains_card_number(text):
+            raise CardDataInUrl
+        if "%" not in text:
+            return
+        text = unquote_to_bytes(text).decode("utf-8", "replace")
 
 
 def _text(latin: str) -> str | None:
@@ -42,20 +69,60 @@ def _text(latin: str) -> str | None:
     return None if "\x00" in text else text
 
 
-def arguments(query: QueryDict, *, scalars: Iterable[str] = (), arrays: Iterable[str] = ()) -> dict:
-    """Return the query's known arguments: a string per scalar, a list per array.
+def given(query: QueryDict) -> dict[str, list[Given]]:
+    """Return the query's parameters by what stands before their brackets.
 
-    `x[]=v`, `x[0]=v` and `x=v` are the same for an array.
+    :raises ParameterInvalid: a name that is none, too deep, or one parameter too many.
+    """
+    found: dict[str, list[Given]] = {}
+    count = 0
+    for name, values in query.lists():
+        count += len(values)
+        match = NAME.fullmatch(name)
+        if match is None or name.count("[") > MAX_DEPTH or count > MAX_PARAMETERS:
+            raise ParameterInvalid(param=shown_name(name))
+        keys = tuple(match[2][1:-1].split("][")) if match[2] else ()
+        found.setdefault(match[1], []).append(Given(name, keys, values))
+    return found
+
+
+def scalar(parameters: list[Given]) -> str:
+    """Return the value of a parameter that has one.
+
+    :raises ParameterInvalid: it is given twice, or with brackets.
+    """
+    for parameter in parameters:
+        if parameter.keys or len(parameter.values) > 1:
+            raise parameter.refusal()
+    return parameters[0].values[0]
+
+
+def array(parameters: list[Given]) -> list[str]:
+    """Return the values of an array: `x[]=v`, `x[0]=v` and `x=v` are the same.
+
+    :raises ParameterInvalid: other brackets, or two values at one place.
+    """
+    for parameter in parameters:
+        place = "".join(parameter.keys)
+        is_array = len(parameter.keys) <= 1 and LIST_INDEX.fullmatch(place)
+        if not is_array or (place and len(parameter.values) > 1):
+            raise parameter.refusal()
+    return [value for parameter in parameters for value in parameter.values]
+
+
+def arguments(
+    query: QueryDict, *, scalars: Iterable[str] = (), arrays: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return the query's known arguments: a string per scalar, a list per array.
 
     :raises ParameterInvalid: an unknown name, or a scalar given twice.
     """
-    found: dict = {}
-    for count, (name, values) in enumerate(query.lists()):
-        base = LIST_INDEX.sub("", name)
+    found: dict[str, Any] = {}
+    for base, parameters in given(query).items():
         if base in arrays:
-            found.setdefault(base, []).extend(values)
-        elif name in scalars and len(values) == 1 and count < MAX_PARAMETERS:
-            found[name] = values[0]
+            found[base] = array(parameters)
+        elif base in scalars:
+            found[base] = scalar(parameters)
         else:
-            raise ParameterInvalid(param=shown_name(name))
+            raise parameters[0].refusal()
     return found

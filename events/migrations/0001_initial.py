@@ -58,7 +58,10 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(
                         fields=["merchant", "created_at", "id"], name="events_of_a_merchant"
-                    )
+                    ),
+                    models.Index(
+                        fields=["merchant", "type", "created_at", "id"], name="events_by_type"
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

@@ -16,6 +16,9 @@ ALTER TABLE payments_attempt
 ALTER TABLE payments_lineitem
     ADD CONSTRAINT a_line_items_payment_is_the_merchants FOREIGN KEY (merchant_id, intent_id)
         REFERENCES payments_paymentintent (merchant_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE payments_metadataentry
+    ADD CONSTRAINT an_entrys_payment_is_the_merchants FOREIGN KEY (merchant_id, intent_id)
+        REFERENCES payments_paymentintent (merchant_id, id) DEFERRABLE INITIALLY DEFERRED;
 
 CREATE FUNCTION payment_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -93,6 +96,7 @@ DROP TRIGGER payment_moves_as_listed ON payments_paymentintent;
 DROP FUNCTION payment_keeps_its_terms;
 DROP FUNCTION attempt_stays_as_it_ended;
 DROP FUNCTION payment_moves_as_listed;
+ALTER TABLE payments_metadataentry DROP CONSTRAINT an_entrys_payment_is_the_merchants;
 ALTER TABLE payments_lineitem DROP CONSTRAINT a_line_items_payment_is_the_merchants;
 ALTER TABLE payments_attempt
     DROP CONSTRAINT an_attempts_card_is_the_merchants,

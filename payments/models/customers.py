@@ -1,4 +1,6 @@
 from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
 
 from core.fields import id_field
 from core.querysets import MerchantRows
@@ -21,6 +23,17 @@ class Customer(models.Model):
     objects = MerchantRows.as_manager()
 
     class Meta:
+        indexes = [
+            models.Index(fields=["merchant", "created_at", "id"], name="customers_of_a_merchant"),
+            models.Index(
+                "merchant",
+                Lower("email"),
+                "created_at",
+                "id",
+                name="customers_by_email",
+                condition=Q(email__isnull=False),
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["merchant", "id"], name="a_customer_has_one_merchant"),
         ]

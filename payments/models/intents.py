@@ -1,11 +1,18 @@
+from django.contrib.postgres.indexes import OpClass
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Left, Lower
 
 from core.fields import id_field
 from core.querysets import MerchantRows
 from payments.models.customers import Customer
 from payments.states import Status
 from vault.models import SealedCard
+
+# What `q` compares, and what is indexed: both sides in lower case (contract 7).
+DESCRIPTION_START = Lower(Left("description", 255))
+BILLING_EMAIL = Lower(KeyTextTransform("email", "billing_details"))
 
 
 class PaymentIntent(models.Model):
@@ -37,7 +44,12 @@ class PaymentIntent(models.Model):
     installments = models.SmallIntegerField(default=1)
 
     customer = models.ForeignKey(
-        Customer, models.PROTECT, null=True, related_name="+", db_constraint=False
+        Customer,
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
     )
     description = models.CharField(max_length=1000, null=True)
     metadata = models.JSONField(default=dict)
@@ -69,7 +81,28 @@ class PaymentIntent(models.Model):
 
     class Meta:
         indexes = [
+            # One per order and per filter that is asked for often: each is walked in its order.
             models.Index(fields=["merchant", "created_at", "id"], name="payments_of_a_merchant"),
+            models.Index(fields=["merchant", "amount", "id"], name="payments_by_amount"),
+            models.Index(
+                fields=["merchant", "status", "created_at", "id"], name="payments_by_status"
+            ),
+            models.Index(
+                fields=["merchant", "customer", "created_at", "id"],
+                name="payments_of_a_customer",
+                condition=Q(customer__isnull=False),
+            ),
+            models.Index(
+                "merchant",
+                OpClass(DESCRIPTION_START, name="text_pattern_ops"),
+                name="payments_by_description",
+                condition=Q(description__isnull=False),
+            ),
+            models.Index(
+                "merchant",
+                BILLING_EMAIL,
+                name="payments_by_billing_email",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["merchant", "id"], name="a_payment_has_one_merchant"),

@@ -1,0 +1,201 @@
+"""Filters of lists: declared per resource, combined with AND, strict (spec: List conventions 6).
+
+Each of them reads its own parameters as the query gave them. What it does not
+understand it refuses by the parameter's name, and never repeats a value.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django_filters import Filter, FilterSet
+
+from core.money import MAX_REQUESTED_MINOR
+from core.querysets import MerchantRows
+from core.rest.query import Given, array, scalar
+
+Rows = QuerySet[Any]
+# What may stand in a range's brackets, and the lookup that it means.
+OPERATORS = {(): "exact", ("gt",): "gt", ("gte",): "gte", ("lt",): "lt", ("lte",): "lte"}
+WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
+LAST_SECOND = 99_999_999_999  # In the year 5138: what a calendar can still hold.
+
+
+class Filters(FilterSet):
+    """A resource's filters, which take what `query.given` returns."""
+
+
+def column(rows: Rows, name: str) -> str:
+    """Return what to read in the order of column `name`.
+
+    A filter whose own table has the column too, in an index behind what it asks for,
+    annotates the rows with `along_<name>`: read along that one, a page costs the same at
+    any depth.
+    """
+    along = f"along_{name}"
+    return along if along in rows.query.annotations else name
+
+
+class _AsGiven(forms.Widget):
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[Given]:
+        return data.get(name, [])
+
+
+class _Read(forms.Field):
+    """The place in FilterSet's form where a filter reads its parameters."""
+
+    widget = _AsGiven
+
+    def __init__(self, read: Callable[[list[Given]], Any]) -> None:
+        self.read = read
+        super().__init__(required=False)
+
+    def clean(self, value: list[Given]) -> Any:
+        return self.read(value) if value else None
+
+
+class Strict(Filter):
+    """A filter that says how it reads its parameters (`read`), None if it has none."""
+
+    @property
+    def field(self) -> forms.Field:
+        return _Read(self.read)
+
+    def read(self, parameters: list[Given]) -> Any:
+        """Return what is asked for.
+
+        :raises ParameterInvalid: what is given means nothing.
+        """
+        raise NotImplementedError
+
+    def filter(self, qs: Rows, value: Any) -> Rows:
+        return qs if value is None else self.narrowed(qs, value)
+
+    def narrowed(self, rows: Rows, wanted: Any) -> Rows:
+        """Return the rows that have what `read` returned."""
+        return rows.filter(**{self.field_name: wanted})
+
+
+class Equal(Strict):
+    """`x=v`: text of a given form."""
+
+    def __init__(self, field_name: str, *, form: str = ".{1,500}", **options: Any) -> None:
+        super().__init__(field_name, **options)
+        self.form = re.compile(form, re.ASCII | re.DOTALL)
+
+    def read(self, parameters: list[Given]) -> str:
+        text = scalar(parameters)
+        if not self.form.fullmatch(text):
+            raise parameters[0].refusal()
+        return text
+
+
+class Words(Strict):
+    """A filter by a few known words."""
+
+    def __init__(self, field_name: str, choices: Iterable[str], **options: Any) -> None:
+        super().__init__(field_name, **options)
+        self.choices = tuple(choices)
+
+    def refuse_unknown(self, parameters: list[Given]) -> None:
+        for parameter in parameters:
+            if not set(parameter.values) <= set(self.choices):
+                raise parameter.refusal(f"Must be one of: {', '.join(self.choices)}.")
+
+
+class OneOf(Words):
+    """`x=v`: that word."""
+
+    def read(self, parameters: list[Given]) -> str:
+        self.refuse_unknown(parameters)
+        return scalar(parameters)
+
+
+class AnyOf(Words):
+    """`x[]=v&x[]=w`: any of the words."""
+
+    def read(self, parameters: list[Given]) -> list[str]:
+        self.refuse_unknown(parameters)
+        return sorted(set(array(parameters)))
+
+    def narrowed(self, rows: Rows, wanted: list[str]) -> Rows:
+        # By `=` where it can be: only then does an index behind it give the order too.
+        if len(wanted) == 1:
+            return super().narrowed(rows, wanted[0])
+        return rows.filter(**{f"{self.field_name}__in": wanted})
+
+
+class Currency(Strict):
+    """`currency=try`, in any case; one that nobody can pay in finds nothing."""
+
+    def read(self, parameters: list[Given]) -> str:
+        code = scalar(parameters)
+        if not re.fullmatch("[A-Za-z]{3}", code):
+            raise parameters[0].refusal("Must be a three-letter currency code.")
+        return code.lower()
+
+
+class Range(Strict):
+    """`x=n`, `x[gte]=n` and so on, any of them at once: whole numbers."""
+
+    most: int
+
+    def read(self, parameters: list[Given]) -> list[tuple[str, int]]:
+        return [self._bound(parameter) for parameter in parameters]
+
+    def _bound(self, parameter: Given) -> tuple[str, int]:
+        if parameter.keys not in OPERATORS or len(parameter.values) > 1:
+            raise parameter.refusal()
+        [text] = parameter.values
+        if not WHOLE_NUMBER.fullmatch(text) or int(text) > self.most:
+            raise parameter.refusal("Must be a whole number in the allowed range.")
+        return OPERATORS[parameter.keys], int(text)
+
+    def narrowed(self, rows: Rows, wanted: list[tuple[str, int]]) -> Rows:
+        name = column(rows, self.field_name)
+        for operator, number in wanted:
+            for lookup, value in self.bounds(operator, number):
+                rows = rows.filter(**{f"{name}__{lookup}": value})
+        return rows
+
+    def bounds(self, operator: str, number: int) -> list[tuple[str, Any]]:
+        """Return what an operator asks of the column, as lookups."""
+        return [(operator, number)]
+
+
+class Amounts(Range):
+    """Money in minor units."""
+
+    most = MAX_REQUESTED_MINOR
+
+
+class Instants(Range):
+    """Unix seconds. The API shows whole ones, so that `created=n` is all of second n."""
+
+    most = LAST_SECOND
+
+    def bounds(self, operator: str, number: int) -> list[tuple[str, Any]]:
+        begins, ends = (datetime.fromtimestamp(at, UTC) for at in (number, number + 1))
+        return {
+            "exact": [("gte", begins), ("lt", ends)],
+            "gte": [("gte", begins)],
+            "gt": [("gte", ends)],
+            "lt": [("lt", begins)],
+            "lte": [("lt", ends)],
+        }[operator]
+
+
+class RelatedId(Equal):
+    """`customer=cus_…`: the id of another of the merchant's objects."""
+
+    def __init__(self, field_name: str, related: MerchantRows, **options: Any) -> None:
+        super().__init__(field_name, form=".*", **options)
+        self.related = related
+
+    def narrowed(self, rows: Any, wanted: str) -> Rows:
+        """:raises ResourceMissing: the merchant of the rows has no such object."""
+        found = self.related.for_merchant(rows.merchant).find(wanted, param=self.field_name)
+        return rows.filter(**{self.field_name: found.pk})

@@ -1,0 +1,44 @@
+"""What lists of events are filtered by (contract 7)."""
+
+from core.rest.filters import Equal, Filters, Instants, OneOf, Rows, Strict
+from core.rest.query import Given, array, scalar
+from events.types import TYPES
+
+AGGREGATES = tuple(dict.fromkeys(name.partition(".")[0] for name in TYPES))
+# What a filter may say, and the types that it means: one, or all of an object's.
+MEANINGS = {
+    **{name: [name] for name in TYPES},
+    **{
+        f"{aggregate}.*": [name for name in TYPES if name.startswith(f"{aggregate}.")]
+        for aggregate in AGGREGATES
+    },
+}
+
+
+class AnyType(Strict):
+    """`types[]=refund.*&types[]=payout.paid`."""
+
+    def read(self, parameters: list[Given]) -> list[str]:
+        for parameter in parameters:
+            if not set(parameter.values) <= MEANINGS.keys():
+                raise parameter.refusal("There is no such event type.")
+        return sorted({name for value in array(parameters) for name in MEANINGS[value]})
+
+    def narrowed(self, rows: Rows, wanted: list[str]) -> Rows:
+        return rows.filter(type__in=wanted) if len(wanted) > 1 else rows.filter(type=wanted[0])
+
+
+class OneType(AnyType):
+    """`type=payment_intent.succeeded`, or `type=payment_intent.*`."""
+
+    def read(self, parameters: list[Given]) -> list[str]:
+        scalar(parameters)
+        return super().read(parameters)
+
+
+class EventFilters(Filters):
+    type = OneType("type")
+    types = AnyType("type")
+    created = Instants("created_at")
+    aggregate_type = OneOf("aggregate_type", AGGREGATES)
+    aggregate_id = Equal("aggregate_id")

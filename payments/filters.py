@@ -1,0 +1,80 @@
+"""What lists of payments and of customers are filtered by (contract 7)."""
+
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef, QuerySet
+
+from core.rest.fields import METADATA_KEY_MAX, METADATA_VALUE_MAX
+from core.rest.filters import (
+    Amounts,
+    AnyOf,
+    Currency,
+    Equal,
+    Filters,
+    Instants,
+    OneOf,
+    RelatedId,
+    Strict,
+)
+from core.rest.query import Given
+from payments import search
+from payments.models import Customer, MetadataEntry, PaymentIntent
+from payments.states import Status
+
+METADATA_FILTERS_MAX = 10
+
+
+class Metadata(Strict):
+    """`metadata[key]=value`, for up to ten keys."""
+
+    def read(self, parameters: list[Given]) -> list[tuple[str, str]]:
+        if len(parameters) > METADATA_FILTERS_MAX:
+            raise parameters[-1].refusal(f"Takes up to {METADATA_FILTERS_MAX} keys.")
+        return [_pair(parameter) for parameter in parameters]
+
+    def narrowed(self, rows: Any, wanted: list[tuple[str, str]]) -> QuerySet[Any]:
+        """Walk the entries of the first pair in the list's order; look the others up."""
+        (key, value), *others = wanted
+        rows = rows.filter(
+            metadata_entries__merchant=rows.merchant,
+            metadata_entries__key=key,
+            metadata_entries__value=value,
+        ).annotate(
+            along_created_at=F("metadata_entries__created_at"),
+            along_id=F("metadata_entries__intent_id"),
+        )
+        for key, value in others:
+            own = MetadataEntry.objects.filter(intent=OuterRef("pk"), key=key, value=value)
+            rows = rows.filter(Exists(own))
+        return rows
+
+
+def _pair(parameter: Given) -> tuple[str, str]:
+    if len(parameter.keys) != 1 or len(parameter.values) != 1:
+        raise parameter.refusal()
+    [key], [value] = parameter.keys, parameter.values
+    if not (1 <= len(key) <= METADATA_KEY_MAX and 1 <= len(value) <= METADATA_VALUE_MAX):
+        raise parameter.refusal()
+    return key, value
+
+
+class PaymentFilters(Filters):
+    metadata = Metadata()
+    status = AnyOf("status", Status.values)
+    amount = Amounts("amount")
+    created = Instants("created_at")
+    customer = RelatedId("customer", Customer.objects.all())
+    currency = Currency("currency")
+    capture_method = OneOf("capture_method", PaymentIntent.CaptureMethod.values)
+
+
+class Email(Equal):
+    """`email=…`: exactly that address, in any case."""
+
+    def narrowed(self, rows: Any, wanted: str) -> QuerySet[Any]:
+        return search.with_email(rows, wanted)
+
+
+class CustomerFilters(Filters):
+    email = Email("email")
+    created = Instants("created_at")
