@@ -143,7 +143,10 @@ REST_FRAMEWORK = {
         "merchants.limits.WithinRate",
         "merchants.authentication.HasScope",
     ],
-    "DEFAULT_PARSER_CLASSES": ["core.rest.parsers.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": [
+        "core.rest.parsers.StrictJSONParser",
+        "core.rest.parsers.StrictFormParser",
+    ],
     "DEFAULT_RENDERER_CLASSES": ["core.rest.renderers.ApiRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.rest.renderers.AlwaysJson",
     "EXCEPTION_HANDLER": "config.errors.exception_handler",

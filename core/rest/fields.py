@@ -1,5 +1,10 @@
-"""Fields of request bodies: JSON's own types, never coerced, no value in a message."""
+"""Fields of request bodies: JSON's own types, and no value in a message.
 
+JSON is never coerced. What is `Written` in a form or a query has no type: the field that
+reads it says what it is.
+"""
+
+import re
 from typing import Any
 
 from django.core.exceptions import ValidationError as DjangoValidationError
@@ -7,14 +12,17 @@ from django.core.validators import validate_email
 from rest_framework import serializers
 
 from core.money import MAX_REQUESTED_MINOR, is_supported
+from core.rest.brackets import Indexed, Written
 
 METADATA_KEY_MAX = 40
 METADATA_VALUE_MAX = 500
 CLEAR = ""  # What `metadata: ""` and `metadata: {}` become: remove every key.
+WRITTEN_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,99})")  # As JSON would write it.
+WRITTEN_BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 
 
 class Integer(serializers.Field):
-    """A JSON integer: not `"1"`, `1.0`, `1e4` or `true`."""
+    """A JSON integer: not `"1"`, `1.0`, `1e4` or `true`. In a form, its digits."""
 
     too_small = too_large = "parameter_invalid"
     default_error_messages = {
@@ -28,6 +36,8 @@ class Integer(serializers.Field):
         super().__init__(**options)
 
     def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, Written) and WRITTEN_INTEGER.fullmatch(data):
+            data = int(data)
         if not isinstance(data, int) or isinstance(data, bool):
             self.fail("parameter_invalid")
         if data < self.minimum:
@@ -50,6 +60,8 @@ class Boolean(serializers.Field):
     default_error_messages = {"parameter_invalid": "Must be true or false."}
 
     def to_internal_value(self, data: Any) -> bool:
+        if isinstance(data, Written):
+            data = WRITTEN_BOOLEANS.get(data)
         if not isinstance(data, bool):
             self.fail("parameter_invalid")
         return data
@@ -74,7 +86,7 @@ class Text(serializers.Field):
         if len(data) > self.max_length:
             self.fail("too_long")
         if data.strip():
-            return data
+            return str(data)
         if self.required:
             self.fail("blank")
         return None
@@ -90,7 +102,7 @@ class Choice(serializers.Field):
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str) or data not in self.choices:
             self.fail("parameter_invalid", choices=", ".join(self.choices))
-        return data
+        return str(data)
 
 
 class Currency(serializers.Field):
@@ -148,13 +160,15 @@ class Metadata(serializers.Field):
     }
 
     def to_internal_value(self, data: Any) -> dict[str, str] | str:
+        if isinstance(data, Indexed):
+            data = data.named
         if data in (CLEAR, {}):
             return CLEAR
         if not isinstance(data, dict):
             self.fail("parameter_invalid")
         for key, value in data.items():
             self._check(key, value)
-        return {key: value or "" for key, value in data.items()}
+        return {key: str(value or "") for key, value in data.items()}
 
     def _check(self, key: str, value: Any) -> None:
         problem = None

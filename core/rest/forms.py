@@ -7,7 +7,7 @@ from rest_framework.exceptions import ErrorDetail
 from rest_framework.settings import api_settings
 
 from core.errors import DomainError, ParameterInvalid, ParameterMissing, ParameterUnknown
-from core.rest.parsers import bracketed, shown_name
+from core.rest.brackets import bracketed, shown_name
 
 MISSING = ("required", "null", "blank")
 

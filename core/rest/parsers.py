@@ -1,14 +1,16 @@
-"""Reading a JSON body strictly: what cannot mean one thing only is refused."""
+"""Reading a body strictly, JSON or a form: what cannot mean one thing only is refused."""
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from rest_framework.parsers import BaseParser
 
 from core import context, names
-from core.detection import contains_card_number, mask_card_numbers
+from core.detection import contains_card_number
 from core.errors import (
     BodyInvalid,
     BodyTooLarge,
@@ -16,15 +18,15 @@ from core.errors import (
     ParameterInvalid,
     UnsupportedMediaType,
 )
+from core.rest import brackets
+from core.rest.brackets import MAX_DEPTH, MAX_PARAMETERS, Path, Written, bracketed, shown_name
 
-Path = tuple[str | int, ...]
-
-MAX_DEPTH = 8
 CARD_PATH = ("payment_method_data", "card")
 NUMBER_PATH = (*CARD_PATH, "number")
 MAX_NUMBER_DIGITS = 100
 CHARSET = re.compile(r"""charset=["']?([^"';\s]*)""")
 UTF_8 = ("utf-8", "utf8")
+BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 class CardInput:
@@ -45,28 +47,54 @@ class CardInput:
         raise TypeError("A card is not pickled.")
 
 
-class StrictJSONParser(BaseParser):
-    """Parse `application/json`; lift the card out before anything else sees the body."""
-
-    media_type = "application/json"
+class StrictParser(BaseParser):
+    """Parse a body; lift the card out before anything else sees it."""
 
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Any = None
     ) -> dict[str, Any]:
         _refuse_encodings(stream, media_type or "")
-        body = _load(_read(stream))
+        body = self.load(_read(stream))
         if work := context.current():
             work.body = body  # For the request log, also when it is refused below.
         _lift_card(body)
         _inspect(body, ())
         return body
 
+    def load(self, raw: bytes) -> dict[str, Any]:
+        """Return the object that the bytes spell.
+
+        :raises DomainError: they spell none, or more than one.
+        """
+        raise NotImplementedError
+
+
+class StrictJSONParser(StrictParser):
+    """Parse `application/json`."""
+
+    media_type = "application/json"
+
+    def load(self, raw: bytes) -> dict[str, Any]:
+        return _load_json(raw)
+
+
+class StrictFormParser(StrictParser):
+    """Parse `application/x-www-form-urlencoded` in bracket notation (contract 12).
+
+    `x=` is null, as JSON would say it; every other value is `Written`.
+    """
+
+    media_type = "application/x-www-form-urlencoded"
+
+    def load(self, raw: bytes) -> dict[str, Any]:
+        return brackets.nested(_form_pairs(raw))
+
 
 def _refuse_encodings(stream: Any, media_type: str) -> None:
     encoding = stream.META.get("HTTP_CONTENT_ENCODING", "identity")
     charset = CHARSET.search(media_type.lower())
     if encoding.lower() != "identity" or (charset and charset[1] not in UTF_8):
-        raise UnsupportedMediaType("Send the body as plain UTF-8 JSON.")
+        raise UnsupportedMediaType("Send the body as plain UTF-8.")
 
 
 def _read(stream: Any) -> bytes:
@@ -80,7 +108,10 @@ def _read(stream: Any) -> bytes:
     return raw
 
 
-def _load(raw: bytes) -> dict[str, Any]:
+# --- JSON -------------------------------------------------------------------------------------
+
+
+def _load_json(raw: bytes) -> dict[str, Any]:
     try:
         body = json.loads(
             raw.decode("utf-8"),
@@ -122,6 +153,54 @@ def _decimal(literal: str) -> float:
 def _refuse_long(literal: str) -> None:
     if len(literal) > MAX_NUMBER_DIGITS:
         raise BodyInvalid("A number has too many digits.")
+
+
+# --- Forms ------------------------------------------------------------------------------------
+
+
+def _form_pairs(raw: bytes) -> Iterator[tuple[str, Written | None]]:
+    """Yield the names and values of a form's body."""
+    if raw.count(b"&") >= MAX_PARAMETERS:
+        raise BodyInvalid(f"The body may have up to {MAX_PARAMETERS} parameters.")
+    for pair in raw.split(b"&"):
+        raw_name, equals, raw_value = pair.partition(b"=")
+        if pair and not equals:
+            _refuse_no_pair()
+        if pair:
+            yield _form_pair(raw_name, raw_value)
+
+
+def _form_pair(raw_name: bytes, raw_value: bytes) -> tuple[str, Written | None]:
+    name, value = _form_text(raw_name), _form_text(raw_value)
+    shown = shown_name(_unquoted(raw_name).decode("utf-8", "replace"))
+    if shown.lstrip()[:1] in ("{", "[", '"'):
+        _refuse_no_pair()
+    if name is None or value is None:
+        raise BodyInvalid("A name or a value is not percent-encoded UTF-8.", param=shown)
+    _refuse_no_text(name + value, (name,))
+    return name, Written(value) if value else None
+
+
+def _refuse_no_pair() -> Any:
+    # Without a param: this may be a whole JSON body, with a card's security code in it.
+    raise BodyInvalid("The body is no form: send JSON with Content-Type: application/json.")
+
+
+def _form_text(raw: bytes) -> str | None:
+    """Return the text that is percent-encoded, or None if it is not one text for sure."""
+    if BROKEN_ESCAPE.search(raw):
+        return None
+    try:
+        return _unquoted(raw).decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _unquoted(raw: bytes) -> bytes:
+    return unquote_to_bytes(raw.replace(b"+", b" "))
+
+
+# --- Cards and texts --------------------------------------------------------------------------
 
 
 def _lift_card(body: dict[str, Any]) -> None:
@@ -188,15 +267,3 @@ def _is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def bracketed(path: Path) -> str:
-    """Write a path as the client would: `a[b][0]`."""
-    first, *rest = path or ("",)
-    return f"{first}" + "".join(f"[{part}]" for part in rest)
-
-
-def shown_name(name: str) -> str:
-    """Return a parameter's name as an error may show it: no card number, no broken text."""
-    printable = name.encode("utf-8", "replace").decode().replace("\x00", "?")
-    return mask_card_numbers(printable)[:200]

@@ -1,6 +1,5 @@
 """Reading a query string strictly (contract 7)."""
 
-import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote_to_bytes
@@ -9,12 +8,10 @@ from django.http import QueryDict
 
 from core.detection import contains_card_number
 from core.errors import CardDataInUrl, ParameterInvalid
-from core.rest.parsers import MAX_DEPTH, shown_name
+from core.rest import brackets
+from core.rest.brackets import MAX_PARAMETERS, shown_name
 
-MAX_PARAMETERS = 1000
 ENCODINGS = 4  # How often what is in an address may have been percent-encoded.
-NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
-LIST_INDEX = re.compile(r"[0-9]{0,3}", re.ASCII)
 
 
 class Given(NamedTuple):
@@ -78,11 +75,10 @@ def given(query: QueryDict) -> dict[str, list[Given]]:
     count = 0
     for name, values in query.lists():
         count += len(values)
-        match = NAME.fullmatch(name)
-        if match is None or name.count("[") > MAX_DEPTH or count > MAX_PARAMETERS:
+        if count > MAX_PARAMETERS:
             raise ParameterInvalid(param=shown_name(name))
-        keys = tuple(match[2][1:-1].split("][")) if match[2] else ()
-        found.setdefault(match[1], []).append(Given(name, keys, values))
+        base, *keys = brackets.path(name)
+        found.setdefault(base, []).append(Given(name, tuple(keys), values))
     return found
 
 
@@ -103,9 +99,8 @@ def array(parameters: list[Given]) -> list[str]:
     :raises ParameterInvalid: other brackets, or two values at one place.
     """
     for parameter in parameters:
-        place = "".join(parameter.keys)
-        is_array = len(parameter.keys) <= 1 and LIST_INDEX.fullmatch(place)
-        if not is_array or (place and len(parameter.values) > 1):
+        has_place = any(parameter.keys)
+        if not brackets.is_item(parameter.keys) or (has_place and len(parameter.values) > 1):
             raise parameter.refusal()
     return [value for parameter in parameters for value in parameter.values]
 

@@ -1,0 +1,325 @@
+"""Stripe's official SDKs, as they are installed, against the running service.
+
+Nothing of them is replaced: address and key are set as their documentation says.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import stripe
+from django.core.management import call_command
+
+from core.keyring import ring
+from tests.factories import DECLINED_CARD, RETURN_URL, confirmation, line, payment, three_d_secure
+from tests.sdk_service import SdkService, running
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
+
+
+@pytest.fixture(scope="module")
+def service(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SdkService]:
+    ring()
+    with django_db_blocker.unblock():
+        with running(tmp_path_factory.mktemp("sdk")) as service:
+            yield service
+        call_command("flush", interactive=False, verbosity=0)
+
+
+@pytest.fixture(autouse=True)
+def _stripe_calls_us(service: SdkService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(stripe, "api_base", service.url)
+    monkeypatch.setattr(stripe, "api_key", service.key)
+    # Its telemetry writes an id down once per user.
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
+def client(service: SdkService, **options: Any) -> stripe.StripeClient:
+    options = {"api_key": service.key, "base_addresses": {"api": service.url}, **options}
+    return stripe.StripeClient(**options)
+
+
+# --- Payments ---------------------------------------------------------------------------------
+
+
+def test_a_payment_is_made_in_one_call() -> None:
+    paid = stripe.PaymentIntent.create(
+        **payment(
+            description="12345",
+            metadata={"order": "6735", "gift": "true", "0": "first"},
+            line_items=[line(12000), line(500)],
+            return_url=RETURN_URL,
+        )
+    )
+
+    assert (paid.status, paid.amount, paid.amount_received) == ("succeeded", 12500, 12500)
+    assert paid.description == "12345"
+    assert paid.metadata.to_dict() == {"order": "6735", "gift": "true", "0": "first"}
+    assert paid.card.last4 == "4242"
+
+
+def test_a_payment_is_created_changed_confirmed_captured_and_read() -> None:
+    intent = stripe.PaymentIntent.create(
+        amount=5000, currency="try", capture_method="manual", metadata={"a": "1", "b": "2"}
+    )
+
+    changed = stripe.PaymentIntent.modify(
+        intent.id, amount=6000, description="tea", metadata={"a": ""}
+    )
+    held = stripe.PaymentIntent.confirm(intent.id, **confirmation())
+    taken = stripe.PaymentIntent.capture(intent.id, amount_to_capture=2500)
+    read = stripe.PaymentIntent.retrieve(intent.id)
+
+    assert (intent.status, changed.amount) == ("requires_payment_method", 6000)
+    assert (changed.description, changed.metadata.to_dict()) == ("tea", {"b": "2"})
+    assert (held.status, held.amount_capturable) == ("requires_capture", 6000)
+    assert (taken.status, taken.amount_received) == ("succeeded", 2500)
+    assert read.to_dict() == taken.to_dict()
+
+
+def test_a_payment_is_acted_on_by_its_own_methods() -> None:
+    intent = stripe.PaymentIntent.create(**payment(capture_method="manual"))
+
+    intent.cancel(cancellation_reason="requested_by_customer")
+    canceled = intent.status
+    intent.refresh()
+
+    assert (canceled, intent.status) == ("canceled", "canceled")
+    assert intent.cancellation_reason == "requested_by_customer"
+
+
+def test_a_payer_is_sent_to_three_d_secure() -> None:
+    intent = stripe.PaymentIntent.create(
+        **payment(return_url=RETURN_URL, **three_d_secure("required"))
+    )
+
+    assert intent.status == "requires_action"
+    assert intent.next_action.redirect_to_url.url.startswith("http")
+
+
+def test_a_decline_is_an_answer_and_no_error() -> None:
+    declined = stripe.PaymentIntent.create(**payment(DECLINED_CARD))
+
+    assert declined.status == "requires_payment_method"
+    assert declined.last_payment_error.code == "card_declined"
+    assert declined.last_payment_error.decline_code == "generic_decline"
+
+
+def test_the_client_of_the_newer_style_works_the_same(service: SdkService) -> None:
+    intents = client(service).v1.payment_intents
+
+    made = intents.create(params={"amount": 5000, "currency": "try"})
+    changed = intents.update(made.id, params={"description": "tea"})
+    gone = intents.cancel(made.id)
+
+    assert (changed.description, gone.status) == ("tea", "canceled")
+    assert intents.retrieve(made.id).to_dict() == gone.to_dict()
+
+
+# --- Customers, expansion, events -------------------------------------------------------------
+
+
+def test_a_customer_is_created_read_and_shown_whole_in_a_payment() -> None:
+    customer = stripe.Customer.create(
+        email="ayse@example.com", name="Ayşe Yılmaz", metadata={"tier": "gold"}
+    )
+
+    made = stripe.PaymentIntent.create(
+        amount=5000, currency="try", customer=customer.id, expand=["customer"]
+    )
+    read = stripe.PaymentIntent.retrieve(made.id, expand=["customer", "latest_attempt"])
+
+    assert stripe.Customer.retrieve(customer.id).to_dict() == customer.to_dict()
+    assert isinstance(made.customer, stripe.Customer)
+    assert (made.customer.name, read.customer.email) == ("Ayşe Yılmaz", "ayse@example.com")
+
+
+def test_events_are_listed_and_read() -> None:
+    paid = stripe.PaymentIntent.create(**payment())
+
+    newest = stripe.Event.list(limit=2).data
+    event = stripe.Event.retrieve(newest[0].id)
+
+    assert [e.type for e in newest] == ["payment_intent.succeeded", "payment_intent.created"]
+    assert isinstance(event.data.object, stripe.PaymentIntent)
+    assert (event.data.object.id, event.data.object.status) == (paid.id, "succeeded")
+
+
+def test_events_are_paged_through_to_the_oldest() -> None:
+    made = [stripe.Customer.create(name=f"Number {n}").id for n in range(5)]
+
+    events = stripe.Event.list(limit=2).auto_paging_iter()
+    found = [e.data.object.id for e in events if e.data.object.id in made]
+
+    assert found == made[::-1]
+
+
+# --- Errors -----------------------------------------------------------------------------------
+
+
+def test_a_wrong_parameter_is_an_invalid_request() -> None:
+    with pytest.raises(stripe.InvalidRequestError) as refused:
+        stripe.PaymentIntent.create(amount=0, currency="try")
+
+    error = refused.value
+    assert (error.http_status, error.code, error.param) == (400, "amount_too_small", "amount")
+    assert error.request_id == error.json_body["error"]["request_id"]
+    assert error.error.doc_url.endswith("/errors#amount_too_small")
+
+
+def test_a_wrong_parameter_inside_is_named_as_it_was_sent() -> None:
+    with pytest.raises(stripe.InvalidRequestError) as refused:
+        stripe.PaymentIntent.create(**payment(payment_method_data={"type": "card", "card": {}}))
+    with pytest.raises(stripe.InvalidRequestError) as refused_inside:
+        stripe.PaymentIntent.create(
+            amount=1, currency="try", line_items=[{"name": "a", "unit_amount": "x"}]
+        )
+
+    assert refused.value.param == "payment_method_data[card]"
+    assert refused_inside.value.param == "line_items[0][unit_amount]"
+
+
+def test_what_does_not_exist_is_an_invalid_request() -> None:
+    with pytest.raises(stripe.InvalidRequestError) as refused:
+        stripe.PaymentIntent.retrieve("pi_nobody")
+
+    assert (refused.value.http_status, refused.value.code) == (404, "resource_missing")
+
+
+def test_a_wrong_key_is_an_authentication_error() -> None:
+    with pytest.raises(stripe.AuthenticationError) as refused:
+        stripe.PaymentIntent.retrieve("pi_nobody", api_key="sk_sandbox_nobody")
+
+    assert (refused.value.http_status, refused.value.error.code) == (401, "api_key_invalid")
+
+
+def test_a_key_that_may_only_read_is_a_permission_error(service: SdkService) -> None:
+    with pytest.raises(stripe.PermissionError) as refused:
+        stripe.Customer.create(name="Ada", api_key=service.read_only_key)
+
+    assert (refused.value.http_status, refused.value.error.code) == (403, "permission_denied")
+
+
+def test_too_many_requests_are_a_rate_limit_error(service: SdkService) -> None:
+    hasty = client(service, base_addresses={"api": service.strict_url}, max_network_retries=0)
+
+    with pytest.raises(stripe.RateLimitError) as refused:
+        [hasty.v1.events.list() for _attempt in range(10)]
+
+    assert (refused.value.http_status, refused.value.error.code) == (429, "rate_limit")
+
+
+def test_a_state_that_refuses_shows_the_payment() -> None:
+    paid = stripe.PaymentIntent.create(**payment())
+
+    with pytest.raises(stripe.InvalidRequestError) as refused:
+        paid.cancel()
+
+    error = refused.value.error
+    assert error.code == "payment_intent_unexpected_state"
+    assert (error.payment_intent.id, error.payment_intent.status) == (paid.id, "succeeded")
+
+
+# --- Idempotency, headers ---------------------------------------------------------------------
+
+
+def test_an_idempotency_key_makes_one_payment() -> None:
+    first = stripe.PaymentIntent.create(**payment(), idempotency_key="order 6735")
+
+    again = stripe.PaymentIntent.create(**payment(), idempotency_key="order 6735")
+
+    assert again.to_dict() == first.to_dict()
+    assert again.last_response.headers["Idempotent-Replayed"] == "true"
+    assert again.last_response.headers["Original-Request"] == first.last_response.request_id
+
+
+def test_an_idempotency_key_of_another_request_is_an_idempotency_error() -> None:
+    stripe.Customer.create(name="Ada", idempotency_key="order 6736")
+
+    with pytest.raises(stripe.IdempotencyError) as refused:
+        stripe.Customer.create(name="Grace", idempotency_key="order 6736")
+
+    assert refused.value.error.code == "idempotency_key_reused"
+
+
+def test_every_answer_has_its_request_id() -> None:
+    answer = stripe.Customer.create(name="Ada").last_response
+
+    assert answer.request_id.startswith("req_")
+    assert answer.headers["PF-Version"] == "2026-11-01"
+
+
+def test_all_headers_of_the_sdk_are_taken(service: SdkService) -> None:
+    talkative = client(service, stripe_version="2024-06-20", stripe_account="acct_1")
+
+    for _twice in range(2):  # From the second request on it reports how long the first took.
+        made = talkative.v1.customers.create(params={"name": "Ada"})
+
+    assert made.last_response.code == 200
+
+
+# --- Webhooks ---------------------------------------------------------------------------------
+
+VECTORS = json.loads(Path("docs/webhook-signatures.json").read_text())
+# What our own receivers refuse: the SDK judges a signature's age, but takes one from the future,
+# and of two times it takes the last.
+TAKEN_ALL_THE_SAME = {"301 seconds ahead", "two t"}
+
+
+def verifies(header: str) -> bool:
+    try:
+        stripe.Webhook.construct_event(VECTORS["body"], header, VECTORS["secret"])
+    except stripe.SignatureVerificationError:
+        return False
+    return True
+
+
+def test_the_sdk_verifies_our_signatures(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = SimpleNamespace(time=lambda: VECTORS["now"])
+    monkeypatch.setattr("stripe._webhook.time", now)
+
+    others = {v["what"] for v in VECTORS["headers"] if verifies(v["header"]) != v["is_genuine"]}
+
+    assert others == TAKEN_ALL_THE_SAME
+
+
+# --- Node -------------------------------------------------------------------------------------
+
+NODE_STORY = Path("tests/sdk_node")
+
+
+@pytest.fixture(scope="module")
+def node_story(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The story's program, beside the SDK that its lock file names."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        why = "Node and npm are not installed"
+        pytest.fail(why) if os.environ.get("CI") == "true" else pytest.skip(why)
+    directory = tmp_path_factory.mktemp("node") / "story"
+    shutil.copytree(NODE_STORY, directory)
+    npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
+    subprocess.run(npm, cwd=directory, check=True, timeout=120)  # noqa: S607
+    return directory / "story.js"
+
+
+@pytest.mark.timeout(180)
+def test_the_sdk_for_node_tells_the_same_story(node_story: Path, service: SdkService) -> None:
+    environment = {**os.environ, **service.environment}
+
+    told = subprocess.run(
+        ["node", str(node_story)],  # noqa: S607
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert told.stdout.endswith(" steps\n")
