@@ -86,6 +86,19 @@ def test_a_payment_is_called_off_with_a_form(acme: ApiClient, bank: BankTranspor
     assert (gone["status"], gone["cancellation_reason"]) == ("canceled", "duplicate")
 
 
+def test_an_endpoint_is_told_of_its_events_in_a_form(acme: ApiClient) -> None:
+    types = "enabled_events[]=customer.created&enabled_events[]=payment_intent.succeeded"
+
+    made = post_form(acme, "/v1/webhook_endpoints", f"url=https://acme.example/hooks&{types}")
+    path = f"/v1/webhook_endpoints/{made['id']}"
+    changed = post_form(acme, path, "enabled_events[0]=*&disabled=true")
+    rolled = post_form(acme, f"{path}/roll_secret", "previous_secret_expires_in=60")
+
+    assert made["enabled_events"] == ["customer.created", "payment_intent.succeeded"]
+    assert (changed["enabled_events"], changed["status"]) == (["*"], "disabled")
+    assert rolled["secret"] != made["secret"]
+
+
 @pytest.mark.parametrize(
     "expand", ["expand[]=customer", "expand[0]=customer", "expand%5B%5D=customer"]
 )

@@ -34,7 +34,7 @@ class EventTypes(serializers.Field):
             if problem := self._problem(name, data, index):
                 message = self.error_messages[problem]
                 raise serializers.ValidationError({index: [message]}, code="parameter_invalid")
-        return data
+        return [str(name) for name in data]
 
     def _problem(self, name: Any, names: list[Any], index: int) -> str | None:
         if name == types.ALL:

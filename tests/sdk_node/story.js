@@ -1,12 +1,14 @@
 // One merchant's story with the official Stripe SDK for Node, unmodified, against the running
 // service. Prints a line per step; the first thing that is not as it should be ends it with 1.
 //
-// Environment: SERVICE_URL STRICT_URL SECRET_KEY READ_ONLY_KEY
+// Environment: SERVICE_URL STRICT_URL SECRET_KEY READ_ONLY_KEY, and in SIGNATURES the path of
+// docs/webhook-signatures.json
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import Stripe from "stripe";
 
-const { SERVICE_URL, STRICT_URL, SECRET_KEY, READ_ONLY_KEY } = process.env;
+const { SERVICE_URL, STRICT_URL, SECRET_KEY, READ_ONLY_KEY, SIGNATURES } = process.env;
 
 function client(url, key, options = {}) {
   const { hostname: host, port, protocol } = new URL(url);
@@ -121,6 +123,63 @@ const steps = {
     const told = found.map((event) => event.data.object.id).filter((id) => made.includes(id));
     assert.deepEqual(await stripe.events.retrieve(newest.data[0].id), newest.data[0]);
     assert.deepEqual(told, made.reverse());
+  },
+
+  async "payments, paged both ways"() {
+    const amount = 779;
+    const made = [];
+    for (const _ of [1, 2, 3, 4, 5]) {
+      made.unshift((await stripe.paymentIntents.create({ ...MONEY, amount })).id);
+      await stripe.paymentIntents.create(MONEY);
+    }
+    const ids = async (pages) => (await all(pages)).map((payment) => payment.id);
+    const list = (more) => stripe.paymentIntents.list({ limit: 2, amount, ...more });
+    assert.deepEqual(await ids(list({})), made);
+    assert.deepEqual(await ids(list({ ending_before: made[4] })), made.slice(0, 4).reverse());
+  },
+
+  async "a list, filtered, sorted and counted"() {
+    const found = await stripe.paymentIntents.list({
+      created: { gte: 1 },
+      amount: { gte: 779, lt: 780 },
+      status: ["requires_payment_method", "canceled"],
+      sort: "created",
+      include: ["total_count"],
+    });
+    assert.equal(found.data.length, 5);
+    assert.equal(found.total_count, 5);
+  },
+
+  async "webhook endpoints"() {
+    const made = await stripe.webhookEndpoints.create({
+      url: "https://acme.example/hooks",
+      enabled_events: ["payment_intent.succeeded", "payment_intent.canceled"],
+    });
+    const changed = await stripe.webhookEndpoints.update(made.id, {
+      enabled_events: ["*"],
+      disabled: true,
+    });
+    const listed = await stripe.webhookEndpoints.list({ limit: 1 });
+    const gone = await stripe.webhookEndpoints.del(made.id);
+    assert.match(made.secret, /^whsec_/);
+    assert.equal(made.enabled_events.length, 2);
+    assert.deepEqual([changed.status, changed.enabled_events], ["disabled", ["*"]]);
+    assert.deepEqual(listed.data[0], changed);
+    assert.equal(gone.deleted, true);
+  },
+
+  async "webhook signatures"() {
+    const { secret, body, now, headers } = JSON.parse(await readFile(SIGNATURES));
+    const isTaken = (header) => {
+      try {
+        return stripe.webhooks.constructEvent(body, header, secret, 300, undefined, now * 1000);
+      } catch {
+        return false;
+      }
+    };
+    const others = headers.filter((vector) => Boolean(isTaken(vector.header)) !== vector.is_genuine);
+    // Of those that we refuse, the SDK takes the one from the future.
+    assert.deepEqual(others.map(({ what }) => what), ["301 seconds ahead"]);
   },
 
   async "an invalid request"() {
