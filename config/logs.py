@@ -11,7 +11,9 @@ import structlog
 from core import context
 from core.scrub import scrub
 
-CELERY_CHATTER = ("celery.beat", "celery.worker.strategy", "celery.app.trace")
+CELERY_CHATTER = (
+    "celery.beat", "celery.worker.strategy", "celery.app.trace", "celery.worker.request",
+)  # fmt: skip
 LOST_LINE = "The line of %s could not be written: %s"
 
 
@@ -51,7 +53,7 @@ def logging_config(*, level: str) -> dict[str, Any]:
             # The access log tells the same in one line, without the query.
             "django.request": {"level": "CRITICAL"},
             "django.server": {"level": "CRITICAL"},
-            # Three lines for each run of each task, every second or two.
+            # Three lines for each run of each task, every second or two, and one for each that expired.
             **{name: {"level": "WARNING"} for name in CELERY_CHATTER},
             # gunicorn's own access log prints queries.
             "gunicorn.access": {"level": "CRITICAL", "propagate": False},
