@@ -17,6 +17,7 @@ from core.errors import DomainError, ParameterInvalid
 from core.rest import lists as list_engine
 from core.rest import query
 from core.rest.lists import ListSpec, Page
+from core.rest.schema import Operation
 from merchants import idempotency
 from merchants.authentication import READ_METHODS, require_scope
 from merchants.models import Merchant
@@ -36,9 +37,11 @@ class ApiViewSet(ViewSet):
     `scope` names the resource in a key's scopes; `arguments` are the scalar query
     parameters that GET takes; `lists` are the actions that answer a list, and what it
     knows; `expandable` are the fields that `expand[]` takes, each with
-    the scope whose read access it needs beside the view's own.
+    the scope whose read access it needs beside the view's own; `operations` are what the
+    API's schema says of the actions.
     """
 
+    operations: Mapping[str, Operation] = {}
     scope: str | None = None
     arguments: tuple[str, ...] = ()
     lists: Mapping[str, ListSpec] = {}

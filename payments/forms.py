@@ -38,6 +38,8 @@ class ExpiryYear(Integer):
 
 
 class CardForm(Form):
+    codes = ("incorrect_number", "invalid_cvc", "expired_card")
+
     number = Text(max_length=40)
     exp_month = ExpiryMonth(minimum=1, maximum=12)
     exp_year = ExpiryYear(minimum=CENTURY[0], maximum=CENTURY[1])
@@ -89,6 +91,7 @@ def cvc_of(body: dict[str, Any]) -> str | None:
 class CardField(serializers.Field):
     """The card, lifted out of the body by the parser; becomes a redacting CardData."""
 
+    form = CardForm
     default_error_messages = {"parameter_invalid": "Must be an object."}
 
     def to_internal_value(self, data: Any) -> CardData:
@@ -132,6 +135,8 @@ class PaymentMethodOptionsForm(Form):
 
 
 class LineItemForm(Form):
+    codes = ("amount_too_large",)
+
     name = Text(max_length=500)
     quantity = Integer(minimum=1, maximum=1_000_000, required=False)
     unit_amount = Amount(minimum=0)

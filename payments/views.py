@@ -19,6 +19,7 @@ from payments import (
     lifecycle,
     recovery,
     render,
+    schema,
     search,
 )
 from payments.filters import CustomerFilters, PaymentFilters
@@ -37,6 +38,7 @@ from payments.models import Customer, PaymentIntent
 class PaymentIntentViewSet(ApiViewSet):
     """Payments (spec: Endpoints)."""
 
+    operations = schema.PAYMENT_INTENTS
     scope = "payment_intents"
     expandable = expansion.PAYMENT_INTENT
     lists = {
@@ -88,6 +90,7 @@ class PaymentIntentViewSet(ApiViewSet):
 class CustomerViewSet(ApiViewSet):
     """Customers."""
 
+    operations = schema.CUSTOMERS
     scope = "customers"
     lists = {"list": ListSpec(filters=CustomerFilters)}
 
@@ -113,6 +116,7 @@ class SearchViewSet(ApiViewSet):
     A key that may not read customers finds payments only.
     """
 
+    operations = schema.SEARCH
     scope = "payment_intents"
     expandable = expansion.PAYMENT_INTENT
     lists = {"list": ListSpec(search=search.payments)}

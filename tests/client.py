@@ -7,6 +7,7 @@ from typing import Any
 from django.test import Client
 
 from merchants.accounts import Opened
+from tests import described
 from tests.factories import GOOD_CARD, payment
 
 
@@ -88,4 +89,16 @@ class ApiClient:
         response = self.http.generic(
             method, path, raw, content_type=content_type, headers=sent, secure=False
         )
-        return Answer(response)
+        answer = Answer(response)
+        described.check(method, path, _sent(raw, content_type), answer.status, answer.body)
+        return answer
+
+
+def _sent(raw: bytes, content_type: str) -> Any:
+    """Return what was sent as JSON; None where it was none."""
+    if not raw or content_type.partition(";")[0] != "application/json":
+        return None
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return None  # It was refused.

@@ -8,7 +8,7 @@ from events.models import Event
 from merchants import idempotency
 from merchants.api import ApiViewSet
 from merchants.authentication import require_scope
-from webhooks import endpoints, render
+from webhooks import endpoints, render, schema
 from webhooks.endpoints import WithSecret
 from webhooks.forms import (
     CreateEndpointForm,
@@ -42,6 +42,7 @@ class ListingViewSet(ApiViewSet):
 class EndpointViewSet(ListingViewSet):
     """Where the merchant's events are sent (spec: WebhookEndpoint)."""
 
+    operations = schema.ENDPOINTS
     scope = "webhook_endpoints"
 
     def list(self, request: Request) -> Response:
@@ -93,6 +94,7 @@ class EndpointViewSet(ListingViewSet):
 class EventViewSet(ListingViewSet):
     """What happened, as it was recorded: the stored bytes are the answer."""
 
+    operations = schema.EVENTS
     scope = "events"
 
     def list(self, request: Request) -> Response:
