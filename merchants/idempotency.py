@@ -19,6 +19,7 @@ from core.secrets_in_text import holds_secret_key
 from merchants.models import IdempotencyKey, Merchant
 
 MAX_LENGTH = 255
+ID_MAX = 40
 SECRET_ANSWER_LIFE = timedelta(minutes=15)
 NO_LONGER_KEPT = "The first answer held a secret and is no longer kept."
 # Without waiting for the disk: an answer lost in a crash can be rendered again from the payment.
@@ -150,7 +151,8 @@ def take(object_id: str, *, is_settled: bool = True) -> None:
             CLAIM,
             [
                 claim.merchant_id, claim.key, claim.fingerprint, context.request_id(),
-                _lease_end(now), object_id, is_settled, now,
+                # An address may hold anything; what is too long to be an id is found nowhere next.
+                _lease_end(now), object_id[:ID_MAX], is_settled, now,
             ],
         )  # fmt: skip
         if cursor.rowcount == 0:

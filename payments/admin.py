@@ -52,7 +52,7 @@ class AttemptAdmin(ReadOnlyAdmin):
 
 @admin.register(Customer)
 class CustomerAdmin(ReadOnlyAdmin):
-    list_display = ("id", "merchant", "email", "created_at")
+    list_display = ("id", "merchant", "email", "created_at", "deleted_at")
     list_select_related = ("merchant",)
     search_fields = ("=id", "email")
     show_full_result_count = False

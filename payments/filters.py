@@ -78,7 +78,7 @@ class PaymentFilters(Filters):
     status = AnyOf("status", Status.values)
     amount = Amounts("amount")
     created = Instants("created_at")
-    customer = RelatedId("customer", Customer.objects.all())
+    customer = RelatedId("customer", Customer.objects.existing())
     currency = Currency("currency")
     capture_method = OneOf("capture_method", PaymentIntent.CaptureMethod.values)
 

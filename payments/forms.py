@@ -1,5 +1,6 @@
 """The bodies of /v1's payment endpoints, declared (spec: Payment creation parameters)."""
 
+import re
 from typing import Any
 
 from rest_framework import serializers
@@ -23,6 +24,8 @@ from core.rest.parsers import CardInput
 ID_MAX = 255
 URL_MAX = 100_000  # Longer than any that is allowed: the return-URL rule refuses it by name.
 LINE_ITEMS_MAX = 200
+LOCALES_MAX = 20
+LOCALE = re.compile("([A-Za-z]{2,3})(?:-([A-Za-z]{4}))?(?:-([A-Za-z]{2}|[0-9]{3}))?")
 CENTURY = (2000, 2099)
 CANCELLATION_REASONS = ("duplicate", "fraudulent", "requested_by_customer", "abandoned")
 
@@ -102,6 +105,7 @@ class CardField(serializers.Field):
 
 class AddressForm(Form):
     line1 = Text(max_length=500, required=False)
+    line2 = Text(max_length=500, required=False)
     city = Text(max_length=200, required=False)
     state = Text(max_length=200, required=False)
     postal_code = Text(max_length=40, required=False)
@@ -219,9 +223,64 @@ class CancelIntentForm(Form):
     cancellation_reason = Choice(CANCELLATION_REASONS, required=False, allow_null=True)
 
 
+# --- Customers --------------------------------------------------------------------------------
+
+
+class Locales(serializers.Field):
+    """Languages in the order that someone prefers them: `["tr-TR", "en"]`, each once."""
+
+    default_error_messages = {
+        "parameter_invalid": f"Must be an array of up to {LOCALES_MAX} locales.",
+        "unknown": "Must be a language, with or without script and region: en, tr-TR, zh-Hant-TW.",
+        "repeated": "The locale is named twice.",
+    }
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        if not isinstance(data, list) or len(data) > LOCALES_MAX:
+            self.fail("parameter_invalid")
+        locales: list[str] = []
+        for index, text in enumerate(data):
+            locale = _locale(text)
+            if locale is None or locale in locales:
+                message = self.error_messages["repeated" if locale else "unknown"]
+                raise serializers.ValidationError({index: [message]}, code="parameter_invalid")
+            locales.append(locale)
+        return locales
+
+
+def _locale(text: Any) -> str | None:
+    """Return a locale as it is usually written, `tr-TR`; None if it is none."""
+    found = LOCALE.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    language, script, region = found.groups()
+    parts = (language.lower(), (script or "").title(), (region or "").upper())
+    return "-".join(part for part in parts if part)
+
+
+class CustomersAddressForm(AddressForm):
+    null_clears = True
+
+
+class ShippingForm(Form):
+    null_clears = True
+
+    name = Text(max_length=200, required=False)
+    phone = Text(max_length=40, required=False)
+    address = CustomersAddressForm(required=False)
+
+
 class CreateCustomerForm(Form):
     email = Email(required=False)
     name = Text(max_length=200, required=False)
     phone = Text(max_length=40, required=False)
     description = Text(max_length=1000, required=False)
+    address = CustomersAddressForm(required=False)
+    shipping = ShippingForm(required=False)
+    default_currency = Currency(required=False)
+    preferred_locales = Locales(required=False)
     metadata = Metadata(required=False)
+
+
+class UpdateCustomerForm(CreateCustomerForm):
+    null_clears = True

@@ -175,4 +175,5 @@ def _line_items(intent: PaymentIntent, drafts: list[dict[str, Any]]) -> list[Lin
 
 def _require_customer(merchant: Merchant, customer_id: str | None) -> None:
     if customer_id:
-        Customer.objects.for_merchant(merchant).find(customer_id, param="customer")
+        rows = Customer.objects.for_merchant(merchant).existing()
+        rows.find(customer_id, param="customer")

@@ -11,6 +11,7 @@ from payments.states import Status
 CARD_FIELDS = (
     "brand", "bin", "last4", "masked", "exp_month", "exp_year", "card_type", "domestic",
 )  # fmt: skip
+ADDRESS_FIELDS = ("line1", "line2", "city", "state", "postal_code", "country")
 AUTHENTICATION_FIELDS = ("flow", "result", "version", "eci", "transaction_id")
 
 
@@ -117,7 +118,9 @@ def line_item(item: LineItem) -> dict[str, Any]:
 
 
 def customer(customer: Customer) -> dict[str, Any]:
-    """Return a customer."""
+    """Return a customer; of a deleted one, that it was (contract 2)."""
+    if customer.deleted_at is not None:
+        return {"id": customer.id, "object": "customer", "deleted": True}
     return {
         "id": customer.id,
         "object": "customer",
@@ -125,7 +128,25 @@ def customer(customer: Customer) -> dict[str, Any]:
         "name": customer.name,
         "phone": customer.phone,
         "description": customer.description,
+        "address": _address(customer.address),
+        "shipping": _shipping(customer.shipping),
+        "default_currency": customer.default_currency,
+        "preferred_locales": customer.preferred_locales,
         "metadata": customer.metadata,
         "created": clock.unix(customer.created_at),
         "livemode": settings.LIVEMODE,
+    }
+
+
+def _address(stored: dict[str, Any] | None) -> dict[str, Any] | None:
+    return {name: stored.get(name) for name in ADDRESS_FIELDS} if stored else None
+
+
+def _shipping(stored: dict[str, Any] | None) -> dict[str, Any] | None:
+    if not stored:
+        return None
+    return {
+        "name": stored.get("name"),
+        "phone": stored.get("phone"),
+        "address": _address(stored.get("address")),
     }

@@ -21,6 +21,9 @@ urlpatterns = [
         PaymentIntentViewSet.as_view({"post": "cancel"}),
     ),
     path("customers", CustomerViewSet.as_view({"get": "list", "post": "create"})),
-    path("customers/<str:customer_id>", CustomerViewSet.as_view({"get": "retrieve"})),
+    path(
+        "customers/<str:customer_id>",
+        CustomerViewSet.as_view({"get": "retrieve", "post": "update", "delete": "destroy"}),
+    ),
     path("search", SearchViewSet.as_view({"get": "list"})),
 ]

@@ -29,6 +29,7 @@ from payments.forms import (
     ConfirmIntentForm,
     CreateCustomerForm,
     CreateIntentForm,
+    UpdateCustomerForm,
     UpdateIntentForm,
     cvc_of,
 )
@@ -95,19 +96,30 @@ class CustomerViewSet(ApiViewSet):
     lists = {"list": ListSpec(filters=CustomerFilters)}
 
     def list(self, request: Request) -> Response:
-        page = self.page_of(Customer.objects.for_merchant(self.merchant))
+        own = Customer.objects.for_merchant(self.merchant)
+        page = self.page_of(own.existing(), cursors=own)
         return Response(page.envelope([render.customer(customer) for customer in page.rows]))
 
     def create(self, request: Request) -> Response:
         draft = CreateCustomerForm.read(self.body)
-        return Response(render.customer(customers.create(self.merchant, draft)))
+        return _customer(customers.create(self.merchant, draft))
 
     def retrieve(self, request: Request, customer_id: str) -> Response:
-        customer = Customer.objects.for_merchant(self.merchant).find(customer_id)
-        return Response(render.customer(customer))
+        return _customer(Customer.objects.for_merchant(self.merchant).find(customer_id))
+
+    def update(self, request: Request, customer_id: str) -> Response:
+        changes = UpdateCustomerForm.read(self.body)
+        return _customer(customers.update(self.merchant, customer_id, changes))
+
+    def destroy(self, request: Request, customer_id: str) -> Response:
+        return _customer(customers.delete(self.merchant, customer_id))
 
     def resume(self, request: Request, **kwargs: str) -> Response:
         return self.retrieve(request, idempotency.earlier().object_id)
+
+
+def _customer(customer: Customer) -> Response:
+    return Response(render.customer(customer))
 
 
 class SearchViewSet(ApiViewSet):
@@ -132,8 +144,8 @@ class SearchViewSet(ApiViewSet):
         payments = PaymentIntent.objects.for_merchant(self.merchant)
         found = [Source(payments, self.lists["list"])]
         if may(self.request.auth, CustomerViewSet.scope, "GET"):
-            customers = Customer.objects.for_merchant(self.merchant)
-            found.append(Source(customers, ListSpec(search=search.customers)))
+            own = Customer.objects.for_merchant(self.merchant)
+            found.append(Source(own.existing(), ListSpec(search=search.customers), cursors=own))
         return found
 
     def _shown(self, row: PaymentIntent | Customer) -> dict[str, Any]:

@@ -55,12 +55,15 @@ def ids(acme: ApiClient, bank: BankTransport) -> dict[str, str]:
     }
 
 
-def call(client: ApiClient, door: tuple[str, str, str], given: dict[str, str]) -> Answer:
+def call(
+    client: ApiClient, door: tuple[str, str, str], given: dict[str, str], **headers: str
+) -> Answer:
     method, address, action = door
     path = ARGUMENT.sub(lambda argument: given[argument[1]], address)
     if method == "post":
-        return client.post(path, BODIES.get(action))
-    return client.delete(path) if method == "delete" else client.get(path)
+        return client.post(path, BODIES.get(action), **headers)
+    reach = client.delete if method == "delete" else client.get
+    return reach(path, **headers)
 
 
 def without_request_id(answer: Answer) -> dict:
@@ -94,3 +97,12 @@ def test_the_owner_is_let_in(
 
     # Its status may be wrong for this door; then the refusal shows it to its owner.
     assert answer.status == 200 or answer.error["payment_intent"]["id"] == ids["intent_id"]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door[0]} {door[1]}")
+def test_an_id_of_any_length_is_unknown(door: tuple[str, str, str], globex: ApiClient) -> None:
+    endless = {name: f"{known}{'x' * 500}" for name, known in UNKNOWN.items()}
+
+    answer = call(globex, door, endless, idempotency_key="k")
+
+    assert answer.refusal == (404, "resource_missing", None)

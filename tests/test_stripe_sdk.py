@@ -199,6 +199,20 @@ def test_a_customer_is_created_read_and_shown_whole_in_a_payment() -> None:
     assert (made.customer.name, read.customer.email) == ("Ayşe Yılmaz", "ayse@example.com")
 
 
+def test_a_customer_is_changed_and_deleted() -> None:
+    address = {"line1": "İstiklal Cd. 1", "city": "İstanbul", "country": "TR"}
+    customer = stripe.Customer.create(
+        name="Ayşe", address=address, preferred_locales=["tr-TR", "en"]
+    )
+
+    moved = stripe.Customer.modify(customer.id, name="", address={"city": "İzmir", "line1": ""})
+    deleted = customer.delete()
+
+    assert (moved.name, moved.address.city, moved.address.line1) == (None, "İzmir", None)
+    assert (moved.address.country, moved.preferred_locales) == ("TR", ["tr-TR", "en"])
+    assert (deleted.deleted, stripe.Customer.retrieve(customer.id).deleted) == (True, True)
+
+
 def test_events_are_listed_and_read() -> None:
     paid = stripe.PaymentIntent.create(**payment())
 
