@@ -16,6 +16,7 @@ from core.rest.fields import (
     Email,
     Integer,
     Metadata,
+    Shape,
     Text,
 )
 from core.rest.forms import Form
@@ -229,6 +230,11 @@ class CancelIntentForm(Form):
 class Locales(serializers.Field):
     """Languages in the order that someone prefers them: `["tr-TR", "en"]`, each once."""
 
+    shape: Shape = {
+        "type": "array",
+        "items": {"type": "string", "pattern": f"^{LOCALE.pattern}$"},
+        "maxItems": LOCALES_MAX,
+    }
     default_error_messages = {
         "parameter_invalid": f"Must be an array of up to {LOCALES_MAX} locales.",
         "unknown": "Must be a language, with or without script and region: en, tr-TR, zh-Hant-TW.",

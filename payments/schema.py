@@ -116,7 +116,10 @@ _PAYMENT: Schemas = {
     "fraud": nullable(ref("Fraud")),
     "return_url": nullable(text("Where the customer comes back to.")),
     "customer": nullable(
-        {"anyOf": [identifier("cus"), ref("Customer")], "description": "Expandable."}
+        {
+            "anyOf": [identifier("cus"), ref("Customer"), ref("DeletedCustomer")],
+            "description": "Expandable.",
+        }
     ),
     "description": nullable(text("Your own words.")),
     "metadata": schema.METADATA,
@@ -169,13 +172,6 @@ _LINE_ITEM: Schemas = {
     "category": nullable(text("Your own.")),
     "item_type": nullable(schema.one_of(LineItem.ItemType.values, "What kind it is.")),
 }
-_CUSTOMER: Schemas = {
-    "email": nullable(text("An e-mail address.")),
-    "name": nullable(text("A name.")),
-    "phone": nullable(text("A telephone number, as you gave it.")),
-    "description": nullable(text("Your own words.")),
-    "metadata": schema.METADATA,
-}
 
 SCHEMAS = {
     **PARTS,
@@ -191,7 +187,6 @@ SCHEMAS = {
         "payment_attempt", "att", "One try to be paid with one card.", _ATTEMPT
     ),
     "LineItem": schema.resource("line_item", "li", "One line of what is paid for.", _LINE_ITEM),
-    "Customer": schema.resource("customer", "cus", "Someone who pays you.", _CUSTOMER),
 }
 
 
@@ -250,11 +245,6 @@ PAYMENT_INTENTS = {
         refuses=(refusals.IntentUnexpectedState, CancelFailed),
     ),
 }  # fmt: skip
-CUSTOMERS = {
-    "list": Operation("List customers", schema.list_of(ref("Customer"))),
-    "create": Operation("Create a customer", ref("Customer"), forms.CreateCustomerForm),
-    "retrieve": Operation("Read a customer", ref("Customer")),
-}
 SEARCH = {
     "list": Operation(
         "Search",

@@ -13,6 +13,7 @@ from merchants.authentication import may
 from payments import (
     cancellations,
     captures,
+    customer_schema,
     customers,
     expansion,
     intents,
@@ -91,7 +92,7 @@ class PaymentIntentViewSet(ApiViewSet):
 class CustomerViewSet(ApiViewSet):
     """Customers."""
 
-    operations = schema.CUSTOMERS
+    operations = customer_schema.CUSTOMERS
     scope = "customers"
     lists = {"list": ListSpec(filters=CustomerFilters)}
 

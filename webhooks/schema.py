@@ -18,15 +18,15 @@ from webhooks.refusals import EndpointUnexpectedState
 
 # What events are about, by their types' first part. Objects that the API does not have yet
 # are `ApiObject`s: whoever builds one names it here.
-OBJECTS = {
-    "payment_intent": "PaymentIntent",
-    "refund": "ApiObject",
-    "dispute": "ApiObject",
-    "payout": "ApiObject",
-    "topup": "ApiObject",
-    "balance": "Balance",
-    "merchant": "Merchant",
-    "customer": "Customer",
+OBJECTS: dict[str, tuple[str, ...]] = {
+    "payment_intent": ("PaymentIntent",),
+    "refund": ("ApiObject",),
+    "dispute": ("ApiObject",),
+    "payout": ("ApiObject",),
+    "topup": ("ApiObject",),
+    "balance": ("Balance",),
+    "merchant": ("Merchant",),
+    "customer": ("Customer", "CustomerAtDeletion"),
 }
 SECRET = {
     "type": "string",
@@ -86,7 +86,10 @@ def event_name(event_type: str) -> str:
 def _event(about: str) -> Shape:
     own = [name for name in types.TYPES if name.partition(".")[0] == about]
     data = {
-        "object": {**ref(OBJECTS[about]), "description": "It, as it was after the change."},
+        "object": {
+            "anyOf": [ref(name) for name in OBJECTS[about]],
+            "description": "It, as it was after the change.",
+        },
         "previous_attributes": {
             "type": "object",
             "description": "What changed, with the earlier values.",

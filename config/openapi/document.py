@@ -11,6 +11,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 import ledger.schema
 import merchants.schema
+import payments.customer_schema
 import payments.schema
 import webhooks.schema
 from config import pages
@@ -127,6 +128,7 @@ def _schemas(of_forms: dict[str, Shape]) -> dict[str, Shape]:
     return {
         **of_forms,
         **payments.schema.SCHEMAS,
+        **payments.customer_schema.SCHEMAS,
         **ledger.schema.SCHEMAS,
         **merchants.schema.SCHEMAS,
         **webhooks.schema.SCHEMAS,

@@ -20,5 +20,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{PATH} has {len(found)} bytes.")
         elif not PATH.exists() or PATH.read_bytes() != found:
             raise CommandError(
-                "docs/openapi.json is not what the code says. Write it: ./dev run python manage.py write_schema"
+                "docs/openapi.json is not what the code says. "
+                "Write it: ./dev run python manage.py write_schema"
             )
