@@ -81,10 +81,12 @@ class ApiClient:
         return next(row["amount"] for row in rows if row["currency"] == currency)
 
     def _call(self, method: str, path: str, raw: bytes, headers: dict[str, str]) -> Answer:
-        sent = {
-            "authorization": f"Bearer {self.key}",
-            **{name.replace("_", "-"): value for name, value in headers.items()},
-        }
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.send(method, path, raw, {"authorization": f"Bearer {self.key}", **named})
+
+    def send(self, method: str, path: str, raw: bytes, headers: dict[str, str]) -> Answer:
+        """Send bytes as they are, with these headers and no key but theirs."""
+        sent = dict(headers)
         content_type = sent.pop("content-type", "application/json")
         response = self.http.generic(
             method, path, raw, content_type=content_type, headers=sent, secure=False

@@ -39,7 +39,14 @@ def check(method: str, address: str, sent: Any, status: int, body: Any) -> None:
         _require(_refusal(), body, f"{method} {address}, which is not described")
         assert status >= 400, f"{method} {address} is not described, and answered {status}"
         return
-    name = found["operationId"]
+    check_operation(found["operationId"], sent, status, body)
+
+
+def check_operation(name: str, sent: Any, status: int, body: Any) -> None:
+    """Hold an operation's request and answer against the schema.
+
+    :raises Undescribed: they differ.
+    """
     validator = _answer(name, status)
     if validator is None:
         raise Undescribed(f"{name} answered {status}, which is not described: {body}")
