@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -51,32 +51,37 @@ class Scale(NamedTuple):
         return max(1, count * min(self.seconds, FULL_SECONDS) // FULL_SECONDS)
 
 
-def measure(stage: Stage, terms: Terms) -> Figures:
+def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     """Measure one thing after the other.
 
+    :param parts: which ones; all by default.
     :raises Refused: an event never came, came out of order, or an answer was wrong.
     """
-    scale = Scale(terms.seconds)
-    figures = _planning(stage, terms)
+    scale, figures = Scale(terms.seconds), {}
+    merchant = stage.open_merchant()
+    if not parts or "planning" in parts:
+        figures |= _told(_planning(stage, merchant, terms))
     with site(stage) as ours:
-        figures |= _claims(ours, scale)
-        figures |= _backlog(ours, "plain", ours.plain_url, scale.of(BACKLOG_OBJECTS), BACKLOG_EACH)
-        figures |= _backlog(ours, "tls", ours.tls_url, scale.of(TLS_OBJECTS), 1)
-        figures |= _fairness(ours, scale)
-        figures |= _latency(ours, "redis", GAP_SECONDS, scale)
-        figures |= _latency(ours.without_redis(), "no_redis", GAP_SECONDS_WITHOUT_REDIS, scale)
+        for name, part in PARTS.items():
+            if not parts or name in parts:
+                figures |= _told(part(ours, scale))
+    return figures
+
+
+def _told(figures: Figures) -> Figures:
+    # At once: a run that is broken off later has found something all the same.
+    say("bench", ", ".join(f"{name} {value:.4g}" for name, value in figures.items()))
     return figures
 
 
 # --- Planning -----------------------------------------------------------------------------------
 
 
-def _planning(stage: Stage, terms: Terms) -> Figures:
+def _planning(stage: Stage, merchant: dict[str, str], terms: Terms) -> Figures:
     """Measure which part of a payment's transactions planning is, with 1 endpoint and with 16."""
     times = stage.directory / "transactions"
     clocks = {"DJANGO_SETTINGS_MODULE": "bench.timed_settings", "BENCH_TIMES": str(times)}
     timed = stage._replace(environment=stage.environment | clocks)
-    merchant = timed.open_merchant()
     pay = Call(timed.ports.web, PATH, SUCCEEDED, merchant["secret_key"], demo.first_payment())
     # Nobody listens there, and nothing is sent.
     ours = Site(timed, port=1, tls_port=1)
@@ -143,6 +148,14 @@ def _open_heavy(ours: Site, scale: Scale) -> None:
 # --- Deliveries ---------------------------------------------------------------------------------
 
 
+def _kept_connections(ours: Site, scale: Scale) -> Figures:
+    return _backlog(ours, "plain", ours.plain_url, scale.of(BACKLOG_OBJECTS), BACKLOG_EACH)
+
+
+def _new_connections(ours: Site, scale: Scale) -> Figures:
+    return _backlog(ours, "tls", ours.tls_url, scale.of(TLS_OBJECTS), 1)
+
+
 def _backlog(ours: Site, name: str, url: str, objects: int, each: int) -> Figures:
     """Measure how fast a backlog is delivered, and look every event of it up."""
     merchants = ours.tell_publisher(
@@ -160,7 +173,7 @@ def _backlog(ours: Site, name: str, url: str, objects: int, each: int) -> Figure
     return {
         f"{name}_per_second": len(came) / (times[-1] - times[0]),
         f"{name}_allowed_per_second": _allowed_per_second(cpu),
-        f"{name}_deliveries": len(events),
+        f"{name}_looked_up": len(events),
         f"{name}_repeats": len(came) - len(events),
         **{f"{name}_{process}_cpu_ms": ms for process, ms in cpu.items()},
     }
@@ -215,6 +228,14 @@ def _steady(ours: Site, name: str, scale: Scale) -> list[float]:
     return _delays(ours, name, STEADY_MERCHANTS, scale.of(STEADY_EVENTS), [gap, gap])
 
 
+def _with_redis(ours: Site, scale: Scale) -> Figures:
+    return _latency(ours, "redis", GAP_SECONDS, scale)
+
+
+def _without_redis(ours: Site, scale: Scale) -> Figures:
+    return _latency(ours.without_redis(), "no_redis", GAP_SECONDS_WITHOUT_REDIS, scale)
+
+
 def _latency(ours: Site, name: str, gap_seconds: list[float], scale: Scale) -> Figures:
     """Measure how long an event takes from its commit when nothing else is to be sent."""
     say("bench", f"an event now and then, {name}")
@@ -247,5 +268,16 @@ def _percentiles(name: str, seconds: list[float]) -> Figures:
     return {
         f"{name}_p50_ms": 1000 * percentile(seconds, 50),
         f"{name}_p99_ms": 1000 * percentile(seconds, 99),
-        f"{name}_samples": len(seconds),
+        f"{name}_looked_up": len(seconds),
     }
+
+
+PARTS = {
+    "claims": _claims,
+    "kept": _kept_connections,
+    "tls": _new_connections,
+    "fairness": _fairness,
+    "redis": _with_redis,
+    "no-redis": _without_redis,
+}
+NAMES = ["planning", *PARTS]

@@ -53,7 +53,7 @@ def logging_config(*, level: str) -> dict[str, Any]:
             # The access log tells the same in one line, without the query.
             "django.request": {"level": "CRITICAL"},
             "django.server": {"level": "CRITICAL"},
-            # Three lines for each run of each task, every second or two, and one for each that expired.
+            # Three lines for each run of each task, every second or two; one for each expired.
             **{name: {"level": "WARNING"} for name in CELERY_CHATTER},
             # gunicorn's own access log prints queries.
             "gunicorn.access": {"level": "CRITICAL", "propagate": False},

@@ -59,6 +59,9 @@ class Receiver:
     def url(self) -> str:
         return f"{'https' if self._tls else 'http'}://{self.host}/hooks"
 
+    def reply(self, wire: socket.socket, request: Request) -> None:
+        self.answer(wire)
+
     def close(self) -> None:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -77,7 +80,7 @@ class Receiver:
             with talk, talk.makefile("rb") as file:
                 while request := _read(file):
                     self.requests.append(request)
-                    self.answer(talk)
+                    self.reply(talk, request)
 
 
 def _read(file: Any) -> Request | None:

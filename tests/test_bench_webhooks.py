@@ -30,8 +30,8 @@ def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None
     assert [path.exists() for path in bench.directories] == [False]
     figures = json.loads((tmp_path / "state" / "bench.json").read_text())
     assert len(webhooks_report.verdicts(figures)) == 8
-    assert figures["plain_deliveries"] == 2400
-    assert "0 missing, 0 repeated" in bench.printed
+    assert figures["plain_looked_up"] == 2400
+    assert " looked up, 0 missing, 0 repeated" in bench.printed
 
 
 # --- The receiver -------------------------------------------------------------------------------

@@ -21,9 +21,10 @@ from tests import receivers
 from tests.factories import EndpointFactory, MerchantFactory
 from tests.receivers import Receiver, receiver
 from tests.redis_places import OwnRedis
-from webhooks.drain import AlreadyDraining, Drain, _Moment, _only_one
+from webhooks.drain import AlreadyDraining, Drain, _only_one
 from webhooks.listening import listen
 from webhooks.models import Delivery, Endpoint, Lane
+from webhooks.moments import Moment
 from webhooks.sender import Sender
 from webhooks.wakeups import CHANNEL
 
@@ -53,10 +54,9 @@ def draining(**options: Any) -> Iterator[Drain]:
         assert not thread.is_alive()
 
 
-def run(seconds: float = 0.5) -> None:
-    drain = Drain()
-    drain.run(seconds=seconds)
-    drain.close()
+def run_until(is_so: Callable[[], Any]) -> None:
+    with draining():
+        until(is_so)
 
 
 def until(is_so: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> float:
@@ -92,7 +92,7 @@ def test_what_is_due_is_delivered_in_order_and_written_down(settings: Any) -> No
         endpoint = endpoint_at(theirs, settings)
         told = [tell(endpoint.merchant) for _ in range(5)]
 
-        run()
+        run_until(lambda: not Lane.objects.exists())
 
     assert received(theirs) == told
     assert statuses() == [(1, "succeeded", None)] * 5
@@ -104,7 +104,7 @@ def test_a_failure_is_written_down_and_what_comes_after_it_waits(settings: Any) 
         endpoint = endpoint_at(theirs, settings)
         first, _second = tell(endpoint.merchant), tell(endpoint.merchant)
 
-        run()
+        run_until(lambda: Delivery.objects.filter(status="failed").exists())
 
     assert received(theirs) == [first]
     tried = Delivery.objects.get(status="failed")
@@ -173,7 +173,9 @@ def listening(wake: Callable[[], None]) -> Iterator[None]:
     loop.close()
 
 
-def test_a_receiver_that_hangs_holds_nobody_up(settings: Any) -> None:
+def test_a_receiver_that_hangs_holds_nobody_up(settings: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("webhooks.drain.GRACE_SECONDS", 0.1)
+    settings.WEBHOOK_TIMEOUT_SECONDS, settings.WEBHOOK_LEASE_SECONDS = 9.0, 30.0
     with receiver(receivers.never) as hangs, receiver() as healthy:
         bad, good = endpoint_at(hangs, settings), endpoint_at(healthy, settings)
         for number in range(30):
@@ -181,7 +183,8 @@ def test_a_receiver_that_hangs_holds_nobody_up(settings: Any) -> None:
             tell(good.merchant, f"cus_{number}")
 
         with draining():
-            assert until(lambda: len(healthy.requests) == 30) < 0.9
+            assert until(lambda: len(healthy.requests) == 30) < 5
+            until(lambda: len(hangs.requests) >= 8)
 
     assert len(hangs.requests) == 8
 
@@ -238,13 +241,14 @@ def test_a_second_drain_in_one_process_is_refused() -> None:
 def test_what_was_claimed_too_long_ago_is_given_back_unsent(
     settings: Any, monkeypatch: Any
 ) -> None:
-    long_ago = _Moment(time.monotonic() - 5, time.time() - 5)
-    monkeypatch.setattr(_Moment, "now", lambda: long_ago)
+    long_ago = Moment(time.monotonic() - 5, time.time() - 5)
+    monkeypatch.setattr(Moment, "now", lambda: long_ago)
     with receiver() as theirs:
         endpoint = endpoint_at(theirs, settings)
         tell(endpoint.merchant)
 
-        run(0.3)
+        with draining():
+            time.sleep(0.5)
 
     assert theirs.requests == []
     assert statuses() == [(1, "pending", None)]
@@ -303,7 +307,7 @@ def test_a_mistake_of_ours_counts_as_an_attempt_and_keeps_nobody(
         tell(bad.merchant)
         tell(good.merchant)
 
-        run()
+        run_until(lambda: Delivery.objects.exclude(status="pending").count() == 2)
 
     assert Delivery.objects.get(endpoint=bad, attempt=1).error == "connection_error"
     assert Delivery.objects.get(endpoint=good).status == "succeeded"
@@ -319,7 +323,7 @@ def test_an_answer_that_cannot_be_written_keeps_no_other(settings: Any, monkeypa
         tell(bad.merchant)
         tell(good.merchant)
 
-        run()
+        run_until(lambda: poison.requests and not Lane.objects.filter(endpoint=good).exists())
 
     assert Delivery.objects.get(endpoint=bad).status == "pending"
     assert Delivery.objects.get(endpoint=good).status == "succeeded"

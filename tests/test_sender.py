@@ -15,6 +15,7 @@ import stripe
 from tests.deliveries import BODY, SECRET, deliver, post
 from tests.receivers import OK, Authority, Receiver, name_server, receiver, reset
 from webhooks.connections import Names, trusted_tls
+from webhooks.moments import Moment
 
 
 @pytest.fixture(autouse=True)
@@ -206,6 +207,15 @@ def test_an_answer_that_has_begun_is_not_asked_for_again(settings: Any) -> None:
         post(theirs.url, theirs.url)
 
     assert len(theirs.requests) == 2
+
+
+def test_a_request_whose_time_is_over_is_not_written(settings: Any, monkeypatch: Any) -> None:
+    long_ago = Moment(time.monotonic() - 6, time.time() - 6)
+    with receiver() as theirs:
+        monkeypatch.setattr(Moment, "now", lambda: long_ago)
+        answer = deliver(theirs, settings)
+
+    assert (answer.error, theirs.requests) == ("timeout", [])
 
 
 # --- TLS ------------------------------------------------------------------------------------------

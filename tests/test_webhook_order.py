@@ -66,6 +66,6 @@ def test_the_machine_finds_a_planted_fault(plant: object, monkeypatch: pytest.Mo
     plant(monkeypatch)
 
     with pytest.raises(AssertionError) as found:
-        run(500, Phase.generate)
+        run(150, Phase.generate)
 
     print(f"{plant.__name__}: {found.value}")  # noqa: T201

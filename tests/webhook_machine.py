@@ -17,7 +17,6 @@ from events.models import Event
 from tests.factories import EndpointFactory, MerchantFactory
 from tests.webhook_world import (
     claim,
-    claim_all,
     disable,
     enable,
     leases_run_out,
@@ -34,6 +33,7 @@ from webhooks.models import Delivery, Endpoint, Lane
 
 OBJECTS = ("cus_1", "cus_2")
 ENDINGS = ("2xx", "5xx", "crash", "release", "2xx", "tenth failure", "5xx")
+SOON = (*ENDINGS, "go on", "go on", "go on")
 CHANGES = ("replay while enabled", "disable", "enable", "enable with replay")
 KINDS = {
     "emit", "claim", "lease expiry", "late finish", "time passes", "resend", "tidy up",
@@ -86,14 +86,21 @@ class Deliveries(RuleBasedStateMachine):
         self.note("emit")
         self.tell(number)
 
-    @rule(slots=st.integers(min_value=1, max_value=4))
-    def claim(self, slots: int) -> None:
+    @rule(slots=st.integers(min_value=1, max_value=4), hows=st.lists(st.sampled_from(SOON)))
+    def claim(self, slots: int, hows: list[str]) -> None:
+        """Claim some, and end some of them at once."""
         self.take(claim(slots=slots), "claim")
+        for how in hows[: len(self.held)]:
+            if how != "go on":
+                self.finish_one(-1, how)
 
     # Few rules with many ways each: an example leaves some rules out altogether.
     @precondition(lambda self: self.held)
     @rule(number=which, how=st.sampled_from(ENDINGS))
     def end(self, number: int, how: str) -> None:
+        self.finish_one(number, how)
+
+    def finish_one(self, number: int, how: str) -> None:
         if how == "crash":
             self.note(how)
             self.held.pop(number % len(self.held))
@@ -110,12 +117,14 @@ class Deliveries(RuleBasedStateMachine):
             lanes.finish([refused(self.made_the_tenth(one) if is_last else one)])
 
     @precondition(lambda self: self.under_way)
-    @rule()
-    def leases_run_out(self) -> None:
+    @rule(is_taken_over=st.booleans())
+    def leases_run_out(self, is_taken_over: bool) -> None:
         self.note("lease expiry")
         leases_run_out()
         self.late += self.held
         self.held, self.under_way = [], {}
+        if is_taken_over:
+            self.take(claim(), "claim")
 
     @precondition(lambda self: self.late)
     @rule(number=which, is_success=st.booleans())
@@ -125,6 +134,7 @@ class Deliveries(RuleBasedStateMachine):
         if is_success:
             self.hear(one)
         lanes.finish([ok(one) if is_success else refused(one)])
+        self.take(claim(), "claim")
 
     @rule()
     def time_passes(self) -> None:
@@ -199,7 +209,7 @@ class Deliveries(RuleBasedStateMachine):
         tidy_up()
         while Lane.objects.exists():
             clock.advance(timedelta(hours=25))
-            claimed = claim_all()
+            claimed = claim()
             assert claimed, "something is stranded"
             self.take(claimed, "drained")
             self.held, self.under_way = [], {}

@@ -12,11 +12,21 @@ TIMEOUT_SECONDS, LEASE_SECONDS = 1.0, 4.0
 class Worker(Running):
     """`manage.py deliver_webhooks`, with a short deadline and a short lease."""
 
-    def __init__(self, log: Path, *hosts: str, command: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        log: Path,
+        *hosts: str,
+        command: list[str] | None = None,
+        without: str | None = None,
+    ) -> None:
+        """:param without: the guard that is taken out of it, see tests.broken_worker."""
+        if without:
+            command = ["tests.broken_worker", "deliver_webhooks"]
         settings = {
             "WEBHOOK_DEV_HOSTS": ",".join(hosts),
             "WEBHOOK_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
             "WEBHOOK_LEASE_SECONDS": str(LEASE_SECONDS),
+            "WITHOUT": without or "",
         }
         super().__init__(log, command or ["manage", "deliver_webhooks"], **settings)
 

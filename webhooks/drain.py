@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Lock
@@ -23,6 +22,7 @@ from core import clock
 from webhooks import errands, lanes
 from webhooks.exchange import Answer, Claimed
 from webhooks.listening import listen
+from webhooks.moments import Moment
 from webhooks.own_faults import OwnFaults, Verdict
 from webhooks.sender import Sender
 from webhooks.work_thread import PASSING, WorkThread
@@ -44,22 +44,6 @@ _only_one = Lock()
 
 class AlreadyDraining(Exception):
     """This process runs a drain already, which fills its slots."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """A moment by both clocks, since either may stand still: the machine slept, or was set back."""
-
-    steady: float
-    wall: float
-
-    @classmethod
-    def now(cls) -> "_Moment":
-        return cls(time.monotonic(), time.time())
-
-    @property
-    def age_seconds(self) -> float:
-        return max(time.monotonic() - self.steady, time.time() - self.wall)
 
 
 class Drain:
@@ -181,11 +165,13 @@ class Drain:
         if slots <= 0:
             return
         # Before the lease begins, so that ours is never the later end.
-        claimed_at = _Moment.now()
+        claimed_at = Moment.now()
         claim = partial(_claim, slots=slots, degraded_slots=degraded_slots)
+        # Before it looks: a wake-up that comes meanwhile counts.
+        self._may_be_due = False
         claimed, self._clock_offset = await self._database.do(claim)
         # As long as there is any, there may be more.
-        self._may_be_due = bool(claimed)
+        self._may_be_due |= bool(claimed)
         for delivery in claimed:
             task = asyncio.create_task(self._send(delivery, claimed_at))
             self._under_way[task] = delivery
@@ -200,7 +186,7 @@ class Drain:
         degraded = sum(claimed.is_degraded for claimed in self._under_way.values())
         return slots - len(self._under_way), max(0, slots // DEGRADED_PART - degraded)
 
-    async def _send(self, claimed: Claimed, claimed_at: _Moment) -> Answer | None:
+    async def _send(self, claimed: Claimed, claimed_at: Moment) -> Answer | None:
         # The process may have stood still since: then somebody else sends it.
         if self._sender is None or claimed_at.age_seconds > _spare_seconds() / 2:
             return None

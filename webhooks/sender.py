@@ -8,12 +8,14 @@ import ssl
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, Self
 
 import aiohttp
+from aiohttp.connector import Connection
 from django.conf import settings
 from yarl import URL
 
@@ -22,6 +24,7 @@ from webhooks.addresses import is_public
 from webhooks.connections import BlockedAddress, Names, connector, name_servers, trusted_tls
 from webhooks.excerpts import READ_BYTES, excerpt
 from webhooks.exchange import Answer, Claimed
+from webhooks.moments import Moment
 
 # What an answer's body is waited for, once its status has decided.
 BODY_SECONDS = 0.5
@@ -42,6 +45,22 @@ class _Trip:
 
     is_connected: bool = False
     is_on_an_old_connection: bool = False
+
+
+_begun: ContextVar[Moment] = ContextVar("begun")
+
+
+class _Timely(aiohttp.ClientRequest):
+    """A request that is not written once its time is over.
+
+    A process that stood still goes on where it was before it looks at the clock; by then
+    somebody else may have sent this delivery, and the next.
+    """
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        if _begun.get().age_seconds > settings.WEBHOOK_TIMEOUT_SECONDS:
+            raise TimeoutError
+        return await super().send(conn)
 
 
 class Sender:
@@ -85,14 +104,15 @@ class Sender:
 
         The status decides (contract 9): what becomes of the body afterwards does not.
         """
-        attempted_at, began, trip = self._now(), time.monotonic(), _Trip()
+        attempted_at, began, trip = self._now(), Moment.now(), _Trip()
+        _begun.set(began)
         status, kept, error = None, None, None
         try:
             async with asyncio.timeout(settings.WEBHOOK_TIMEOUT_SECONDS):
                 response = await self._request(claimed, trip)
         except (aiohttp.ClientError, OSError, ValueError) as problem:
             error = _error(problem)
-        took = time.monotonic() - began
+        took = began.age_seconds
         if not error:
             status = response.status
             error = None if 200 <= status < 300 else "http_status"
@@ -143,6 +163,7 @@ def _session(pool: aiohttp.TCPConnector) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=pool,
         timeout=NO_TIMEOUTS,  # One deadline is over everything, in real time.
+        request_class=_Timely,
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
         auto_decompress=False,

@@ -1,0 +1,140 @@
+"""Those who meet in a lane: real threads, each with a connection of its own."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from tests.factories import EndpointFactory
+from tests.races import deadlocks, late
+from tests.threads import team
+from tests.webhook_world import (
+    claim,
+    deliver,
+    disable,
+    enable,
+    leases_run_out,
+    ok,
+    refused,
+    replay_missed,
+    tell,
+    tidy_up,
+)
+from webhooks import lanes, outcomes, stopping
+from webhooks.models import Delivery, Endpoint, Lane
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+SPREAD_SECONDS = 0.006
+ROUNDS = [8, pytest.param(400, marks=pytest.mark.proof)]
+Round = Callable[[Endpoint, str], list[Callable[[], Any]]]
+
+
+def run(rounds: int, arrange: Round) -> tuple[Endpoint, list[list[Any]]]:
+    """Let the same meet again and again, each time over another object; print how often.
+
+    Return the endpoint, and what each round's contestants returned.
+    """
+    endpoint, before, told = EndpointFactory(), deadlocks(), []
+    with team(3) as meet:
+        for turn in range(rounds):
+            chance = random.Random(turn)  # noqa: S311
+            contestants = arrange(endpoint, f"cus_{turn}")
+            told.append(meet([late(one, chance.uniform(0, SPREAD_SECONDS)) for one in contestants]))
+    connection.close()
+    print(f"{arrange.__name__}: {rounds} rounds, {deadlocks() - before} deadlocks")  # noqa: T201
+    assert deadlocks() == before
+    return endpoint, told
+
+
+def assert_all_delivered(endpoint: Endpoint) -> None:
+    tidy_up()
+    deliver()
+    assert not Lane.objects.exists()
+    assert not Delivery.objects.filter(status="pending").exists()
+    told = Delivery.objects.values("event_id").distinct().count()
+    got = Delivery.objects.filter(status="succeeded").values("event_id").distinct().count()
+    assert got == told > 0
+
+
+def a_plan_and_an_end(endpoint: Endpoint, name: str) -> list[Callable[[], Any]]:
+    tell(endpoint.merchant, name)
+    claimed = claim()
+    return [
+        lambda: lanes.finish([ok(one) for one in claimed]),
+        lambda: tell(endpoint.merchant, name),
+    ]
+
+
+def two_claims(endpoint: Endpoint, name: str) -> list[Callable[[], Any]]:
+    leases_run_out()
+    deliver()
+    for number in range(12):
+        tell(endpoint.merchant, f"{name}_{number}")
+    return [claim, claim]
+
+
+def an_end_and_a_stop(endpoint: Endpoint, name: str) -> list[Callable[[], Any]]:
+    enable(endpoint)
+    tell(endpoint.merchant, name)
+    tell(endpoint.merchant, name)
+    claimed = claim()
+    disable(endpoint)
+    return [lambda: lanes.finish([refused(one) for one in claimed]), stopping.stop_pending]
+
+
+def a_replay_a_plan_and_an_end(endpoint: Endpoint, name: str) -> list[Callable[[], Any]]:
+    disable(endpoint)
+    tell(endpoint.merchant, name)
+    enable(endpoint)
+    tell(endpoint.merchant, name)
+    claimed = claim()
+    replay_missed(endpoint)
+    return [
+        tidy_up,
+        lambda: tell(endpoint.merchant, name),
+        lambda: lanes.finish([ok(one) for one in claimed]),
+    ]
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_no_event_is_stranded_that_is_planned_while_another_ends(rounds: int) -> None:
+    assert_all_delivered(run(rounds, a_plan_and_an_end)[0])
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_two_claims_never_hold_one_lane_nor_more_than_eight_of_an_endpoint(rounds: int) -> None:
+    _, told = run(rounds, two_claims)
+
+    for one, other in told:
+        lanes_held = [claimed.lane_id for claimed in (*one, *other)]
+        assert len(lanes_held) == len(set(lanes_held)) == 8
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_what_ends_while_its_endpoint_is_stopped_is_missed_once(rounds: int) -> None:
+    endpoint, _ = run(rounds, an_end_and_a_stop)
+
+    tidy_up()
+    assert not Lane.objects.exists()
+    assert Delivery.objects.filter(is_missed=True).count() == 2 * rounds
+    enable(endpoint)
+    replay_missed(endpoint)
+    assert_all_delivered(endpoint)
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_a_replay_that_meets_new_events_and_ends_loses_nothing(rounds: int) -> None:
+    assert_all_delivered(run(rounds, a_replay_a_plan_and_an_end)[0])
+
+
+def test_a_lane_that_ends_although_something_waits_in_it_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    always = "DELETE FROM webhooks_lane WHERE id = ANY(%(lanes)s)"
+    monkeypatch.setattr(outcomes, "END", always)
+
+    with pytest.raises(AssertionError):
+        assert_all_delivered(run(20, a_plan_and_an_end)[0])
