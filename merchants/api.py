@@ -1,6 +1,6 @@
 """The base of every /v1 view: version, strict query, idempotent POSTs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,8 +14,9 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
 from core.errors import DomainError, ParameterInvalid
+from core.rest import expansion, query
 from core.rest import lists as list_engine
-from core.rest import query
+from core.rest.expansion import Expandable, Kinds, Shown
 from core.rest.lists import ListSpec, Page
 from core.rest.schema import Operation
 from merchants import idempotency
@@ -36,16 +37,16 @@ class ApiViewSet(ViewSet):
 
     `scope` names the resource in a key's scopes; `arguments` are the scalar query
     parameters that GET takes; `lists` are the actions that answer a list, and what it
-    knows; `expandable` are the fields that `expand[]` takes, each with
-    the scope whose read access it needs beside the view's own; `operations` are what the
-    API's schema says of the actions.
+    knows; `expandable` are the fields that `expand[]` takes, and `kinds` the objects
+    that they show; `operations` are what the API's schema says of the actions.
     """
 
     operations: Mapping[str, Operation] = {}
     scope: str | None = None
     arguments: tuple[str, ...] = ()
     lists: Mapping[str, ListSpec] = {}
-    expandable: Mapping[str, str | None] = {}
+    expandable: Expandable = {}
+    kinds: Kinds = {}
     # Without OPTIONS, whose stock answer describes our classes.
     http_method_names = ["get", "post", "delete", "head"]
 
@@ -57,12 +58,12 @@ class ApiViewSet(ViewSet):
             self.http_method_not_allowed(request)  # Before a body that nobody asked for is judged.
         self.api_version = _version(request)
         self.query = self._arguments(request)
-        self.expand = self.query.pop("expand", [])
+        fields = self.query.pop("expand", [])
         if request.method == "POST":
             self.body = dict(request.data or {})
-            self.expand += _expand_of(self.body)
+            fields += _expand_of(self.body)
         # Before a replay, which may show what another key of the merchant was allowed to see.
-        self._check_expand(request)
+        self.expansion = self._expansion(fields)
         if request.method == "POST":
             self._claim(request)
 
@@ -102,12 +103,19 @@ class ApiViewSet(ViewSet):
     def merchant(self) -> Merchant:
         return self.request.user
 
-    def _check_expand(self, request: Request) -> None:
-        for field in self.expand:
-            if field not in self.expandable:
-                raise ParameterInvalid("One of the fields cannot be expanded.", param="expand[]")
-            if scope := self.expandable[field]:
-                require_scope(request.auth, scope, "GET")
+    def _expansion(self, fields: Iterable[str]) -> expansion.Tree:
+        if self.action in self.lists:
+            # Of each object of the list, whichever of the two ways it is written.
+            fields = [field.removeprefix("data.") for field in fields]
+        asked = expansion.read(fields, self.expandable)
+        for scope in sorted(asked.scopes):
+            require_scope(self.request.auth, scope, "GET")
+        return asked.tree
+
+    def expanded(self, shown: list[Shown]) -> list[Shown]:
+        """Return what is shown with whole objects in the place of the ids that were asked for."""
+        expansion.expand(shown, self.expansion, self.kinds, self.merchant)
+        return shown
 
     def handle_exception(self, exc: Exception) -> Response:
         response = super().handle_exception(exc)

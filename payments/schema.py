@@ -134,7 +134,7 @@ _PAYMENT: Schemas = {
     ),
 }
 _ATTEMPT: Schemas = {
-    "payment_intent": identifier("pi"),
+    "payment_intent": {**_whole_or_id("pi", "PaymentIntent"), "description": "Expandable."},
     "status": schema.one_of(AttemptStatus, "How it went."),
     "amount": minor("What was asked for, without the surcharge."),
     "surcharge": minor("What the customer pays for installments."),

@@ -43,6 +43,7 @@ class PaymentIntentViewSet(ApiViewSet):
     operations = schema.PAYMENT_INTENTS
     scope = "payment_intents"
     expandable = expansion.PAYMENT_INTENT
+    kinds = expansion.KINDS
     lists = {
         "list": ListSpec(
             filters=PaymentFilters,
@@ -53,8 +54,8 @@ class PaymentIntentViewSet(ApiViewSet):
 
     def list(self, request: Request) -> Response:
         page = self.page_of(PaymentIntent.objects.for_merchant(self.merchant))
-        shown = [expansion.payment_intent(intent, self.expand) for intent in page.rows]
-        return Response(page.envelope(shown))
+        shown = [render.payment_intent(intent) for intent in page.rows]
+        return Response(page.envelope(self.expanded(shown)))
 
     def create(self, request: Request) -> Response:
         draft = CreateIntentForm.read(self.body)
@@ -86,7 +87,8 @@ class PaymentIntentViewSet(ApiViewSet):
         return self._shown(recovery.resume(self.merchant, idempotency.earlier(), cvc=cvc))
 
     def _shown(self, intent: PaymentIntent) -> Response:
-        return Response(expansion.payment_intent(intent, self.expand))
+        [shown] = self.expanded([render.payment_intent(intent)])
+        return Response(shown)
 
 
 class CustomerViewSet(ApiViewSet):
@@ -131,7 +133,8 @@ class SearchViewSet(ApiViewSet):
 
     operations = schema.SEARCH
     scope = "payment_intents"
-    expandable = expansion.PAYMENT_INTENT
+    expandable = expansion.FOUND
+    kinds = expansion.KINDS
     lists = {"list": ListSpec(search=search.payments)}
 
     def list(self, request: Request) -> Response:
@@ -139,7 +142,7 @@ class SearchViewSet(ApiViewSet):
         if "q" not in query.given(asked):
             raise ParameterMissing(param="q")
         page = merged(self._sources(), asked, url=request.path)
-        return Response(page.envelope([self._shown(row) for row in page.rows]))
+        return Response(page.envelope(self.expanded([_found(row) for row in page.rows])))
 
     def _sources(self) -> Sequence[Source]:
         payments = PaymentIntent.objects.for_merchant(self.merchant)
@@ -149,7 +152,6 @@ class SearchViewSet(ApiViewSet):
             found.append(Source(own.existing(), ListSpec(search=search.customers), cursors=own))
         return found
 
-    def _shown(self, row: PaymentIntent | Customer) -> dict[str, Any]:
-        if isinstance(row, Customer):
-            return render.customer(row)
-        return expansion.payment_intent(row, self.expand)
+
+def _found(row: PaymentIntent | Customer) -> dict[str, Any]:
+    return render.customer(row) if isinstance(row, Customer) else render.payment_intent(row)

@@ -102,5 +102,5 @@ def _sent(raw: bytes, content_type: str) -> Any:
         return None
     try:
         return json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None  # It was refused.

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from config.wsgi import application as web
-from payments import authorization, expansion, operations, pages, settlement
+from core.rest import expansion
+from payments import authorization, operations, pages, settlement
 from testbank.wsgi import application as honest_bank
 
 BANK_WORKS_SECONDS = 0.6
@@ -23,7 +24,7 @@ BOUNDARIES = {
     "after_the_first_transaction": ASKS_THE_BANK,
     "while_the_bank_works": ASKS_THE_BANK,
     "after_the_bank_answered": ((settlement, "surely"),),
-    "before_the_answer": ((expansion, "payment_intent"), (pages, "back_to_shop")),
+    "before_the_answer": ((expansion, "expand"), (pages, "back_to_shop")),
 }
 
 

@@ -3,8 +3,9 @@
 import pytest
 from django.db import OperationalError
 
+from core.rest import expansion
 from merchants import idempotency
-from payments import authentication, expansion, settlement
+from payments import authentication, settlement
 from tests.bank_transport import BankTransport
 from tests.books import captured_by_bank
 from tests.client import ApiClient
@@ -36,7 +37,7 @@ def database_fails(monkeypatch: pytest.MonkeyPatch) -> object:
 def test_a_database_lost_after_the_charge_is_a_500(
     acme: ApiClient, bank: BankTransport, database_fails: object
 ) -> None:
-    database_fails(expansion, "payment_intent")
+    database_fails(expansion, "expand")
 
     answer = acme.pay()
 

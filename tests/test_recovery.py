@@ -8,8 +8,9 @@ import pytest
 from django.utils import timezone
 
 from core import clock
+from core.rest import expansion
 from events.models import Event
-from payments import authorization, expansion, settlement
+from payments import authorization, settlement
 from payments.models import Attempt, PaymentIntent
 from testbank.models import Authorization
 from tests.bank_transport import BankTransport, call_bank
@@ -25,7 +26,7 @@ IN_USE = (409, "idempotency_key_in_use", None)
 BEFORE_THE_BANK = (authorization, "authorize", False)
 AFTER_THE_BANK = (authorization, "authorize", True)
 AFTER_THE_SETTLEMENT = (settlement, "surely", True)
-WHILE_ANSWERING = (expansion, "payment_intent", False)
+WHILE_ANSWERING = (expansion, "expand", False)
 EVERYWHERE = [BEFORE_THE_BANK, AFTER_THE_BANK, AFTER_THE_SETTLEMENT, WHILE_ANSWERING]
 NAMES = ["before the bank", "after the bank", "after the settlement", "while answering"]
 

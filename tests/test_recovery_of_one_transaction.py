@@ -9,10 +9,11 @@ from django.urls import get_resolver
 from django.utils import timezone
 
 from config import urls
+from core.rest import expansion
 from merchants import idempotency, keys, tasks
 from merchants.api import ApiViewSet
 from merchants.models import IdempotencyKey
-from payments import customers, expansion, render
+from payments import customers, render
 from payments.models import Customer, PaymentIntent
 from tests.bank_transport import BankTransport
 from tests.client import Answer, ApiClient
@@ -50,7 +51,7 @@ def test_an_update_and_a_create_are_answered_though_the_answer_was_lost(
     path = f"{PATH}/{acme.post(PATH, unconfirmed())['id']}"
     for door, body in ((PATH, unconfirmed()), (path, {"description": "Tea"})):
         with monkeypatch.context() as patch:
-            patch.setattr(expansion, "payment_intent", lost)
+            patch.setattr(expansion, "expand", lost)
             assert acme.post(door, body, idempotency_key=door[-7:]).status == 503
 
         answer = acme.post(door, body, idempotency_key=door[-7:])

@@ -1,0 +1,148 @@
+"""`expand[]`: whole objects in the place of ids (spec: Expandable fields; contract 7).
+
+What is shown holds the ids, so that expansion works on what is shown: one query per field
+and level fetches all that a page names, whoever the rows came from.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from django.db.models import Model
+
+from core.errors import ParameterInvalid
+from core.querysets import MerchantRows
+
+PARAM = "expand[]"
+DEPTH_MAX = 4
+
+Shown = dict[str, Any]
+# The fields to expand, each with those inside of it: `{"latest_attempt": {"payment_intent": {}}}`.
+Tree = dict[str, Any]
+
+
+class Reference(NamedTuple):
+    """A field that holds an id, or an array of ids, of a kind of object."""
+
+    kind: str
+    is_array: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of object, by the name that its `object` shows.
+
+    :param rows: all of its rows; those of the merchant who asks are looked at.
+    :param scope: what a key needs read access to, to be shown one.
+    :param fields: those of its fields that hold ids.
+    """
+
+    rows: MerchantRows
+    show: Callable[[Any], Shown]
+    scope: str
+    fields: Mapping[str, Reference] = field(default_factory=dict)
+
+
+Kinds = Mapping[str, Kind]
+# Fields as a request names them, `latest_attempt.payment_intent`, and the scopes that each takes.
+Expandable = Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request wants expanded, and the scopes that it takes to see it."""
+
+    tree: Tree
+    scopes: frozenset[str]
+
+
+def expandable(kinds: Kinds, *shown: str) -> Expandable:
+    """Return what can be expanded, up to 4 fields deep, where the `shown` kinds are shown."""
+    known: dict[str, frozenset[str]] = {}
+    for kind in shown:
+        for name, scopes in _fields(kinds, kind, DEPTH_MAX):
+            known[name] = scopes | known.get(name, frozenset())
+    return known
+
+
+def _fields(
+    kinds: Kinds, kind: str, depth: int, *, outside: Iterable[Reference] = ()
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the fields of a kind and what is inside of them, an array never inside of another.
+
+    A payment of a hundred attempts, each of them with its payment's hundred attempts: nobody
+    needs to be told so often, and a page of such payments would be a million objects.
+    """
+    for name, reference in kinds[kind].fields.items():
+        if reference.is_array and any(one.is_array for one in outside):
+            continue
+        own = frozenset({kinds[reference.kind].scope})
+        yield name, own
+        if depth > 1:
+            way = (*outside, reference)
+            for inner, scopes in _fields(kinds, reference.kind, depth - 1, outside=way):
+                yield f"{name}.{inner}", own | scopes
+
+
+def read(fields: Iterable[str], known: Expandable) -> Asked:
+    """Return what fields such as `latest_attempt.payment_intent` ask for.
+
+    :raises ParameterInvalid: a field that cannot be expanded.
+    """
+    tree: Tree = {}
+    scopes: set[str] = set()
+    for one in set(fields):
+        if one not in known:
+            raise ParameterInvalid("One of the fields cannot be expanded.", param=PARAM)
+        scopes.update(known[one])
+        branch = tree
+        for name in one.split("."):
+            branch = branch.setdefault(name, {})
+    return Asked(tree, frozenset(scopes))
+
+
+def expand(shown: Iterable[Shown], tree: Tree, kinds: Kinds, merchant: Model) -> None:
+    """Replace ids in what is shown by the merchant's objects, in place.
+
+    An id whose object is not there any more stays an id.
+
+    :param shown: objects of any of `kinds`; their `object` says which.
+    """
+    shown = list(shown)
+    for name, inner in tree.items():
+        for kind, holders in _holders(shown, name, kinds).items():
+            wanted = {row_id for holder in holders for row_id in _ids(holder[name])}
+            wholes = _wholes(kinds[kind], wanted, merchant)
+            expand(wholes.values(), inner, kinds, merchant)
+            for holder in holders:
+                holder[name] = _placed(holder[name], wholes)
+
+
+def _holders(shown: Iterable[Shown], name: str, kinds: Kinds) -> Mapping[str, list[Shown]]:
+    """Return the objects that have the field, by the kind of object whose id it holds."""
+    holders: dict[str, list[Shown]] = defaultdict(list)
+    for one in shown:
+        reference = kinds[one["object"]].fields.get(name)
+        if reference and name in one:
+            holders[reference.kind].append(one)
+    return holders
+
+
+def _ids(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]
+
+
+def _wholes(kind: Kind, ids: set[str], merchant: Model) -> dict[str, Shown]:
+    if not ids:
+        return {}
+    rows = kind.rows.for_merchant(merchant).filter(pk__in=sorted(ids))
+    return {row.pk: kind.show(row) for row in rows}
+
+
+def _placed(value: Any, wholes: Mapping[str, Shown]) -> Any:
+    if isinstance(value, list):
+        return [wholes.get(row_id, row_id) for row_id in value]
+    return wholes.get(value, value)
