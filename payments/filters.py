@@ -59,8 +59,8 @@ class Metadata(Strict):
             along_id=F("metadata_entries__intent_id"),
         )
         for key, value in others:
-            own = MetadataEntry.objects.filter(intent=OuterRef("pk"), key=key, value=value)
-            rows = rows.filter(Exists(own))
+            own = MetadataEntry.objects.filter(merchant=rows.merchant, key=key, value=value)
+            rows = rows.filter(Exists(own.filter(intent=OuterRef("pk"))))
         return rows
 
 

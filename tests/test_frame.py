@@ -59,7 +59,7 @@ def test_plain_http_to_an_https_installation_is_answered_and_not_redirected(
         ("OPTIONS", "/v1/balance", "GET, HEAD"),
         ("PATCH", "/v1/payment_intents/pi_x", "GET, POST, HEAD"),
         ("GET", "/v1/payment_intents/pi_x/confirm", "POST"),
-        ("BREW", "/v1/customers", "POST"),
+        ("BREW", "/v1/customers", "GET, POST, HEAD"),
     ],
 )
 def test_a_wrong_method_is_405_and_names_the_right_ones(

@@ -103,6 +103,17 @@ def test_rows_that_are_listed_no_more_may_be_cursors(acme: ApiClient, five: list
     assert [row.id for row in page.rows] == five[2:]
 
 
+def test_rows_whose_ids_say_which_is_newer_may_be_sorted_by_them(
+    acme: ApiClient, five: list[str]
+) -> None:
+    spec = lists.ListSpec(sort_keys={"created": "id"})
+    rows = PaymentIntent.objects.for_merchant(acme.merchant)
+
+    page = lists.page(rows, lists.QueryDict(f"starting_after={five[2]}"), spec, url=PAYMENTS)
+
+    assert [row.id for row in page.rows] == sorted((i for i in five if i < five[2]), reverse=True)
+
+
 def test_the_total_is_counted_when_asked_for(acme: ApiClient, five: list[str]) -> None:
     answer = acme.get(f"{PAYMENTS}?limit=1&amount=200&include[]=total_count")
 

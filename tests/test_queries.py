@@ -32,6 +32,26 @@ def test_reading_a_payment_takes_few_statements(shop: ApiClient) -> None:
     assert 0 < len(statements) <= READ_MAX
 
 
+@pytest.mark.parametrize(
+    ("query", "most"),
+    [("", READ_MAX), ("metadata[a]=1", READ_MAX), ("include[]=total_count", READ_MAX + 1)],
+)
+def test_a_list_takes_as_few_statements_for_many_rows(
+    query: str, most: int, shop: ApiClient
+) -> None:
+    for _ in range(3):
+        body = {"amount": 100, "currency": "try", "metadata": {"a": "1"}}
+        shop.post("/v1/payment_intents", body)
+
+    with CaptureQueriesContext(connection) as of_one:
+        shop.get(f"/v1/payment_intents?limit=1&{query}")
+    with CaptureQueriesContext(connection) as of_all:
+        found = shop.get(f"/v1/payment_intents?{query}")["data"]
+
+    assert len(found) == 3
+    assert len(of_one) == len(of_all) <= most
+
+
 @pytest.mark.parametrize("headers", [{}, {"idempotency_key": "k"}], ids=["without", "with_a_key"])
 def test_taking_a_payment_takes_few_statements(headers: dict, shop: ApiClient) -> None:
     with CaptureQueriesContext(connection) as statements:

@@ -229,6 +229,8 @@ def test_the_newest_come_first_and_pages_follow_each_other(acme: ApiClient) -> N
         ("status=200&method=GET", ["GET /v1/balance"]),
         ("object_id=cus_other", []),
         ("status=503", []),
+        ("created[lt]=1", []),
+        ("created[gte]=1&status=404", ["GET /v1/customers/cus_none"]),
     ],
 )
 def test_filters_find_the_equal_ones(acme: ApiClient, query: str, found: list[str]) -> None:

@@ -246,6 +246,7 @@ def _walk(rows: Rows, asked: _Asked, edge: tuple[Any, ...] | None) -> list[Any]:
 
 def _beyond(columns: Sequence[str], edge: tuple[Any, ...], *, is_upward: bool) -> Func:
     """Return `ROW(key, id) < ROW(x, y)`, which is one range of an index; an OR is not."""
+    # A row's own type is never asked for; Django wants one where its parts differ.
     place = Func(*map(F, columns), function="ROW", output_field=BooleanField())
     limit = Func(*map(Value, edge), function="ROW", output_field=BooleanField())
     return Func(

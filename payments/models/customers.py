@@ -54,7 +54,6 @@ class Customer(models.Model):
                 "created_at",
                 "id",
                 name="customers_by_email",
-                condition=Q(email__isnull=False),
             ),
         ]
         constraints = [
