@@ -22,6 +22,7 @@ from tests.factories import open_merchant
 from tests.key_change import KeyChange, change_key
 from tests.mortal import Installation
 from tests.one_way_out import watched
+from tests.sdk_service import SdkService, running
 from tests.web_process import READ_SECONDS, WebProcess
 
 # The first text that is not ASCII builds a table; no example may fail for that.
@@ -143,3 +144,16 @@ def web(
         yield web
         web.stop()
         empty("default")
+
+
+@pytest.fixture(scope="module")
+def sdk_service(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SdkService]:
+    """The service and its bank as processes, for SDKs; Acme's rows are committed."""
+    ring()
+    with django_db_blocker.unblock():
+        with running(tmp_path_factory.mktemp("sdk")) as service:
+            yield service
+        for alias in ("default", "bank"):
+            empty(alias)

@@ -1,13 +1,18 @@
 """The service and the bank over real sockets, for the SDKs that others have written."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from devstack.state import ROOT
 from merchants import keys
 from tests.factories import open_merchant
 from tests.web_process import WebProcess
+
+SIGNATURES = ROOT / "docs/webhook-signatures.json"
+VECTORS = json.loads(SIGNATURES.read_text())
 
 
 @dataclass(frozen=True)

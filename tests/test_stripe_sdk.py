@@ -1,13 +1,8 @@
-"""Stripe's official SDKs, as they are installed, against the running service.
+"""Stripe's official SDK for Python, as it is installed, against the running service.
 
-Nothing of them is replaced: address and key are set as their documentation says.
+Nothing of it is replaced: address and key are set as its documentation says.
 """
 
-import json
-import os
-import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,30 +10,18 @@ from typing import Any
 import pytest
 import stripe
 
-from core.keyring import ring
-from tests.emptying import empty
 from tests.factories import DECLINED_CARD, RETURN_URL, confirmation, line, payment, three_d_secure
-from tests.sdk_service import SdkService, running
+from tests.sdk_service import VECTORS, SdkService
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
 
 
-@pytest.fixture(scope="module")
-def service(
-    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SdkService]:
-    ring()
-    with django_db_blocker.unblock():
-        with running(tmp_path_factory.mktemp("sdk")) as service:
-            yield service
-        for alias in ("default", "bank"):
-            empty(alias)
-
-
 @pytest.fixture(autouse=True)
-def _stripe_calls_us(service: SdkService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(stripe, "api_base", service.url)
-    monkeypatch.setattr(stripe, "api_key", service.key)
+def _stripe_calls_us(
+    sdk_service: SdkService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(stripe, "api_base", sdk_service.url)
+    monkeypatch.setattr(stripe, "api_key", sdk_service.key)
     # Its telemetry writes an id down once per user.
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
@@ -114,8 +97,8 @@ def test_a_decline_is_an_answer_and_no_error() -> None:
     assert declined.last_payment_error.decline_code == "generic_decline"
 
 
-def test_the_client_of_the_newer_style_works_the_same(service: SdkService) -> None:
-    intents = client(service).v1.payment_intents
+def test_the_client_of_the_newer_style_works_the_same(sdk_service: SdkService) -> None:
+    intents = client(sdk_service).v1.payment_intents
 
     made = intents.create(params={"amount": 5000, "currency": "try"})
     changed = intents.update(made.id, params={"description": "tea"})
@@ -129,9 +112,9 @@ def test_the_client_of_the_newer_style_works_the_same(service: SdkService) -> No
 
 
 @pytest.fixture(scope="module")
-def five(service: SdkService) -> list[str]:
+def five(sdk_service: SdkService) -> list[str]:
     """Five payments of 777, newest first, among others."""
-    intents = client(service).v1.payment_intents
+    intents = client(sdk_service).v1.payment_intents
     made = []
     for _one in range(5):
         made.append(intents.create(params={"amount": 777, "currency": "try"}).id)
@@ -294,15 +277,17 @@ def test_a_wrong_key_is_an_authentication_error() -> None:
     assert (refused.value.http_status, refused.value.error.code) == (401, "api_key_invalid")
 
 
-def test_a_key_that_may_only_read_is_a_permission_error(service: SdkService) -> None:
+def test_a_key_that_may_only_read_is_a_permission_error(sdk_service: SdkService) -> None:
     with pytest.raises(stripe.PermissionError) as refused:
-        stripe.Customer.create(name="Ada", api_key=service.read_only_key)
+        stripe.Customer.create(name="Ada", api_key=sdk_service.read_only_key)
 
     assert (refused.value.http_status, refused.value.error.code) == (403, "permission_denied")
 
 
-def test_too_many_requests_are_a_rate_limit_error(service: SdkService) -> None:
-    hasty = client(service, base_addresses={"api": service.strict_url}, max_network_retries=0)
+def test_too_many_requests_are_a_rate_limit_error(sdk_service: SdkService) -> None:
+    hasty = client(
+        sdk_service, base_addresses={"api": sdk_service.strict_url}, max_network_retries=0
+    )
 
     with pytest.raises(stripe.RateLimitError) as refused:
         [hasty.v1.events.list() for _attempt in range(10)]
@@ -350,8 +335,8 @@ def test_every_answer_has_its_request_id() -> None:
     assert answer.headers["PF-Version"] == "2026-11-01"
 
 
-def test_all_headers_of_the_sdk_are_taken(service: SdkService) -> None:
-    talkative = client(service, stripe_version="2024-06-20", stripe_account="acct_1")
+def test_all_headers_of_the_sdk_are_taken(sdk_service: SdkService) -> None:
+    talkative = client(sdk_service, stripe_version="2024-06-20", stripe_account="acct_1")
 
     for _twice in range(2):  # From the second request on it reports how long the first took.
         made = talkative.v1.customers.create(params={"name": "Ada"})
@@ -361,8 +346,6 @@ def test_all_headers_of_the_sdk_are_taken(service: SdkService) -> None:
 
 # --- Webhooks ---------------------------------------------------------------------------------
 
-SIGNATURES = Path("docs/webhook-signatures.json").absolute()
-VECTORS = json.loads(SIGNATURES.read_text())
 # What our own receivers refuse: the SDK judges a signature's age, but takes one from the future,
 # and of two times it takes the last.
 TAKEN_ALL_THE_SAME = {"301 seconds ahead", "two t"}
@@ -383,37 +366,3 @@ def test_the_sdk_verifies_our_signatures(monkeypatch: pytest.MonkeyPatch) -> Non
     others = {v["what"] for v in VECTORS["headers"] if verifies(v["header"]) != v["is_genuine"]}
 
     assert others == TAKEN_ALL_THE_SAME
-
-
-# --- Node -------------------------------------------------------------------------------------
-
-NODE_STORY = Path("tests/sdk_node")
-
-
-@pytest.fixture(scope="module")
-def node_story(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The story's program, beside the SDK that its lock file names."""
-    if not (shutil.which("node") and shutil.which("npm")):
-        why = "Node and npm are not installed"
-        pytest.fail(why) if os.environ.get("CI") == "true" else pytest.skip(why)
-    directory = tmp_path_factory.mktemp("node") / "story"
-    shutil.copytree(NODE_STORY, directory)
-    npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
-    subprocess.run(npm, cwd=directory, check=True, timeout=120)  # noqa: S607
-    return directory / "story.js"
-
-
-@pytest.mark.timeout(180)
-def test_the_sdk_for_node_tells_the_same_story(node_story: Path, service: SdkService) -> None:
-    environment = {**os.environ, **service.environment, "SIGNATURES": str(SIGNATURES)}
-
-    told = subprocess.run(
-        ["node", str(node_story)],  # noqa: S607
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert told.stdout.endswith(" steps\n")

@@ -171,13 +171,12 @@ def _form_pairs(raw: bytes) -> Iterator[tuple[str, Written | None]]:
 
 
 def _form_pair(raw_name: bytes, raw_value: bytes) -> tuple[str, Written | None]:
-    name, value = _form_text(raw_name), _form_text(raw_value)
-    shown = shown_name(_unquoted(raw_name).decode("utf-8", "replace"))
-    if shown.lstrip()[:1] in ("{", "[", '"'):
+    if _unquoted(raw_name).lstrip()[:1] in (b"{", b"[", b'"'):
         _refuse_no_pair()
+    name, value = _form_text(raw_name), _form_text(raw_value)
     if name is None or value is None:
-        raise BodyInvalid("A name or a value is not percent-encoded UTF-8.", param=shown)
-    _refuse_no_text(name + value, (name,))
+        param = shown_name(_unquoted(raw_name).decode("utf-8", "replace"))
+        raise BodyInvalid("A name or a value is not percent-encoded UTF-8 text.", param=param)
     return name, Written(value) if value else None
 
 
@@ -191,9 +190,10 @@ def _form_text(raw: bytes) -> str | None:
     if BROKEN_ESCAPE.search(raw):
         return None
     try:
-        return _unquoted(raw).decode("utf-8")
+        text = _unquoted(raw).decode("utf-8")
     except UnicodeDecodeError:
         return None
+    return None if "\x00" in text else text
 
 
 def _unquoted(raw: bytes) -> bytes:
