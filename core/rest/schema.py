@@ -173,17 +173,17 @@ def _field_shape(field: serializers.Field, found: Schemas) -> Shape:
     return shape if field.required else nullable(shape)
 
 
-def _given_shape(field: serializers.Field, found: Schemas) -> Shape:
+def _given_shape(field: Any, found: Schemas) -> Shape:
     if isinstance(field, serializers.ListSerializer):
         items = _given_shape(field.child, found)
-        return {"type": "array", "items": items, "maxItems": field.max_length}
+        return {"type": "array", "items": items, "maxItems": field.max_length}  # type: ignore[attr-defined]
     if inner := form_of(field):
         found.update(of_form(inner))
         return ref(form_name(inner))
-    return field.shape  # type: ignore[attr-defined]  # A field without one is no field of ours.
+    return field.shape
 
 
-def form_of(field: serializers.Field) -> type[Form] | None:
+def form_of(field: Any) -> type[Form] | None:
     """Return the form that a field's value is read by, if it has one."""
     return type(field) if isinstance(field, Form) else getattr(field, "form", None)
 
@@ -192,7 +192,7 @@ def codes_of(form: type[Form]) -> Iterator[str]:
     """Yield the codes of their own with which a form and what is in it refuse."""
     yield from form.codes
     for field in form().fields.values():
-        inner = field.child if isinstance(field, serializers.ListSerializer) else field
+        inner: Any = field.child if isinstance(field, serializers.ListSerializer) else field
         if within := form_of(inner):
             yield from codes_of(within)
         else:
