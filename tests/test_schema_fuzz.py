@@ -6,8 +6,8 @@ none tells anything of the other merchant's.
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
@@ -20,6 +20,8 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import Case, GenerationMode
 from schemathesis.schemas import APIOperation
 
+from core.querysets import MerchantRows
+from payments import render
 from tests import described
 from tests.bank_transport import BankTransport
 from tests.client import ApiClient
@@ -27,6 +29,7 @@ from tests.factories import EndpointFactory, line, payment, payment_method, unco
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
+READ_CUSTOMER = "GET /v1/customers/{customer_id}"
 SECRET = "for Globex's eyes only"
 IDS_IN_QUERIES = ("starting_after", "ending_before", "customer", "object_id", "aggregate_id", "q")
 
@@ -73,10 +76,12 @@ def world(acme: ApiClient, globex: ApiClient, bank: BankTransport) -> World:
     return World(acme, belongings(acme, "Tea"), belongings(globex, SECRET))
 
 
-def operations() -> Iterator[APIOperation]:
-    for found in schemathesis.openapi.from_dict(described.document()).get_all_operations():
-        if (operation := found.ok()).path != "/v1/openapi.json":
-            yield operation
+@cache
+def operations() -> dict[str, APIOperation]:
+    """Return what the schema describes, by method and path."""
+    loaded = schemathesis.openapi.from_dict(described.document())
+    found = {one.ok().label: one.ok() for one in loaded.get_all_operations()}
+    return {label: one for label, one in found.items() if one.path != "/v1/openapi.json"}
 
 
 def examples(count: int, *, are_random: bool) -> hypothesis_settings:
@@ -169,7 +174,7 @@ def tried(operation: APIOperation, world: World, how: hypothesis_settings) -> Co
 
 def everything_tried(world: World, how: hypothesis_settings) -> Counter[int]:
     answered, problems = Counter[int](), []
-    for operation in operations():
+    for operation in operations().values():
         try:
             answered += tried(operation, world, how)
         except AssertionError as problem:
@@ -193,6 +198,22 @@ def test_made_up_requests_are_answered_by_the_schema(world: World, globex: ApiCl
 
     assert shown(globex) == before
     assert answered[200] > 10
+
+
+def test_what_is_shown_to_the_wrong_merchant_is_found(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MerchantRows, "for_merchant", lambda rows, _merchant: rows)
+
+    with pytest.raises(AssertionError, match=SECRET):
+        tried(operations()[READ_CUSTOMER], world, examples(10, are_random=False))
+
+
+def test_a_crash_is_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(render, "customer", lambda _row: 1 / 0)
+
+    with pytest.raises(AssertionError, match="internal_error"):
+        tried(operations()[READ_CUSTOMER], world, examples(10, are_random=False))
 
 
 @pytest.mark.proof

@@ -48,6 +48,8 @@ def nullable(shape: Shape) -> Shape:
     """Return a shape that takes null too."""
     if isinstance(shape.get("type"), str) and "enum" not in shape:
         return {**shape, "type": [shape["type"], "null"]}
+    if "anyOf" in shape:
+        return {**shape, "anyOf": [*shape["anyOf"], {"type": "null"}]}
     described = {key: shape[key] for key in shape.keys() & {"description"}}
     inner = {key: value for key, value in shape.items() if key not in described}
     return {"anyOf": [inner, {"type": "null"}], **described}
