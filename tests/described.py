@@ -9,7 +9,7 @@ import json
 import re
 from functools import cache
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from jsonschema_rs import Draft202012Validator, ValidationError
 
@@ -40,6 +40,8 @@ def check(method: str, address: str, sent: Any, status: int, body: Any) -> None:
         assert status >= 400, f"{method} {address} is not described, and answered {status}"
         return
     check_operation(found["operationId"], sent, status, body)
+    if status == 200 and (more := _queried(address) - _parameters(found["operationId"])):
+        raise Undescribed(f"{found['operationId']} took {more}, which are not described")
 
 
 def check_operation(name: str, sent: Any, status: int, body: Any) -> None:
@@ -96,6 +98,16 @@ def _answer(name: str, status: int) -> Draft202012Validator | None:
 def _body(name: str) -> Draft202012Validator | None:
     takes = _operations()[name].get("requestBody")
     return validator(takes["content"][JSON]["schema"]) if takes else None
+
+
+def _queried(address: str) -> set[str]:
+    return {name.partition("[")[0] for name, _value in parse_qsl(urlsplit(address).query)}
+
+
+@cache
+def _parameters(name: str) -> set[str]:
+    given = _operations()[name].get("parameters", [])
+    return {one["name"].partition("[")[0] for one in given if one.get("in") == "query"}
 
 
 @cache

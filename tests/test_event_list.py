@@ -3,6 +3,8 @@
 import pytest
 
 from tests.client import ApiClient
+from tests.factories import EndpointFactory
+from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db
 
@@ -102,3 +104,40 @@ def test_an_unknown_cursor_is_missing(acme: ApiClient) -> None:
     for cursor in ("evt_unknown", "x", ""):
         answer = acme.get(f"/v1/events?starting_after={cursor}")
         assert answer.refusal == (404, "resource_missing", "starting_after")
+
+
+@pytest.mark.parametrize(
+    ("status", "is_missed", "success"),
+    [
+        ("succeeded", False, "true"),
+        ("pending", False, "false"),
+        ("canceled", True, "false"),
+        ("failed", True, "false"),
+        # Given up and taken up again by a replay, which has a row of its own.
+        ("failed", False, "true"),
+    ],
+)
+def test_events_are_found_by_whether_they_were_delivered(
+    status: str, is_missed: bool, success: str, acme: ApiClient
+) -> None:
+    EndpointFactory(merchant=acme.merchant)
+    customer = acme.post("/v1/customers")["id"]
+    Delivery.objects.update(status=status, is_missed=is_missed)
+    other = {"true": "false", "false": "true"}[success]
+
+    assert listed(acme, f"?delivery_success={success}") == [customer]
+    assert listed(acme, f"?delivery_success={other}") == []
+
+
+def test_an_event_that_nobody_waits_for_was_delivered(acme: ApiClient) -> None:
+    customer = acme.post("/v1/customers")["id"]
+
+    assert listed(acme, "?delivery_success=true") == [customer]
+    refusal = acme.get("/v1/events?delivery_success=yes").refusal
+    assert refusal == (400, "parameter_invalid", "delivery_success")
+
+
+def test_events_are_filtered_by_type_and_object(acme: ApiClient, customers: list[str]) -> None:
+    assert listed(acme, "?type=customer.*&limit=2") == customers[:2]
+    assert listed(acme, "?types[]=refund.*&types[]=payout.paid") == []
+    assert listed(acme, f"?aggregate_id={customers[3]}&aggregate_type=customer") == [customers[3]]

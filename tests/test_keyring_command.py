@@ -34,11 +34,13 @@ def test_the_command_shows_what_each_key_seals(merchant: Merchant, key_change: K
 
     lines = keyring_command("show").splitlines()
 
-    of_answers = "0 merchants.IdempotencyKey.sealed_response"
+    answers, secrets = (
+        "0 merchants.IdempotencyKey.sealed_response", "0 webhooks.SigningSecret.sealed",
+    )  # fmt: skip
     assert sorted(lines) == sorted([
-        f"{key_change.new}  primary  {of_answers}, 1 vault.SealedCard.sealed",
-        f"{key_change.old}  other  {of_answers}, 2 vault.SealedCard.sealed",
-        f"k_lost  NOT IN THE KEY RING  {of_answers}, 1 vault.SealedCard.sealed",
+        f"{key_change.new}  primary  {answers}, 1 vault.SealedCard.sealed, {secrets}",
+        f"{key_change.old}  other  {answers}, 2 vault.SealedCard.sealed, {secrets}",
+        f"k_lost  NOT IN THE KEY RING  {answers}, 1 vault.SealedCard.sealed, {secrets}",
     ])  # fmt: skip
 
 

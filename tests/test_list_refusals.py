@@ -10,7 +10,10 @@ from tests.refusals import assert_envelope
 pytestmark = pytest.mark.django_db
 
 PAYMENTS = "/v1/payment_intents"
-LISTS = [PAYMENTS, "/v1/customers", "/v1/request_logs", "/v1/search?q=tea"]
+LISTS = [
+    PAYMENTS, "/v1/customers", "/v1/events", "/v1/webhook_endpoints", "/v1/request_logs",
+    "/v1/search?q=tea",
+]  # fmt: skip
 EVERY_LIST = pytest.mark.parametrize("path", LISTS)
 SECRET = "zebra"  # Stands in values: no answer repeats it.
 

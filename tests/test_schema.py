@@ -145,6 +145,13 @@ def test_a_parameter_that_is_taken_and_not_described_is_found() -> None:
         described.check("POST", "/v1/payment_intents", payment(tip=1), 200, answer)
 
 
+def test_a_query_that_is_taken_and_not_described_is_found(acme: ApiClient) -> None:
+    customers = acme.get("/v1/customers").body
+
+    with pytest.raises(Undescribed, match="took {'shoe_size'}"):
+        described.check("GET", "/v1/customers?limit=1&shoe_size=42", None, 200, customers)
+
+
 # --- Where a refusal's code is explained ------------------------------------------------------
 
 

@@ -3,12 +3,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.querysets import MerchantRows
-from core.rest import paging
 from events.models import Event
 from merchants import idempotency
 from merchants.api import ApiViewSet
 from merchants.authentication import require_scope
-from webhooks import endpoints, render, schema
+from webhooks import endpoints, filters, render, schema
 from webhooks.endpoints import WithSecret
 from webhooks.forms import (
     CreateEndpointForm,
@@ -20,38 +19,25 @@ from webhooks.forms import (
 from webhooks.models import Delivery, Endpoint
 
 
-class ListingViewSet(ApiViewSet):
-    """Its lists take a page's arguments, and nothing else does."""
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        return paging.ARGUMENTS if self.action in ("list", "deliveries") else ()
+class DeliveryLists(ApiViewSet):
+    """Lists the attempts to deliver: of an event, of an endpoint."""
 
     def _page_of_deliveries(self, rows: MerchantRows) -> Response:
         own = Delivery.objects.for_merchant(self.merchant)
-        page = paging.page(
-            rows.for_merchant(self.merchant),
-            self.query,
-            url=self.request.path,
-            cursors=own,
-            order=paging.NEWEST_BY_ID,
-        )
+        page = self.page_of(rows.for_merchant(self.merchant), cursors=own)
         return Response(page.envelope([render.webhook_delivery(row) for row in page.rows]))
 
 
-class EndpointViewSet(ListingViewSet):
+class EndpointViewSet(DeliveryLists):
     """Where the merchant's events are sent (spec: WebhookEndpoint)."""
 
     operations = schema.ENDPOINTS
     scope = "webhook_endpoints"
+    lists = {"list": filters.ENDPOINTS, "deliveries": filters.DELIVERIES}
 
     def list(self, request: Request) -> Response:
-        page = paging.page(
-            endpoints.of(self.merchant),
-            self.query,
-            url=request.path,
-            cursors=Endpoint.objects.for_merchant(self.merchant),
-        )
+        own = Endpoint.objects.for_merchant(self.merchant)
+        page = self.page_of(endpoints.of(self.merchant), cursors=own)
         return Response(page.envelope(render.webhook_endpoints(page.rows)))
 
     def create(self, request: Request) -> Response:
@@ -91,15 +77,15 @@ class EndpointViewSet(ListingViewSet):
         return self.retrieve(request, idempotency.earlier().object_id)
 
 
-class EventViewSet(ListingViewSet):
+class EventViewSet(DeliveryLists):
     """What happened, as it was recorded: the stored bytes are the answer."""
 
     operations = schema.EVENTS
     scope = "events"
+    lists = {"list": filters.EVENTS, "deliveries": filters.DELIVERIES}
 
     def list(self, request: Request) -> Response:
-        events = Event.objects.for_merchant(self.merchant)
-        page = paging.page(events, self.query, url=request.path)
+        page = self.page_of(Event.objects.for_merchant(self.merchant))
         return Response(page.envelope([bytes(event.body) for event in page.rows]))
 
     def retrieve(self, request: Request, event_id: str) -> Response:

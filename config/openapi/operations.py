@@ -97,8 +97,6 @@ class ApiSchema(AutoSchema):
         yield from (parameters.in_path(name[1:-1]) for name in ID.findall(self.path))
         if spec := view.lists.get(view.action):
             yield from parameters.of_list(spec, needed=self._described.needs)
-        elif self.method == "GET":
-            yield from parameters.of_names(view.arguments)
         yield from parameters.expand(view.expandable)
         yield _shared("parameters", "PF-Version")
         if self.method == "POST":

@@ -44,12 +44,6 @@ def of_filters(spec: ListSpec) -> Iterator[Shape]:
             yield _in_query(written, shape, f"Only what has this `{name}`.")
 
 
-def of_names(names: Iterable[str]) -> Iterator[Shape]:
-    """Yield plain parameters of which there are conventions."""
-    for name in names:
-        yield _in_query(name, *_CONVENTIONS[name])
-
-
 def expand(fields: Iterable[str]) -> Iterator[Shape]:
     """Yield `expand[]`, if there is anything to expand."""
     if known := sorted(fields):

@@ -99,8 +99,8 @@ def array(parameters: list[Given]) -> list[str]:
     :raises ParameterInvalid: other brackets, or two values at one place.
     """
     for parameter in parameters:
-        has_place = any(parameter.keys)
-        if not brackets.is_item(parameter.keys) or (has_place and len(parameter.values) > 1):
+        is_one_place = any(parameter.keys) and len(parameter.values) > 1
+        if is_one_place or not brackets.is_item(parameter.keys):
             raise parameter.refusal()
     return [value for parameter in parameters for value in parameter.values]
 
