@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 
 from config import errors
 from config.error_pages import API_PATH
+from config.pages import SCHEMA_PATH
 from core import context
 from core.errors import DomainError, ParameterInvalid
 from core.http import client_address
@@ -51,7 +52,7 @@ class RequestFrame:
             response = self._refused(request) or self.get_response(request)
             response["Request-Id"] = work.request_id
             seconds = time.perf_counter() - started
-            if API_PATH.match(request.path_info):
+            if API_PATH.match(request.path_info) and request.path_info != SCHEMA_PATH:
                 request_logs.write_when_sent(request, response, work=work, seconds=seconds)
             _measure(request, response)
             self._log(request, response, work, seconds)

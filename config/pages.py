@@ -1,12 +1,38 @@
-"""Pages that explain the API to a developer."""
+"""What explains the API to a developer, and to a program."""
 
 from collections.abc import Iterator
+from functools import cache
 
+import orjson
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from core.errors import DomainError
+from config import errors
+from core.errors import DomainError, MethodNotAllowed
 from core.rest.forms import OWN_CODES
+
+SCHEMA = settings.BASE_DIR / "docs" / "openapi.json"
+SCHEMA_PATH = "/v1/openapi.json"
+HOUR_SECONDS = 3600
+
+
+def openapi(request: HttpRequest) -> HttpResponse:
+    """Answer the API's schema, to whoever asks: it tells no more than the source does.
+
+    It costs less than to look a key up, and so is not counted against anybody's rate.
+    """
+    if request.method not in ("GET", "HEAD"):
+        refused = errors.envelope_response(MethodNotAllowed())
+        refused["Allow"] = "GET, HEAD"
+        return refused
+    cached = {"Cache-Control": f"public, max-age={HOUR_SECONDS}"}
+    return HttpResponse(_schema(), content_type="application/json", headers=cached)
+
+
+@cache
+def _schema() -> bytes:
+    return orjson.dumps(orjson.loads(SCHEMA.read_bytes()))
 
 
 def errors_page(request: HttpRequest) -> HttpResponse:

@@ -29,6 +29,7 @@ v1 = [
 ]
 
 urlpatterns = [
+    path(pages.SCHEMA_PATH.removeprefix("/"), pages.openapi),
     path("v1/", include(v1)),
     path("3ds/return", payer.bank_return),
     path("3ds/<str:token>", payer.hand_off),

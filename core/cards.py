@@ -32,6 +32,7 @@ _RANGES: list[tuple[int, int, str, tuple[int, ...]]] = [
     (36, 36, "diners", (14, 16)),
     (38, 39, "diners", (14, 16)),
 ]
+BRANDS = tuple(dict.fromkeys(brand for _first, _last, brand, _lengths in _RANGES))
 _ISSUED = {
     str(prefix): (brand, lengths)
     for first, last, brand, lengths in _RANGES

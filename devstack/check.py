@@ -36,6 +36,7 @@ def checks(directory: Path) -> list[Check]:
         Check("lint", ["ruff", "check", *LINTED], sandbox),
         Check("imports", ["lint-imports"], sandbox),
         Check("migrations", [*manage, "makemigrations", "--check", "--dry-run"], sandbox),
+        Check("schema", [*manage, "write_schema", "--check"], sandbox),
         Check("deployment", [*manage, "check", "--deploy", "--fail-level", "WARNING"], live),
         Check("types", ["mypy", "core", "ledger", "vault"], sandbox),
     ]

@@ -1,5 +1,6 @@
 """What lists of events are filtered by (contract 7)."""
 
+from core.rest.fields import Shape
 from core.rest.filters import Equal, Filters, Instants, OneOf, Rows, Strict
 from core.rest.query import Given, array, scalar
 from events.types import TYPES
@@ -18,6 +19,9 @@ MEANINGS = {
 class AnyType(Strict):
     """`types[]=refund.*&types[]=payout.paid`."""
 
+    def shapes(self, name: str) -> dict[str, Shape]:
+        return {f"{name}[]": {"type": "array", "items": {"enum": list(MEANINGS)}}}
+
     def read(self, parameters: list[Given]) -> list[str]:
         for parameter in parameters:
             if not set(parameter.values) <= MEANINGS.keys():
@@ -30,6 +34,9 @@ class AnyType(Strict):
 
 class OneType(AnyType):
     """`type=payment_intent.succeeded`, or `type=payment_intent.*`."""
+
+    def shapes(self, name: str) -> dict[str, Shape]:
+        return {name: {"enum": list(MEANINGS)}}
 
     def read(self, parameters: list[Given]) -> list[str]:
         scalar(parameters)

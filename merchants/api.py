@@ -18,6 +18,7 @@ from core.rest import expansion, query
 from core.rest import lists as list_engine
 from core.rest.expansion import Expandable, Kinds, Shown
 from core.rest.lists import ListSpec, Page
+from core.rest.schema import Operation
 from merchants import idempotency
 from merchants.authentication import READ_METHODS, require_scope
 from merchants.models import Merchant
@@ -37,9 +38,10 @@ class ApiViewSet(ViewSet):
     `scope` names the resource in a key's scopes; `arguments` are the scalar query
     parameters that GET takes; `lists` are the actions that answer a list, and what it
     knows; `expandable` are the fields that `expand[]` takes, and `kinds` the objects
-    that they show.
+    that they show; `operations` are what the API's schema says of the actions.
     """
 
+    operations: Mapping[str, Operation] = {}
     scope: str | None = None
     arguments: tuple[str, ...] = ()
     lists: Mapping[str, ListSpec] = {}

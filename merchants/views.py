@@ -2,7 +2,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.rest.lists import ListSpec
-from merchants import accounts, request_logs
+from merchants import accounts, request_logs, schema
 from merchants.api import ApiViewSet
 from merchants.filters import RequestLogFilters
 from merchants.models import RequestLog
@@ -11,6 +11,7 @@ from merchants.models import RequestLog
 class MerchantViewSet(ApiViewSet):
     """The account that the key belongs to."""
 
+    operations = schema.MERCHANT
     scope = "merchant"
 
     def retrieve(self, request: Request) -> Response:
@@ -20,6 +21,7 @@ class MerchantViewSet(ApiViewSet):
 class RequestLogViewSet(ApiViewSet):
     """What the merchant asked the API, and what it was answered."""
 
+    operations = schema.REQUEST_LOGS
     scope = "request_logs"
     lists = {"list": ListSpec(filters=RequestLogFilters)}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from core.rest.fields import METADATA_KEY_MAX, METADATA_VALUE_MAX
+from core.rest.fields import METADATA_KEY_MAX, METADATA_VALUE_MAX, Shape
 from core.rest.filters import (
     Amounts,
     AnyOf,
@@ -26,6 +26,21 @@ METADATA_FILTERS_MAX = 10
 
 class Metadata(Strict):
     """`metadata[key]=value`, for up to ten keys."""
+
+    def shapes(self, name: str) -> dict[str, Shape]:
+        value = {"type": "string", "minLength": 1, "maxLength": METADATA_VALUE_MAX}
+        return {
+            name: {
+                "type": "object",
+                "maxProperties": METADATA_FILTERS_MAX,
+                "propertyNames": {
+                    "minLength": 1,
+                    "maxLength": METADATA_KEY_MAX,
+                    "pattern": r"^[^\[\]]*$",
+                },
+                "additionalProperties": value,
+            }
+        }
 
     def read(self, parameters: list[Given]) -> list[tuple[str, str]]:
         if len(parameters) > METADATA_FILTERS_MAX:

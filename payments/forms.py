@@ -16,6 +16,7 @@ from core.rest.fields import (
     Email,
     Integer,
     Metadata,
+    Shape,
     Text,
 )
 from core.rest.forms import Form
@@ -41,6 +42,8 @@ class ExpiryYear(Integer):
 
 
 class CardForm(Form):
+    codes = ("incorrect_number", "invalid_cvc", "expired_card")
+
     number = Text(max_length=40)
     exp_month = ExpiryMonth(minimum=1, maximum=12)
     exp_year = ExpiryYear(minimum=CENTURY[0], maximum=CENTURY[1])
@@ -92,6 +95,7 @@ def cvc_of(body: dict[str, Any]) -> str | None:
 class CardField(serializers.Field):
     """The card, lifted out of the body by the parser; becomes a redacting CardData."""
 
+    form = CardForm
     default_error_messages = {"parameter_invalid": "Must be an object."}
 
     def to_internal_value(self, data: Any) -> CardData:
@@ -136,6 +140,8 @@ class PaymentMethodOptionsForm(Form):
 
 
 class LineItemForm(Form):
+    codes = ("amount_too_large",)
+
     name = Text(max_length=500)
     quantity = Integer(minimum=1, maximum=1_000_000, required=False)
     unit_amount = Amount(minimum=0)
@@ -224,6 +230,11 @@ class CancelIntentForm(Form):
 class Locales(serializers.Field):
     """Languages in the order that someone prefers them: `["tr-TR", "en"]`, each once."""
 
+    shape: Shape = {
+        "type": "array",
+        "items": {"type": "string", "pattern": f"^{LOCALE.pattern}$"},
+        "maxItems": LOCALES_MAX,
+    }
     default_error_messages = {
         "parameter_invalid": f"Must be an array of up to {LOCALES_MAX} locales.",
         "unknown": "Must be a language, with or without script and region: en, tr-TR, zh-Hant-TW.",

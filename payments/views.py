@@ -13,12 +13,14 @@ from merchants.authentication import may
 from payments import (
     cancellations,
     captures,
+    customer_schema,
     customers,
     expansion,
     intents,
     lifecycle,
     recovery,
     render,
+    schema,
     search,
 )
 from payments.filters import CustomerFilters, PaymentFilters
@@ -38,6 +40,7 @@ from payments.models import Customer, PaymentIntent
 class PaymentIntentViewSet(ApiViewSet):
     """Payments (spec: Endpoints)."""
 
+    operations = schema.PAYMENT_INTENTS
     scope = "payment_intents"
     expandable = expansion.PAYMENT_INTENT
     kinds = expansion.KINDS
@@ -91,6 +94,7 @@ class PaymentIntentViewSet(ApiViewSet):
 class CustomerViewSet(ApiViewSet):
     """Customers."""
 
+    operations = customer_schema.CUSTOMERS
     scope = "customers"
     lists = {"list": ListSpec(filters=CustomerFilters)}
 
@@ -127,6 +131,7 @@ class SearchViewSet(ApiViewSet):
     A key that may not read customers finds payments only.
     """
 
+    operations = schema.SEARCH
     scope = "payment_intents"
     expandable = expansion.FOUND
     kinds = expansion.KINDS

@@ -7,6 +7,7 @@ from typing import Any
 from django.test import Client
 
 from merchants.accounts import Opened
+from tests import described
 from tests.factories import GOOD_CARD, payment
 
 
@@ -80,12 +81,26 @@ class ApiClient:
         return next(row["amount"] for row in rows if row["currency"] == currency)
 
     def _call(self, method: str, path: str, raw: bytes, headers: dict[str, str]) -> Answer:
-        sent = {
-            "authorization": f"Bearer {self.key}",
-            **{name.replace("_", "-"): value for name, value in headers.items()},
-        }
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.send(method, path, raw, {"authorization": f"Bearer {self.key}", **named})
+
+    def send(self, method: str, path: str, raw: bytes, headers: dict[str, str]) -> Answer:
+        """Send bytes as they are, with these headers and no key but theirs."""
+        sent = dict(headers)
         content_type = sent.pop("content-type", "application/json")
         response = self.http.generic(
             method, path, raw, content_type=content_type, headers=sent, secure=False
         )
-        return Answer(response)
+        answer = Answer(response)
+        described.check(method, path, _sent(raw, content_type), answer.status, answer.body)
+        return answer
+
+
+def _sent(raw: bytes, content_type: str) -> Any:
+    """Return what was sent as JSON; None where it was none."""
+    if not raw or content_type.partition(";")[0] != "application/json":
+        return None
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None  # It was refused.

@@ -14,6 +14,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from core import context, redis
 from core.keyring import ring
+from tests import described
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
 from tests.emptying import empty
@@ -93,6 +94,12 @@ def key_change(settings: Any, tmp_path: Path) -> Iterator[KeyChange]:
     change = change_key(settings, tmp_path)
     yield change
     change.restart()
+
+
+@pytest.fixture
+def undescribed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that plant what no answer has: the schema is not asked."""
+    monkeypatch.setattr(described, "check", lambda *_answer: None)
 
 
 @pytest.fixture

@@ -4,11 +4,13 @@ from typing import Any
 
 from django.db import transaction
 
-from core import ids
+from core import clock, ids
 from events import outbox
 from events.models import Event
 from merchants import keys
 from merchants.models import Merchant
+from payments import render
+from payments.models import Customer
 from tests.client import Answer, ApiClient
 
 PATH = "/v1/webhook_endpoints"
@@ -29,7 +31,12 @@ def created(client: ApiClient, **changes: Any) -> Answer:
 def tell(merchant: Merchant, object_id: str, event_type: str = "customer.updated") -> Event:
     """Record an event, with its deliveries."""
     with transaction.atomic():
-        return outbox.record(merchant, event_type, {"id": object_id, "object": "customer"})
+        return outbox.record(merchant, event_type, shown_customer(object_id))
+
+
+def shown_customer(object_id: str) -> dict[str, Any]:
+    """Return somebody whom nothing is known of."""
+    return render.customer(Customer(id=object_id, created_at=clock.now()))
 
 
 def limited(client: ApiClient, **scopes: str) -> ApiClient:

@@ -80,7 +80,7 @@ def _views(pattern: Any) -> list[Any]:
 
 
 @pytest.fixture
-def secret_answer(acme: ApiClient, monkeypatch: pytest.MonkeyPatch) -> Answer:
+def secret_answer(acme: ApiClient, undescribed: None, monkeypatch: pytest.MonkeyPatch) -> Answer:
     """An answer that shows what is shown once."""
     real = render.customer
     monkeypatch.setattr(render, "customer", lambda row: {**real(row), "secret": "s3cr3t"})

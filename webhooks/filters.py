@@ -2,6 +2,7 @@
 
 from django.db.models import Exists, OuterRef, Q
 
+from core.rest.fields import Shape
 from core.rest.filters import Rows, Strict
 from core.rest.lists import ListSpec
 from core.rest.query import Given, scalar
@@ -13,6 +14,9 @@ MEANINGS = {"true": True, "false": False}
 
 class Delivered(Strict):
     """`delivery_success=false`: something of the event is pending, or was given up."""
+
+    def shapes(self, name: str) -> dict[str, Shape]:
+        return {name: {"type": "boolean"}}
 
     def read(self, parameters: list[Given]) -> bool:
         if scalar(parameters) not in MEANINGS:

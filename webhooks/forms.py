@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.rest.fields import Boolean, Integer, Metadata, Text
+from core.rest.fields import Boolean, Integer, Metadata, Shape, Text
 from core.rest.forms import Form
 from events import types
 
@@ -17,6 +17,17 @@ UNIX_MAX = 253_402_300_799  # The last second that a date can name.
 class EventTypes(serializers.Field):
     """Event types, each once, or the single element `*`."""
 
+    shape: Shape = {
+        "anyOf": [
+            {
+                "type": "array",
+                "items": {"enum": list(types.TYPES)},
+                "minItems": 1,
+                "uniqueItems": True,
+            },
+            {"const": [types.ALL]},
+        ]
+    }
     default_error_messages = {
         "parameter_invalid": "Must be an array of event types, or of the single element *.",
         "empty": "Name at least one event type, or the single element *.",

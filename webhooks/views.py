@@ -7,7 +7,7 @@ from events.models import Event
 from merchants import idempotency
 from merchants.api import ApiViewSet
 from merchants.authentication import require_scope
-from webhooks import endpoints, filters, render
+from webhooks import endpoints, filters, render, schema
 from webhooks.endpoints import WithSecret
 from webhooks.forms import (
     CreateEndpointForm,
@@ -31,6 +31,7 @@ class DeliveryLists(ApiViewSet):
 class EndpointViewSet(DeliveryLists):
     """Where the merchant's events are sent (spec: WebhookEndpoint)."""
 
+    operations = schema.ENDPOINTS
     scope = "webhook_endpoints"
     lists = {"list": filters.ENDPOINTS, "deliveries": filters.DELIVERIES}
 
@@ -79,6 +80,7 @@ class EndpointViewSet(DeliveryLists):
 class EventViewSet(DeliveryLists):
     """What happened, as it was recorded: the stored bytes are the answer."""
 
+    operations = schema.EVENTS
     scope = "events"
     lists = {"list": filters.EVENTS, "deliveries": filters.DELIVERIES}
 

@@ -1,7 +1,8 @@
 """Fields of request bodies: JSON's own types, and no value in a message.
 
 JSON is never coerced. What is `Written` in a form or a query has no type: the field that
-reads it says what it is.
+reads it says what it is. A field's `shape` is what it takes in the words of the schema, its
+`codes` are what it refuses in words of its own.
 """
 
 import re
@@ -19,6 +20,7 @@ METADATA_VALUE_MAX = 500
 CLEAR = ""  # What `metadata: ""` and `metadata: {}` become: remove every key.
 WRITTEN_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,99})")  # As JSON would write it.
 WRITTEN_BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
+Shape = dict[str, Any]  # A JSON Schema.
 
 
 class Integer(serializers.Field):
@@ -46,6 +48,14 @@ class Integer(serializers.Field):
             self.fail(self.too_large)
         return data
 
+    @property
+    def shape(self) -> Shape:
+        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        return self.too_small, self.too_large
+
 
 class Amount(Integer):
     """Money in minor units, 1 … 999 999 999 999 (contract 1)."""
@@ -57,6 +67,7 @@ class Amount(Integer):
 
 
 class Boolean(serializers.Field):
+    shape: Shape = {"type": "boolean"}
     default_error_messages = {"parameter_invalid": "Must be true or false."}
 
     def to_internal_value(self, data: Any) -> bool:
@@ -91,6 +102,11 @@ class Text(serializers.Field):
             self.fail("blank")
         return None
 
+    @property
+    def shape(self) -> Shape:
+        given = {"minLength": 1} if self.required else {}
+        return {"type": "string", **given, "maxLength": self.max_length}
+
 
 class Choice(serializers.Field):
     default_error_messages = {"parameter_invalid": "Must be one of: {choices}."}
@@ -104,10 +120,17 @@ class Choice(serializers.Field):
             self.fail("parameter_invalid", choices=", ".join(self.choices))
         return str(data)
 
+    @property
+    def shape(self) -> Shape:
+        return {"type": "string", "enum": list(self.choices)}
+
 
 class Currency(serializers.Field):
     """An ISO 4217 code in any case; lowercase from here on."""
 
+    # Which ones an installation takes is a setting, and no part of the schema.
+    shape: Shape = {"type": "string", "pattern": "^[A-Za-z]{3}$"}
+    codes = ("currency_not_supported",)
     default_error_messages = {
         "parameter_invalid": "Must be a three-letter currency code.",
         "currency_not_supported": "This installation does not take the currency.",
@@ -138,10 +161,15 @@ class Email(Text):
             self.fail("parameter_invalid")
         return text
 
+    @property
+    def shape(self) -> Shape:
+        return {**super().shape, "format": "email"}
+
 
 class Country(serializers.Field):
     """A two-letter country code; uppercase from here on."""
 
+    shape: Shape = {"type": "string", "pattern": "^[A-Za-z]{2}$"}
     default_error_messages = {"parameter_invalid": "Must be a two-letter country code."}
 
     def to_internal_value(self, data: Any) -> str:
@@ -153,6 +181,27 @@ class Country(serializers.Field):
 class Metadata(serializers.Field):
     """A map of strings; an empty value deletes its key, an empty map clears all."""
 
+    shape: Shape = {
+        "anyOf": [
+            {
+                "type": "object",
+                "propertyNames": {
+                    "minLength": 1,
+                    "maxLength": METADATA_KEY_MAX,
+                    "pattern": r"^[^\[\]]*$",
+                },
+                "additionalProperties": {
+                    "type": ["string", "null"],
+                    "maxLength": METADATA_VALUE_MAX,
+                },
+            },
+            {"const": CLEAR},
+        ],
+        "description": (
+            "Your own keys and values, up to 50. An empty value deletes its key; {} or an "
+            "empty text deletes all of them."
+        ),
+    }
     default_error_messages = {
         "parameter_invalid": "Must be an object of strings.",
         "key": f"A key has 1 to {METADATA_KEY_MAX} characters, without [ and ].",

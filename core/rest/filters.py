@@ -15,6 +15,7 @@ from django_filters import Filter, FilterSet
 
 from core.money import MAX_REQUESTED_MINOR
 from core.querysets import MerchantRows
+from core.rest.fields import Shape
 from core.rest.query import Given, array, scalar
 
 Rows = QuerySet[Any]
@@ -71,6 +72,10 @@ class Strict(Filter):
         """
         raise NotImplementedError
 
+    def shapes(self, name: str) -> dict[str, Shape]:
+        """Return what it reads, in the words of the schema: by parameter what it may hold."""
+        raise NotImplementedError
+
     def filter(self, qs: Rows, value: Any) -> Rows:
         return qs if value is None else self.narrowed(qs, value)
 
@@ -85,6 +90,9 @@ class Equal(Strict):
     def __init__(self, field_name: str, *, form: str = ".{1,500}", **options: Any) -> None:
         super().__init__(field_name, **options)
         self.form = re.compile(form, re.ASCII | re.DOTALL)
+
+    def shapes(self, name: str) -> dict[str, Shape]:
+        return {name: {"type": "string", "pattern": f"^{self.form.pattern}$"}}
 
     def read(self, parameters: list[Given]) -> str:
         text = scalar(parameters)
@@ -109,6 +117,9 @@ class Words(Strict):
 class OneOf(Words):
     """`x=v`: that word."""
 
+    def shapes(self, name: str) -> dict[str, Shape]:
+        return {name: {"type": "string", "enum": list(self.choices)}}
+
     def read(self, parameters: list[Given]) -> str:
         self.refuse_unknown(parameters)
         return scalar(parameters)
@@ -116,6 +127,10 @@ class OneOf(Words):
 
 class AnyOf(Words):
     """`x[]=v&x[]=w`: any of the words."""
+
+    def shapes(self, name: str) -> dict[str, Shape]:
+        words = {"type": "string", "enum": list(self.choices)}
+        return {f"{name}[]": {"type": "array", "items": words}}
 
     def read(self, parameters: list[Given]) -> list[str]:
         self.refuse_unknown(parameters)
@@ -131,6 +146,9 @@ class AnyOf(Words):
 class Currency(Strict):
     """`currency=try`, in any case; one that nobody can pay in finds nothing."""
 
+    def shapes(self, name: str) -> dict[str, Shape]:
+        return {name: {"type": "string", "pattern": "^[A-Za-z]{3}$"}}
+
     def read(self, parameters: list[Given]) -> str:
         code = scalar(parameters)
         if not re.fullmatch("[A-Za-z]{3}", code):
@@ -142,6 +160,10 @@ class Range(Strict):
     """`x=n`, `x[gte]=n` and so on, any of them at once: whole numbers."""
 
     most: int
+
+    def shapes(self, name: str) -> dict[str, Shape]:
+        number = {"type": "integer", "minimum": 0, "maximum": self.most}
+        return {f"{name}{''.join(f'[{key}]' for key in keys)}": dict(number) for keys in OPERATORS}
 
     def read(self, parameters: list[Given]) -> list[tuple[str, int]]:
         return [self._bound(parameter) for parameter in parameters]

@@ -17,9 +17,12 @@ class Form(serializers.Serializer):
 
     At a create, null equals leaving the parameter out. A form with
     `null_clears = True` (an update) passes null on as None instead.
+
+    `codes` are the codes of its own with which `validate` refuses; its fields have theirs.
     """
 
     null_clears = False
+    codes: tuple[str, ...] = ()
 
     default_error_messages = {"parameter_unknown": "The endpoint does not know this parameter."}
 

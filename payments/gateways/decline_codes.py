@@ -90,6 +90,15 @@ BY_RESPONSE_CODE = {
     "96": PROCESSING_ERROR,
 }
 
+_DECLINES = (
+    GENERIC_DECLINE, AUTHENTICATION_FAILED, AUTHENTICATION_ABANDONED, FRAUD_BLOCKED,
+    *BY_RESPONSE_CODE.values(),
+)  # fmt: skip
+# All that can be told.
+CODES = sorted({decline.code for decline in _DECLINES})
+DECLINE_CODES = sorted({decline.decline_code for decline in _DECLINES if decline.decline_code})
+ADVICE_CODES = (TRY_AGAIN_LATER, DO_NOT_TRY_AGAIN, CONFIRM_CARD_DATA)
+
 
 def explain(outcome: Outcome) -> Decline:
     """Return the reason of an outcome that charged nothing: declined, never sent, or let go."""

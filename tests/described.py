@@ -1,0 +1,129 @@
+"""Every answer that a test is given is held against docs/openapi.json.
+
+The status must be described for the operation, the body must be what is described and
+nothing more; and what was accepted must be described as a body. So the schema cannot drift
+from what the service does as long as the tests do it.
+"""
+
+import json
+import re
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from jsonschema_rs import Draft202012Validator, ValidationError
+
+from config.pages import SCHEMA
+
+METHODS = ("get", "post", "delete")
+JSON = "application/json"
+
+
+class Undescribed(AssertionError):
+    """The service did what its schema does not say."""
+
+
+@cache
+def document() -> dict[str, Any]:
+    return json.loads(SCHEMA.read_bytes())
+
+
+def check(method: str, address: str, sent: Any, status: int, body: Any) -> None:
+    """Hold a request and its answer against the schema.
+
+    :param sent: the request's JSON body, None where it is none.
+    :raises Undescribed: they differ.
+    """
+    found = operation(method, address)
+    if found is None:
+        _require(_refusal(), body, f"{method} {address}, which is not described")
+        assert status >= 400, f"{method} {address} is not described, and answered {status}"
+        return
+    check_operation(found["operationId"], sent, status, body)
+    if status == 200 and (more := _queried(address) - _parameters(found["operationId"])):
+        raise Undescribed(f"{found['operationId']} took {more}, which are not described")
+
+
+def check_operation(name: str, sent: Any, status: int, body: Any) -> None:
+    """Hold an operation's request and answer against the schema.
+
+    :raises Undescribed: they differ.
+    """
+    validator = _answer(name, status)
+    if validator is None:
+        raise Undescribed(f"{name} answered {status}, which is not described: {body}")
+    _require(validator, body, f"{name} {status}")
+    takes = _body(name)
+    if status == 200 and sent is not None and takes:
+        _require(takes, sent, f"{name}'s body, which was accepted,")
+
+
+def operation(method: str, address: str) -> dict[str, Any] | None:
+    """Return the description of what is done at an address."""
+    path = unquote(address.partition("?")[0])
+    for pattern, item in _paths():
+        if pattern.fullmatch(path):
+            return item.get(_described_method(method))
+    return None
+
+
+def _described_method(method: str) -> str:
+    return "get" if method == "HEAD" else method.lower()
+
+
+@cache
+def _paths() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
+    # Those without a parameter first: `/v1/x/y` is not `/v1/x/{id}`.
+    paths = sorted(document()["paths"].items(), key=lambda path: path[0].count("{"))
+    return [(re.compile(re.sub(r"{\w+}", "[^/]+", path)), item) for path, item in paths]
+
+
+@cache
+def _operations() -> dict[str, dict[str, Any]]:
+    items = document()["paths"].values()
+    return {item[method]["operationId"]: item[method] for item in items for method in item}
+
+
+@cache
+def _answer(name: str, status: int) -> Draft202012Validator | None:
+    described = _operations()[name]["responses"].get(str(status))
+    if described is None:
+        return None
+    if "$ref" in described:
+        described = document()["components"]["responses"][described["$ref"].rpartition("/")[2]]
+    return validator(described["content"][JSON]["schema"])
+
+
+@cache
+def _body(name: str) -> Draft202012Validator | None:
+    takes = _operations()[name].get("requestBody")
+    return validator(takes["content"][JSON]["schema"]) if takes else None
+
+
+def _queried(address: str) -> set[str]:
+    return {name.partition("[")[0] for name, _value in parse_qsl(urlsplit(address).query)}
+
+
+@cache
+def _parameters(name: str) -> set[str]:
+    given = _operations()[name].get("parameters", [])
+    return {one["name"].partition("[")[0] for one in given if one.get("in") == "query"}
+
+
+@cache
+def _refusal() -> Draft202012Validator:
+    return validator({"$ref": "#/components/schemas/Error"})
+
+
+def validator(shape: dict[str, Any]) -> Draft202012Validator:
+    """Return what validates a part of the schema."""
+    return Draft202012Validator({**shape, "components": document()["components"]})
+
+
+def _require(shape: Draft202012Validator, value: Any, what: str) -> None:
+    try:
+        shape.validate(value)
+    except ValidationError as problem:
+        place = "/".join(map(str, problem.instance_path))
+        told = f"{what} differs from its description at {place or 'its top'}: {problem.message}"
+        raise Undescribed(told[:2000]) from None

@@ -1,0 +1,239 @@
+"""How endpoints, deliveries and events are described in the API's schema."""
+
+from core.rest import schema
+from core.rest.schema import Operation, Schemas, Shape, identifier, instant, nullable, ref, text
+from events import types
+from webhooks.destinations import WebhookUrlNotAllowed
+from webhooks.endpoints import EndpointLimitReached
+from webhooks.exchange import ERRORS
+from webhooks.forms import (
+    CreateEndpointForm,
+    ReplayForm,
+    ResendForm,
+    RollSecretForm,
+    UpdateEndpointForm,
+)
+from webhooks.models import Delivery, Endpoint
+from webhooks.refusals import EndpointUnexpectedState
+
+# What events are about, by their types' first part. Objects that the API does not have yet
+# are `ApiObject`s: whoever builds one names it here.
+OBJECTS: dict[str, tuple[str, ...]] = {
+    "payment_intent": ("PaymentIntent",),
+    "refund": ("ApiObject",),
+    "dispute": ("ApiObject",),
+    "payout": ("ApiObject",),
+    "topup": ("ApiObject",),
+    "balance": ("Balance",),
+    "merchant": ("Merchant",),
+    "customer": ("Customer", "CustomerAtDeletion"),
+}
+SECRET = {
+    "type": "string",
+    "pattern": "^whsec_",
+    "description": "What deliveries are signed with. Shown in this answer only.",
+}
+
+
+# --- Endpoints and deliveries -----------------------------------------------------------------
+
+_ENDPOINT: Schemas = {
+    "url": text("Where events are sent."),
+    "enabled_events": schema.array(
+        {"enum": [*types.TYPES, types.ALL]}, "Event types, or the single element `*` for all."
+    ),
+    "status": schema.one_of(
+        Endpoint.Status.values,
+        "`failing` after ten failed attempts in a row: nothing is sent until you enable it.",
+    ),
+    "description": nullable(text("Your own words.")),
+    "metadata": schema.METADATA,
+    "api_version": text("The version that its events are written in."),
+    "previous_secret_expires_at": nullable(
+        instant("Until when deliveries are signed with the secret before, too.")
+    ),
+}
+_DELIVERY: Schemas = {
+    "event": identifier("evt"),
+    "event_type": schema.one_of(types.TYPES, "The event's type."),
+    "webhook_endpoint": identifier("we"),
+    "url": text("Where it was sent."),
+    "attempt": {**schema.integer("1 to 10.", minimum=1), "maximum": 10},
+    "status": schema.one_of(Delivery.Status.values, "`pending` until it was made."),
+    "trigger": schema.one_of(Delivery.Trigger.values, "Why it is made."),
+    "delay": schema.integer("Seconds of the schedule before this attempt."),
+    "duration_ms": nullable(schema.integer("How long your endpoint took, in milliseconds.")),
+    "scheduled_at": instant("When it is due."),
+    "attempted_at": nullable(instant("When it was made.")),
+    "next_attempt_at": nullable(instant("When the next attempt is due.")),
+    "response_status": nullable(schema.integer("Your endpoint's HTTP status.", minimum=100)),
+    "response_excerpt": nullable(
+        {**text("The first of your endpoint's answer, masked."), "maxLength": 512}
+    ),
+    "error": nullable(schema.one_of(ERRORS, "Why it failed.")),
+}
+
+
+# --- Events -----------------------------------------------------------------------------------
+
+
+def event_name(event_type: str) -> str:
+    """Return which schema an event of the type has: `PaymentIntentEvent`."""
+    about = event_type.partition(".")[0]
+    return "".join(word.title() for word in about.split("_")) + "Event"
+
+
+def _event(about: str) -> Shape:
+    own = [name for name in types.TYPES if name.partition(".")[0] == about]
+    data = {
+        "object": {
+            "anyOf": [ref(name) for name in OBJECTS[about]],
+            "description": "It, as it was after the change.",
+        },
+        "previous_attributes": {
+            "type": "object",
+            "description": "What changed, with the earlier values.",
+        },
+    }
+    return schema.resource(
+        "event",
+        "evt",
+        "A change that was recorded. It never changes again.",
+        {
+            "type": schema.one_of(own, "What happened."),
+            "merchant_id": identifier("mer"),
+            "api_version": text("The version that `data` is written in."),
+            "aggregate_type": {"const": about, "description": "What the changed object is."},
+            "aggregate_id": text("The changed object's id."),
+            "sequence": schema.integer("Counts the changes of one object, from 1.", minimum=1),
+            "request_id": identifier("req", "The request that caused the change."),
+            "data": schema.record("What changed.", data),
+        },
+    )
+
+
+_BY_OBJECT = {about: event_name(about) for about in OBJECTS}
+
+SCHEMAS = {
+    "WebhookEndpoint": schema.resource(
+        "webhook_endpoint", "we", "An address that your events are sent to.", _ENDPOINT
+    ),
+    "WebhookEndpointWithSecret": schema.resource(
+        "webhook_endpoint",
+        "we",
+        "An endpoint together with its signing secret, which is shown this once.",
+        {**_ENDPOINT, "secret": SECRET},
+    ),
+    "DeletedWebhookEndpoint": schema.record(
+        "What is left of an endpoint.",
+        {
+            "id": identifier("we"),
+            "object": {"const": "webhook_endpoint"},
+            "deleted": {"const": True},
+        },
+    ),
+    "WebhookDelivery": schema.resource(
+        "webhook_delivery", "whd", "One attempt to deliver one event to one endpoint.", _DELIVERY
+    ),
+    **{event_name(about): _event(about) for about in OBJECTS},
+    "Event": {
+        "description": "A change that was recorded; which object it has depends on its type.",
+        "oneOf": [ref(name) for name in _BY_OBJECT.values()],
+        "discriminator": {
+            "propertyName": "aggregate_type",
+            "mapping": {about: ref(name)["$ref"] for about, name in _BY_OBJECT.items()},
+        },
+    },
+    "ApiObject": {
+        "type": "object",
+        "description": "An object of a kind that the API does not have yet.",
+        "properties": {"id": {"type": "string"}, "object": {"type": "string"}},
+        "required": ["id", "object"],
+    },
+}
+
+
+# --- Actions ----------------------------------------------------------------------------------
+
+_WITH_SECRET = ref("WebhookEndpointWithSecret")
+_DELIVERIES = schema.list_of(ref("WebhookDelivery"))
+
+ENDPOINTS = {
+    "list": Operation("List webhook endpoints", schema.list_of(ref("WebhookEndpoint"))),
+    "create": Operation(
+        "Register a webhook endpoint",
+        _WITH_SECRET,
+        CreateEndpointForm,
+        description="The `secret` is in this answer only.",
+        refuses=(WebhookUrlNotAllowed, EndpointLimitReached),
+    ),
+    "retrieve": Operation("Read a webhook endpoint", ref("WebhookEndpoint")),
+    "update": Operation(
+        "Change a webhook endpoint",
+        ref("WebhookEndpoint"),
+        UpdateEndpointForm,
+        description=(
+            "`disabled: false` enables it again; with `replay_missed: true` what it missed is sent."
+        ),
+        refuses=(WebhookUrlNotAllowed, EndpointUnexpectedState),
+    ),
+    "destroy": Operation("Delete a webhook endpoint", ref("DeletedWebhookEndpoint")),
+    "roll_secret": Operation(
+        "Roll a signing secret",
+        _WITH_SECRET,
+        RollSecretForm,
+        description="Both secrets sign for as long as you say, a day unless you say otherwise.",
+    ),
+    "replay": Operation(
+        "Send what an endpoint missed",
+        ref("WebhookEndpoint"),
+        ReplayForm,
+        refuses=(EndpointUnexpectedState,),
+    ),
+    "deliveries": Operation("List an endpoint's deliveries", _DELIVERIES),
+}
+EVENTS = {
+    "list": Operation("List events", schema.list_of(ref("Event"))),
+    "retrieve": Operation("Read an event", ref("Event")),
+    "deliveries": Operation("List an event's deliveries", _DELIVERIES),
+    "resend": Operation(
+        "Deliver an event again",
+        ref("Event"),
+        ResendForm,
+        refuses=(EndpointUnexpectedState,),
+    ),
+}
+
+
+# --- What you receive -------------------------------------------------------------------------
+
+
+def _header(name: str, shape: Shape) -> Shape:
+    return {"in": "header", "name": name, "required": True, "schema": shape}
+
+
+_SIGNATURE = {
+    "type": "string",
+    "pattern": "^t=[0-9]+(,v1=[0-9a-f]{64})+$",
+    "description": "The time and the signatures of `t.body`: HMAC-SHA256 with your secret.",
+}
+
+
+def _delivered(event_type: str) -> Shape:
+    body = {"allOf": [ref(event_name(event_type)), {"properties": {"type": {"const": event_type}}}]}
+    return {
+        "summary": event_type,
+        "tags": ["Events"],
+        "parameters": [
+            _header("PF-Signature", _SIGNATURE),
+            _header("PF-Event-Id", identifier("evt")),
+            _header("PF-Delivery-Id", identifier("whd")),
+        ],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": {
+            "2XX": {"description": "Received. Anything else, or 10 seconds, and it comes again."}
+        },
+    }
+
+
+WEBHOOKS = {event_type: {"post": _delivered(event_type)} for event_type in types.TYPES}
