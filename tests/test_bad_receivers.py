@@ -10,9 +10,12 @@ import pytest
 from tests import receivers
 from tests.deliveries import deliver, post
 from tests.receivers import Behaviour, receiver
+from webhooks.excerpts import READ_BYTES, excerpt
 
 SLACK_SECONDS = 1.0
 MEMORY_SLACK_KIB = 32 * 1024
+# Of the thread that sends everybody's deliveries.
+EXCERPT_CPU_SECONDS = 0.008
 
 
 def bomb(megabytes: int) -> bytes:
@@ -141,3 +144,26 @@ def test_an_answer_nobody_asked_for_is_not_taken_for_the_next_one(settings: Any)
         answers = post(theirs.url, theirs.url)
 
     assert [answer.status for answer in answers] == [200, 200]
+
+
+# As much of each as is read, and then the cut.
+TEDIOUS = {
+    "digits": b"1" * (READ_BYTES - 1) + b"a",
+    "digits alone": b"1" * READ_BYTES,
+    "groups of four": b"4242-" * 410,
+    "spaces": b" " * READ_BYTES,
+    "names of secrets": b"password=" * 230,
+    "brackets": b'{"a":' * 410,
+}
+
+
+@pytest.mark.parametrize("body", TEDIOUS.values(), ids=TEDIOUS)
+def test_no_body_keeps_the_thread_that_sends_to_everybody(body: bytes) -> None:
+    excerpt(body, is_whole=False)
+    took = []
+    for _ in range(3):
+        began = time.thread_time()
+        excerpt(body, is_whole=False)
+        took.append(time.thread_time() - began)
+
+    assert min(took) < EXCERPT_CPU_SECONDS
