@@ -313,6 +313,37 @@ def test_a_mistake_of_ours_counts_as_an_attempt_and_keeps_nobody(
     assert Delivery.objects.get(endpoint=good).status == "succeeded"
 
 
+@pytest.mark.parametrize("errand", ["notices.send_due", "stopping.stop_pending", "drain.listen"])
+def test_a_mistake_in_what_is_done_beside_ends_neither_it_nor_deliveries(
+    settings: Any, monkeypatch: Any, errand: str
+) -> None:
+    stumbled: list[float] = []
+
+    def stumble(*_options: Any) -> int:
+        stumbled.append(time.monotonic())
+        raise ValueError("odd")
+
+    monkeypatch.setattr("webhooks.errands.AGAIN_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr("webhooks.errands.MAIL_EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(f"webhooks.{errand}", stumble)
+    with receiver() as theirs, draining():
+        until(lambda: len(stumbled) > 1)
+        tell(endpoint_at(theirs, settings).merchant)
+        until(lambda: len(theirs.requests) == 1)
+
+
+def test_a_stop_does_not_wait_for_a_mail(settings: Any, monkeypatch: Any) -> None:
+    is_sending, is_over = threading.Event(), threading.Event()
+    monkeypatch.setattr("webhooks.notices.send_due", lambda: is_sending.set() or is_over.wait(20))
+    with draining():
+        assert is_sending.wait(PATIENCE_SECONDS)
+        told_at = time.monotonic()
+
+    took = time.monotonic() - told_at
+    is_over.set()
+    assert took < 3
+
+
 def test_an_answer_that_cannot_be_written_keeps_no_other(settings: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("webhooks.sender.excerpt", lambda body, **_: body.decode() or None)
     with (

@@ -28,11 +28,10 @@ from webhooks.sender import Sender
 from webhooks.work_thread import PASSING, WorkThread
 
 LOOK_EVERY_SECONDS = 1.0
-MAIL_EVERY_SECONDS = 5.0
 # What reached nobody is held back for so long, within the lease.
 HOLD_SECONDS = 5.0
 # What is under way at the end of the process gets so long; then it is given back.
-GRACE_SECONDS = 4.0
+GRACE_SECONDS = 3.5
 BACK_OFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 # Endpoints that keep failing have this part of the slots, all together.
 DEGRADED_PART = 4
@@ -114,7 +113,8 @@ class Drain:
         if self._sender is None:
             log.info("webhooks_started", slots=settings.WEBHOOK_SLOTS)
             self._sender = await self._make_sender(now=self._now).__aenter__()
-            beside = [listen(self._wake), *errands.all_of_them()]
+            listening = errands.keep_doing("listening", partial(listen, self._wake), 0)
+            beside = [listening, *errands.all_of_them()]
             self._beside = [asyncio.create_task(work) for work in beside]
 
     async def _round(self) -> None:
@@ -123,7 +123,6 @@ class Drain:
         if time.monotonic() - self._looked_at >= LOOK_EVERY_SECONDS:
             self._looked_at = time.monotonic()
             self._may_be_due = True
-            self._tell_mistakes()
         if self._may_be_due:
             await self._take_up()
 
@@ -228,12 +227,6 @@ class Drain:
         if unsent := list(self._unsent):
             await self._database.do(partial(lanes.release, unsent))
             del self._unsent[: len(unsent)]
-
-    def _tell_mistakes(self) -> None:
-        """:raises Exception: whatever ended what should go on beside for ever."""
-        for task in self._beside:
-            if task.done():
-                task.result()
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
