@@ -47,6 +47,7 @@ class Receiver:
         self.answer, self._tls = answer, tls
         self.requests: list[Request] = []
         self.connections = 0
+        self._wires: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port = self._listener.getsockname()[1]
         Thread(target=self._serve, daemon=True).start()
@@ -67,10 +68,18 @@ class Receiver:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
+    def hang_up(self) -> None:
+        """Be gone: with what listens, and with every connection."""
+        self.close()
+        for wire in self._wires:
+            with suppress(OSError):
+                wire.shutdown(socket.SHUT_RDWR)
+
     def _serve(self) -> None:
         with suppress(OSError):
             while True:
                 wire, _peer = self._listener.accept()
+                self._wires.append(wire)
                 self.connections += 1
                 Thread(target=self._talk, args=(wire,), daemon=True).start()
 

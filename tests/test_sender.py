@@ -193,7 +193,17 @@ def test_a_new_connection_that_fails_is_not_tried_again(settings: Any) -> None:
         answer = deliver(theirs, settings)
 
     assert answer.error == "connection_error"
+    assert answer.was_reached
     assert theirs.connections == 1
+
+
+def test_who_is_gone_since_the_connection_was_opened_was_not_reached(settings: Any) -> None:
+    with receiver() as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        answers = post(theirs.url, theirs.url, between=theirs.hang_up)
+
+    assert [answer.error for answer in answers] == [None, "connection_error"]
+    assert not answers[1].was_reached
 
 
 def test_an_answer_that_has_begun_is_not_asked_for_again(settings: Any) -> None:

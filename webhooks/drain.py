@@ -171,17 +171,28 @@ class Drain:
         claimed, self._clock_offset = await self._database.do(claim)
         # As long as there is any, there may be more.
         self._may_be_due |= bool(claimed)
-        for delivery in claimed:
+        for delivery in self._chosen(claimed):
             task = asyncio.create_task(self._send(delivery, claimed_at))
             self._under_way[task] = delivery
             task.add_done_callback(self._sent)
 
+    def _chosen(self, claimed: Sequence[Claimed]) -> Sequence[Claimed]:
+        """Return what to send now: in a pause a few probes, and the rest is given back."""
+        if not self._faults.is_paused:
+            return claimed
+        probes = self._faults.probes(claimed)
+        self._unsent += [delivery for delivery in claimed if delivery not in probes]
+        if self._unsent:
+            self._something.set()
+        return probes
+
     def _room(self) -> tuple[int, int]:
         """Return how many deliveries may be taken up, and how many of them by failing endpoints."""
-        if self._faults.is_paused:
-            is_probe = not self._under_way and self._faults.may_probe()
-            return int(is_probe), int(is_probe)
         slots = settings.WEBHOOK_SLOTS
+        if self._faults.is_paused:
+            # Many are asked for, so that those who do not answer are not alone among them.
+            free = slots - len(self._under_way) if self._faults.may_probe() else 0
+            return free, free
         degraded = sum(claimed.is_degraded for claimed in self._under_way.values())
         return slots - len(self._under_way), max(0, slots // DEGRADED_PART - degraded)
 

@@ -138,7 +138,7 @@ class Sender:
             if not _met_a_closed_connection(problem, trip):
                 raise
         # The receiver closed it while it was idle: nobody's fault, and no attempt of its own.
-        trip.is_on_an_old_connection = False
+        trip.is_connected = trip.is_on_an_old_connection = False
         return await self._ask(self._sessions[is_exempt, True], url, claimed, trip)
 
     async def _ask(
@@ -224,4 +224,5 @@ def _error(problem: Exception) -> str:
 def _was_reached(error: str | None, trip: _Trip) -> bool:
     if error == "timeout":
         return trip.is_connected and not trip.is_on_an_old_connection
-    return error not in ("dns_error", "connection_error")
+    # Who takes a connection and then hangs up was reached.
+    return error != "dns_error" and (error != "connection_error" or trip.is_connected)
