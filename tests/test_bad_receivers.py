@@ -3,6 +3,7 @@
 import resource
 import time
 import zlib
+from threading import Event
 from typing import Any
 
 import pytest
@@ -144,6 +145,25 @@ def test_an_answer_nobody_asked_for_is_not_taken_for_the_next_one(settings: Any)
         answers = post(theirs.url, theirs.url)
 
     assert [answer.status for answer in answers] == [200, 200]
+
+
+def test_nor_is_one_that_comes_while_the_connection_rests(settings: Any) -> None:
+    came = Event()
+
+    def answers_twice(wire: Any) -> None:
+        if came.is_set():
+            wire.sendall(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n")
+        else:
+            wire.sendall(receivers.OK)
+            time.sleep(0.1)
+            wire.sendall(receivers.OK)
+            came.set()
+
+    with receiver(answers_twice) as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        answers = post(theirs.url, theirs.url, rest_seconds=0.3)
+
+    assert [answer.status for answer in answers] == [200, 500]
 
 
 # As much of each as is read, and then the cut.

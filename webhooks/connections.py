@@ -10,6 +10,7 @@ from typing import Any
 import aiodns
 from aiohttp import TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.connector import Connection
 
 Rule = Callable[[IPv4Address | IPv6Address], bool]
 
@@ -46,7 +47,7 @@ def connector(
 
     One look-up per name is under way at a time: aiohttp lets the others wait for it.
     """
-    return TCPConnector(
+    return Pool(
         resolver=names,
         ssl=tls,
         # Literals never meet a resolver: this is the door that everything passes.
@@ -64,6 +65,20 @@ def _open_socket(place: tuple[Any, ...], rule: Rule) -> socket.socket:
     if not rule(ip_address(address[0])):
         raise BlockedAddress("the address is not public")
     return socket.socket(family, kind, protocol)
+
+
+class Pool(TCPConnector):
+    """Connections of which none brings the answer to something else.
+
+    aiohttp looks for what nobody asked for when a connection is given back, and not when it is
+    used again, so that it would be taken for the answer to the next delivery.
+    """
+
+    async def _get(self, key: Any, traces: Any) -> Connection | None:
+        for wire, _given_back_at in self._conns.get(key, ()):
+            if wire.should_close:
+                wire.close()
+        return await super()._get(key, traces)
 
 
 class Names(AbstractResolver):
