@@ -207,6 +207,21 @@ def test_what_is_under_way_at_the_end_of_a_run_is_finished_by_the_next(settings:
     assert len(theirs.requests) == 1
 
 
+def test_a_pause_between_two_runs_spends_no_attempt(settings: Any) -> None:
+    with receiver(slowly(0.5)) as theirs:
+        endpoint = endpoint_at(theirs, settings)
+        tell(endpoint.merchant)
+        drain = Drain()
+
+        while not theirs.requests:
+            drain.run(seconds=0.1)
+        time.sleep(1.2)
+        until(lambda: drain.run(seconds=0.3) or statuses() != [(1, "pending", None)])
+        drain.close()
+
+    assert statuses() == [(1, "succeeded", None)]
+
+
 def test_a_stop_waits_a_little_for_what_is_under_way(settings: Any) -> None:
     with receiver(slowly(0.5)) as theirs:
         endpoint = endpoint_at(theirs, settings)

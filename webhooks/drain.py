@@ -32,6 +32,8 @@ LOOK_EVERY_SECONDS = 1.0
 HOLD_SECONDS = 5.0
 # What is under way at the end of the process gets so long; then it is given back.
 GRACE_SECONDS = 3.5
+# An attempt that nobody listened to for more than this part of its time is not counted.
+DEAF_PART = 0.1
 BACK_OFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 # Endpoints that keep failing have this part of the slots, all together.
 DEGRADED_PART = 4
@@ -66,6 +68,9 @@ class Drain:
         self._may_be_due = True
         self._looked_at = float("-inf")
         self._ends_at = float("inf")
+        # The seconds between runs, in which nothing under way is heard of.
+        self._deaf_seconds = 0.0
+        self._deaf_since: float | None = None
         self._failures = 0
         self._is_stopping = False
 
@@ -97,7 +102,9 @@ class Drain:
     # --- The loop ------------------------------------------------------------------------------
 
     async def _run(self, seconds: float | None) -> None:
-        self._ends_at = float("inf") if seconds is None else time.monotonic() + seconds
+        now = time.monotonic()
+        self._ends_at = float("inf") if seconds is None else now + seconds
+        self._deaf_seconds += now - (self._deaf_since or now)
         await self._open()
         while not self._is_stopping and time.monotonic() < self._ends_at:
             self._something.clear()
@@ -108,6 +115,7 @@ class Drain:
             else:
                 self._failures = 0
                 await self._wait()
+        self._deaf_since = time.monotonic()
 
     async def _open(self) -> None:
         if self._sender is None:
@@ -200,7 +208,12 @@ class Drain:
         # The process may have stood still since: then somebody else sends it.
         if self._sender is None or claimed_at.age_seconds > _spare_seconds() / 2:
             return None
-        return await self._sender.post(claimed)
+        deaf_seconds = self._deaf_seconds
+        answer = await self._sender.post(claimed)
+        deaf_seconds = self._deaf_seconds - deaf_seconds
+        was_heard = deaf_seconds <= settings.WEBHOOK_TIMEOUT_SECONDS * DEAF_PART
+        # Without a status, and we did not listen: it may have been answered.
+        return answer if was_heard or answer.status is not None else None
 
     def _sent(self, task: asyncio.Task[Answer | None]) -> None:
         claimed = self._under_way.pop(task)
