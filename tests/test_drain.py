@@ -23,9 +23,9 @@ from tests.receivers import Receiver, receiver
 from tests.redis_places import OwnRedis
 from webhooks.drain import AlreadyDraining, Drain, _only_one
 from webhooks.listening import listen
-from webhooks.models import Delivery, Endpoint, Lane
+from webhooks.models import Delivery, Endpoint, Lane, SigningSecret
 from webhooks.moments import Moment
-from webhooks.sender import Sender
+from webhooks.sender import NotSent, Sender
 from webhooks.wakeups import CHANNEL
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -304,6 +304,37 @@ def test_our_own_network_spends_nobodys_attempts(settings: Any) -> None:
             Endpoint.objects.update(url=back.url)
             settings.WEBHOOK_DEV_HOSTS = [back.host]
             until(lambda: statuses() == [(1, "succeeded", None)] * 6)
+
+
+def test_without_files_to_open_nobodys_attempts_are_spent(settings: Any, monkeypatch: Any) -> None:
+    post, tried = Sender.post, []
+
+    async def lack(sender: Sender, claimed: Any) -> Any:
+        tried.append(claimed)
+        if len(tried) == 1:
+            raise NotSent
+        return await post(sender, claimed)
+
+    monkeypatch.setattr("webhooks.drain.REST_SECONDS", 0.2)
+    monkeypatch.setattr(Sender, "post", lack)
+    with receiver() as theirs:
+        tell(endpoint_at(theirs, settings).merchant)
+        run_until(lambda: not Lane.objects.exists())
+
+    assert statuses() == [(1, "succeeded", None)]
+
+
+def test_nothing_is_sent_unsigned(settings: Any) -> None:
+    with receiver() as theirs, receiver() as others:
+        bad, good = endpoint_at(theirs, settings), endpoint_at(others, settings)
+        SigningSecret.objects.filter(endpoint=bad).update(sealed=b"nonsense")
+        tell(bad.merchant)
+        tell(good.merchant)
+
+        run_until(lambda: not Lane.objects.filter(endpoint=good).exists())
+
+    assert theirs.requests == []
+    assert Delivery.objects.get(endpoint=bad).status == "pending"
 
 
 def test_a_mistake_of_ours_counts_as_an_attempt_and_keeps_nobody(

@@ -1,5 +1,6 @@
 """One attempt: what goes out, what its answer means, and where it may not go."""
 
+import errno
 import socket
 import ssl
 import time
@@ -7,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from tests.deliveries import BODY, SECRET, deliver, post
 from tests.receivers import OK, Authority, Receiver, name_server, receiver, reset
 from webhooks.connections import Names, trusted_tls
 from webhooks.moments import Moment
+from webhooks.sender import NotSent
 
 
 @pytest.fixture(autouse=True)
@@ -226,6 +229,43 @@ def test_a_request_whose_time_is_over_is_not_written(settings: Any, monkeypatch:
         answer = deliver(theirs, settings)
 
     assert (answer.error, theirs.requests) == ("timeout", [])
+
+
+def test_only_so_many_connections_stay_open(settings: Any) -> None:
+    settings.WEBHOOK_SLOTS = 2
+    with receiver() as one, receiver() as two, receiver() as three:
+        settings.WEBHOOK_DEV_HOSTS = [one.host, two.host, three.host]
+        post(one.url, two.url, three.url, two.url, three.url, one.url)
+
+    assert [theirs.connections for theirs in (one, two, three)] == [2, 1, 1]
+
+
+@pytest.mark.parametrize("error", ["EMFILE", "ENFILE", "ENOBUFS"])
+def test_what_this_machine_lacks_is_no_attempt(settings: Any, monkeypatch: Any, error: str) -> None:
+    number = getattr(errno, error)
+    with receiver() as theirs, name_server(["93.184.215.14"]) as names:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        monkeypatch.setattr("webhooks.connections.socket", lacking(number))
+        for url in (theirs.url, "https://acme.example/"):
+            with pytest.raises(NotSent):
+                post(url, dns=[names.address])
+
+    assert theirs.connections == 0
+
+
+def lacking(number: int) -> Any:
+    """A `socket` module that opens none."""
+
+    def refuse(*_place: Any) -> None:
+        raise OSError(number, "none left")
+
+    return SimpleNamespace(**vars(socket) | {"socket": refuse})
+
+
+def test_a_look_up_without_a_socket_is_no_attempt(settings: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("webhooks.connections.socket", lacking(errno.EMFILE))
+    with name_server([]) as names, pytest.raises(NotSent):
+        post("https://acme.example/", dns=[names.address])
 
 
 # --- TLS ------------------------------------------------------------------------------------------

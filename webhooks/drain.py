@@ -20,11 +20,12 @@ from django.db import DatabaseError
 
 from core import clock
 from webhooks import errands, lanes
+from webhooks.connections import allow_files
 from webhooks.exchange import Answer, Claimed
 from webhooks.listening import listen
 from webhooks.moments import Moment
 from webhooks.own_faults import OwnFaults, Verdict
-from webhooks.sender import Sender
+from webhooks.sender import NotSent, Sender
 from webhooks.work_thread import PASSING, WorkThread
 
 LOOK_EVERY_SECONDS = 1.0
@@ -34,6 +35,8 @@ HOLD_SECONDS = 5.0
 GRACE_SECONDS = 3.5
 # An attempt that nobody listened to for more than this part of its time is not counted.
 DEAF_PART = 0.1
+# Without a file to open, nothing new is taken up for so long.
+REST_SECONDS = 1.0
 BACK_OFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 # Endpoints that keep failing have this part of the slots, all together.
 DEGRADED_PART = 4
@@ -71,6 +74,7 @@ class Drain:
         # The seconds between runs, in which nothing under way is heard of.
         self._deaf_seconds = 0.0
         self._deaf_since: float | None = None
+        self._rests_until = float("-inf")
         self._failures = 0
         self._is_stopping = False
 
@@ -120,6 +124,8 @@ class Drain:
     async def _open(self) -> None:
         if self._sender is None:
             log.info("webhooks_started", slots=settings.WEBHOOK_SLOTS)
+            if missing := allow_files(settings.WEBHOOK_SLOTS):
+                log.warning("webhooks_may_lack_files", missing=missing)
             self._sender = await self._make_sender(now=self._now).__aenter__()
             listening = errands.keep_doing("listening", partial(listen, self._wake), 0)
             beside = [listening, *errands.all_of_them()]
@@ -186,16 +192,19 @@ class Drain:
 
     def _chosen(self, claimed: Sequence[Claimed]) -> Sequence[Claimed]:
         """Return what to send now: in a pause a few probes, and the rest is given back."""
+        signed = [delivery for delivery in claimed if _is_signed(delivery)]
         if not self._faults.is_paused:
-            return claimed
-        probes = self._faults.probes(claimed)
-        self._unsent += [delivery for delivery in claimed if delivery not in probes]
+            return signed
+        probes = self._faults.probes(signed)
+        self._unsent += [delivery for delivery in signed if delivery not in probes]
         if self._unsent:
             self._something.set()
         return probes
 
     def _room(self) -> tuple[int, int]:
         """Return how many deliveries may be taken up, and how many of them by failing endpoints."""
+        if time.monotonic() < self._rests_until:
+            return 0, 0
         slots = settings.WEBHOOK_SLOTS
         if self._faults.is_paused:
             # Many are asked for, so that those who do not answer are not alone among them.
@@ -219,7 +228,10 @@ class Drain:
         claimed = self._under_way.pop(task)
         if task.cancelled():
             self._unsent.append(claimed)
-        elif problem := task.exception():
+        elif isinstance(problem := task.exception(), NotSent):
+            self._rest(problem)
+            self._unsent.append(claimed)
+        elif problem:
             # A mistake of ours. It counts as an attempt: else it would be made for ever.
             log.error("webhook_not_sent", delivery=claimed.delivery_id, exc_info=problem)
             self._answers.append(_failed(claimed, self._now()))
@@ -228,6 +240,11 @@ class Drain:
         else:
             self._unsent.append(claimed)
         self._something.set()
+
+    def _rest(self, problem: NotSent) -> None:
+        if time.monotonic() >= self._rests_until:
+            log.error("webhooks_lack_files", reason=str(problem.__cause__))
+        self._rests_until = time.monotonic() + REST_SECONDS
 
     def _wake(self) -> None:
         self._may_be_due = True
@@ -264,6 +281,16 @@ async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
 def _spare_seconds() -> float:
     """Return what the lease has beside the attempt: to begin, to hold back, to write down."""
     return settings.WEBHOOK_LEASE_SECONDS - settings.WEBHOOK_TIMEOUT_SECONDS
+
+
+def _is_signed(claimed: Claimed) -> bool:
+    """Tell whether there is a secret to sign with; without one it is tried again after its lease.
+
+    Given back, it would be claimed again at once, and so for ever.
+    """
+    if not claimed.secrets:
+        log.error("webhook_has_no_secret", endpoint=claimed.endpoint_id)
+    return bool(claimed.secrets)
 
 
 # --- In the database's thread --------------------------------------------------------------------

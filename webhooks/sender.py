@@ -21,7 +21,14 @@ from yarl import URL
 
 from webhooks import signature
 from webhooks.addresses import is_public
-from webhooks.connections import BlockedAddress, Names, connector, name_servers, trusted_tls
+from webhooks.connections import (
+    BlockedAddress,
+    Names,
+    connector,
+    is_our_lack,
+    name_servers,
+    trusted_tls,
+)
 from webhooks.excerpts import READ_BYTES, excerpt
 from webhooks.exchange import Answer, Claimed
 from webhooks.moments import Moment
@@ -37,6 +44,10 @@ HEADERS = {
     "User-Agent": "PF-Webhooks/1.0",
     "Accept-Encoding": "identity",
 }
+
+
+class NotSent(Exception):
+    """This machine lacks what a connection needs, open files above all."""
 
 
 @dataclass(slots=True)
@@ -91,7 +102,8 @@ class Sender:
             rule = _anything if is_exempt else is_public
             names = Names(servers, rule=rule, seconds=seconds)
             for is_new in (False, True):
-                pool = connector(names, rule=rule, tls=self._tls, is_kept_alive=not is_new)
+                idle_max = 0 if is_new else settings.WEBHOOK_SLOTS
+                pool = connector(names, rule=rule, tls=self._tls, idle_max=idle_max)
                 session = await self._open.enter_async_context(_session(pool))
                 self._sessions[is_exempt, is_new] = session
         return self
@@ -103,6 +115,8 @@ class Sender:
         """Make the attempt; it is over within `WEBHOOK_TIMEOUT_SECONDS` of real time.
 
         The status decides (contract 9): what becomes of the body afterwards does not.
+
+        :raises NotSent: there was no connection, and not for the receiver's or the network's sake.
         """
         attempted_at, began, trip = self._now(), Moment.now(), _Trip()
         _begun.set(began)
@@ -111,6 +125,8 @@ class Sender:
             async with asyncio.timeout(settings.WEBHOOK_TIMEOUT_SECONDS):
                 response = await self._request(claimed, trip)
         except (aiohttp.ClientError, OSError, ValueError) as problem:
+            if is_our_lack(problem):
+                raise NotSent from problem
             error = _error(problem)
         took = began.age_seconds
         if not error:
