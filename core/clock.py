@@ -11,7 +11,6 @@ from django.conf import settings
 from django.db import connection
 
 from core import context
-from core.models import Clock
 
 FARTHEST = timedelta(days=3652)
 
@@ -66,5 +65,8 @@ def offset_seconds() -> float:
 
 
 def _stored_offset() -> float:
-    row = Clock.objects.using("default").values_list("offset_seconds", flat=True).first()
-    return row or 0.0
+    # In every piece of work: building it as a queryset takes longer than reading the row.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT offset_seconds FROM core_clock")
+        row = cursor.fetchone()
+    return row[0] if row else 0.0

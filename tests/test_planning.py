@@ -1,5 +1,8 @@
 """What is to be delivered is written down with the change itself."""
 
+from contextlib import suppress
+from typing import Any
+
 import pytest
 from django.db import transaction
 
@@ -83,3 +86,29 @@ def test_sixteen_endpoints_are_planned_with_ids_of_their_own() -> None:
     tell(acme, "cus_1")
 
     assert Delivery.objects.values("id").distinct().count() == 16
+
+
+def test_a_transaction_wakes_the_senders_once_however_many_events_it_has(
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    endpoint = EndpointFactory()
+
+    with django_capture_on_commit_callbacks() as woken, transaction.atomic():
+        for number in range(5):
+            tell(endpoint.merchant, f"cus_{number}")
+
+    assert len(woken) == 1
+
+
+def test_what_a_savepoint_took_back_keeps_nobody_from_being_woken(
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    endpoint = EndpointFactory()
+
+    with django_capture_on_commit_callbacks() as woken, transaction.atomic():
+        with suppress(KeyError), transaction.atomic():
+            tell(endpoint.merchant, "cus_1")
+            raise KeyError
+        tell(endpoint.merchant, "cus_2")
+
+    assert len(woken) == 1

@@ -1,6 +1,6 @@
 """Planning: what is to be delivered is written down in the transaction of the change itself."""
 
-from django.db import connection, transaction
+from django.db import connection
 
 from core import ids
 from events.models import Event
@@ -55,4 +55,4 @@ def plan(event: Event) -> None:
         )
         has_lanes = cursor.rowcount > 0
     if has_lanes:
-        transaction.on_commit(wakeups.wake)
+        wakeups.wake_after_commit()

@@ -26,8 +26,7 @@ log = structlog.get_logger(__name__)
 HEADS = """
 SELECT lane.id, head.id, endpoint.merchant_id, endpoint.id, head.event_id, endpoint.url,
     head.attempt, lane.is_resend, endpoint.failures_in_a_row >= %(degraded_after)s, event.body
-FROM unnest(%(lanes)s::bigint[]) AS leased (id)
-JOIN webhooks_lane AS lane ON lane.id = leased.id
+FROM webhooks_lane AS lane
 JOIN webhooks_endpoint AS endpoint ON endpoint.id = lane.endpoint_id
 CROSS JOIN LATERAL (
     SELECT id, event_id, attempt FROM webhooks_delivery
@@ -35,12 +34,14 @@ CROSS JOIN LATERAL (
     ORDER BY sequence LIMIT 1
 ) AS head
 JOIN events_event AS event ON event.id = head.event_id
+WHERE lane.id = ANY(%(lanes)s)
 """
 
 LOCK = """
 SELECT lane.id FROM webhooks_lane AS lane
 JOIN unnest(%(lanes)s::bigint[], %(leases)s::uuid[]) AS mine (id, lease_id)
     ON lane.id = mine.id AND lane.lease_id = mine.lease_id
+WHERE lane.id = ANY(%(lanes)s)
 FOR UPDATE OF lane SKIP LOCKED
 """
 

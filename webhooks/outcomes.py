@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import orjson
 import structlog
 from django.db import connection
 
@@ -33,17 +34,28 @@ FROM unnest(%(endpoints)s::text[], %(failures)s::int[], %(gives_up)s::boolean[])
 WHERE endpoint.id = counted.id
 """
 
+# One text instead of an array for each column: psycopg writes arrays an element at a time.
+# The lanes are locked, so that what follows on from an attempt fits into the same statement.
+# A lane that has more goes on, and else ends: conditions on the row itself, so that a plan that
+# waited for the lane finds it gone and makes a new one, or counts on. "Is there another?" would
+# be answered from before the wait.
 RECORD = """
+WITH ended AS (
+    DELETE FROM webhooks_lane WHERE id = ANY(%(over)s::bigint[]) AND open_count = 1
+), gone_on AS (
+    UPDATE webhooks_lane
+    SET open_count = open_count - 1, due_at = %(now)s, lease_id = NULL, leased_until = NULL
+    WHERE id = ANY(%(over)s::bigint[]) AND open_count > 1
+)
 UPDATE webhooks_delivery AS delivery
 SET status = went.status, is_missed = went.is_missed, url = went.url,
     attempted_at = went.attempted_at, duration_ms = went.duration_ms,
     response_status = went.response_status, response_excerpt = went.response_excerpt,
     error = went.error, next_attempt_at = went.next_attempt_at
-FROM unnest(%(deliveries)s::text[], %(statuses)s::text[], %(missed)s::boolean[],
-        %(urls)s::text[], %(attempted)s::timestamptz[], %(durations)s::int[],
-        %(responses)s::int[], %(excerpts)s::text[], %(errors)s::text[], %(next)s::timestamptz[])
-    AS went (id, status, is_missed, url, attempted_at, duration_ms, response_status,
-        response_excerpt, error, next_attempt_at)
+FROM json_to_recordset(%(went)s::json) AS went (
+    id text, status text, is_missed boolean, url text, attempted_at timestamptz,
+    duration_ms int, response_status int, response_excerpt text, error text,
+    next_attempt_at timestamptz)
 WHERE delivery.id = went.id AND delivery.status = 'pending'
 """
 
@@ -63,15 +75,6 @@ WITH again AS (
 )
 UPDATE webhooks_lane SET due_at = again.due_at, lease_id = NULL, leased_until = NULL
 FROM again WHERE webhooks_lane.id = again.lane_id
-"""
-
-# Conditions on the row itself: a plan that waited for the lane finds it gone and makes a new
-# one, or counts on. "Is there another?" would be answered from before the wait.
-END = "DELETE FROM webhooks_lane WHERE id = ANY(%(lanes)s) AND open_count = 1"
-GO_ON = """
-UPDATE webhooks_lane
-SET open_count = open_count - 1, due_at = %(now)s, lease_id = NULL, leased_until = NULL
-WHERE id = ANY(%(lanes)s)
 """
 
 
@@ -121,11 +124,9 @@ def write(answers: Sequence[Answer]) -> None:
     health = _judge([answer for answer in answers if not answer.claimed.is_resend])
     steps = [_Step(answer, _delay(answer, health)) for answer in answers]
     now = clock.now()
-    _record(steps)
+    _record(steps, now)
     if again := [step for step in steps if step.delay_seconds is not None]:
         _try_again(again, now)
-    if over := [step.answer.claimed.lane_id for step in steps if step.delay_seconds is None]:
-        _go_on(over, now)
 
 
 def _delay(answer: Answer, health: dict[str, _Health]) -> int | None:
@@ -183,24 +184,28 @@ def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answ
 # --- The deliveries and their lanes -----------------------------------------------------------
 
 
-def _record(steps: list[_Step]) -> None:
-    answers = [step.answer for step in steps]
+def _record(steps: list[_Step], now: datetime) -> None:
+    """Write the attempts down, and let what waits behind those that are over be sent."""
+    over = [step.answer.claimed.lane_id for step in steps if step.delay_seconds is None]
+    went = orjson.dumps([_facts(step) for step in steps]).decode()
     with connection.cursor() as cursor:
-        cursor.execute(
-            RECORD,
-            {
-                "deliveries": [answer.claimed.delivery_id for answer in answers],
-                "statuses": [step.status for step in steps],
-                "missed": [step.is_missed for step in steps],
-                "urls": [answer.claimed.url for answer in answers],
-                "attempted": [answer.attempted_at for answer in answers],
-                "durations": [answer.duration_ms for answer in answers],
-                "responses": [answer.status for answer in answers],
-                "excerpts": [answer.excerpt for answer in answers],
-                "errors": [answer.error for answer in answers],
-                "next": [step.due_at for step in steps],
-            },
-        )
+        cursor.execute(RECORD, {"went": went, "over": over, "now": now})
+
+
+def _facts(step: _Step) -> dict[str, object]:
+    answer = step.answer
+    return {
+        "id": answer.claimed.delivery_id,
+        "status": step.status,
+        "is_missed": step.is_missed,
+        "url": answer.claimed.url,
+        "attempted_at": answer.attempted_at,
+        "duration_ms": answer.duration_ms,
+        "response_status": answer.status,
+        "response_excerpt": answer.excerpt,
+        "error": answer.error,
+        "next_attempt_at": step.due_at,
+    }
 
 
 def _try_again(steps: list[_Step], now: datetime) -> None:
@@ -216,11 +221,3 @@ def _try_again(steps: list[_Step], now: datetime) -> None:
                 "now": now,
             },
         )
-
-
-def _go_on(lanes: list[int], now: datetime) -> None:
-    """Let what waits behind be sent; the lane ends where nothing does."""
-    with connection.cursor() as cursor:
-        cursor.execute(END, {"lanes": lanes})
-        if cursor.rowcount < len(lanes):
-            cursor.execute(GO_ON, {"lanes": lanes, "now": now})

@@ -29,6 +29,7 @@ LIMITS = {
 # has only what was asked for by hand, which lies in lanes with ids of deliveries for keys.
 # Each is kept from other claims until the end of this one, so that two never count the same
 # room; leases are counted in the next statement, which sees those of the claim before.
+# What has room is sorted before it is probed, not after: then the probes end with the slots.
 SEARCH = """
 WITH stretch AS MATERIALIZED (
     SELECT id, status = 'enabled' AND replay_xid IS NULL AS is_ready,
@@ -44,6 +45,7 @@ WITH stretch AS MATERIALIZED (
     WHERE coalesce(busy.leases, 0)
             < CASE WHEN is_degraded THEN %(degraded_room)s ELSE %(room)s END
         AND (NOT is_degraded OR %(degraded_slots)s > 0)
+    ORDER BY stretch.id
 ), found AS MATERIALIZED (
     (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
         SELECT 1 FROM webhooks_lane
@@ -51,7 +53,7 @@ WITH stretch AS MATERIALIZED (
             AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY due_at LIMIT 1
      ) AS free
-     WHERE roomy.is_ready ORDER BY roomy.id LIMIT %(slots)s)
+     WHERE roomy.is_ready LIMIT %(slots)s)
     UNION ALL
     (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
         SELECT 1 FROM webhooks_lane
@@ -59,7 +61,7 @@ WITH stretch AS MATERIALIZED (
             AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY key LIMIT 1
      ) AS free
-     WHERE NOT roomy.is_ready ORDER BY roomy.id LIMIT %(slots)s)
+     WHERE NOT roomy.is_ready LIMIT %(slots)s)
     ORDER BY id LIMIT %(slots)s
 )
 SELECT id, is_ready, is_degraded, pg_try_advisory_xact_lock(hashtextextended(id, 0)), 1
@@ -68,6 +70,8 @@ UNION ALL
 SELECT max(id), false, false, false, count(*) FROM stretch
 """
 
+# An array of ids, here and elsewhere, instead of a join: of a join PostgreSQL expects so many rows
+# that it may read the whole table.
 LEASE = """
 WITH busy AS MATERIALIZED (
     SELECT endpoint_id, count(*) AS leases
@@ -98,8 +102,8 @@ WITH busy AS MATERIALIZED (
 )
 UPDATE webhooks_lane
 SET lease_id = %(lease)s, leased_until = now() + %(seconds)s * interval '1 second'
-FROM chosen WHERE webhooks_lane.id = chosen.id
-RETURNING webhooks_lane.id, webhooks_lane.endpoint_id
+WHERE id = ANY(ARRAY(SELECT id FROM chosen))
+RETURNING id, endpoint_id
 """
 
 
