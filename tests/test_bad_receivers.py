@@ -78,10 +78,17 @@ BAD: dict[str, tuple[Behaviour, str | None]] = {
         writes(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\x00a\x00b"),
         None,
     ),
-    # In one piece with the head, it is no HTTP at all.
     "broken chunks": (
         writes_and_closes(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
-        "connection_error",
+        None,
+    ),
+    "broken chunks, kept open": (
+        writes(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+        None,
+    ),
+    "broken chunks after a refusal": (
+        writes(b"HTTP/1.1 500 Oh\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+        "http_status",
     ),
     "switches protocols": (
         writes(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"),
