@@ -74,6 +74,28 @@ def test_the_headers_are_those_of_the_contract_and_no_more(settings: Any) -> Non
     }
 
 
+def test_the_address_is_asked_for_as_it_was_registered(settings: Any) -> None:
+    target = "/a%7Eb/%c3%a7/x%2Fy/?q=a+b%20c&&d=%41&e"
+    with receiver() as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        [answer] = post(f"http://{theirs.host}{target}")
+
+    assert answer.is_success
+    assert theirs.requests[0].head[0] == f"POST {target} HTTP/1.1"
+
+
+@pytest.mark.parametrize("odd", ["\r\nX-Odd: 1\r\n\r\n", " HTTP/1.1", "\x00", "\x7f", "ç"])
+def test_no_address_ends_the_first_line(settings: Any, odd: str) -> None:
+    with receiver() as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        post(f"http://{theirs.host}/a{odd}b")
+
+    for request in theirs.requests:
+        assert request.head[0].isascii()
+        assert request.head[0].count(" ") == 2
+        assert "x-odd" not in request.headers
+
+
 def test_no_proxy_of_the_environment_is_used(settings: Any, monkeypatch: Any) -> None:
     with receiver() as proxy, receiver() as theirs:
         for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
@@ -376,6 +398,23 @@ def test_a_name_that_nobody_knows_is_a_dns_error() -> None:
         [answer] = post("https://hooks.acme.example/", dns=[names.address])
 
     assert (answer.error, answer.was_reached) == ("dns_error", False)
+
+
+def test_no_search_domain_is_put_behind_a_name(monkeypatch: Any) -> None:
+    monkeypatch.setenv("LOCALDOMAIN", "corp.example svc.cluster.local")
+    monkeypatch.setenv("RES_OPTIONS", "ndots:5")
+    with name_server([]) as names:
+        post("https://hooks.acme.example/", dns=[names.address])
+
+    assert set(names.names) == {"hooks.acme.example"}
+
+
+@pytest.mark.parametrize("name", ["xn--a.example", "xn--a-ecp.example"])
+def test_a_name_in_punycode_is_looked_up_as_it_is(name: str) -> None:
+    with name_server([]) as names:
+        [answer] = post(f"https://{name}/", dns=[names.address])
+
+    assert (answer.error, set(names.names)) == ("dns_error", {name})
 
 
 def test_a_name_server_that_is_silent_takes_half_the_deadline() -> None:

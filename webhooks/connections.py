@@ -11,6 +11,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 import aiodns
+import pycares
 from aiohttp import TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
@@ -22,6 +23,8 @@ Rule = Callable[[IPv4Address | IPv6Address], bool]
 NAME_SERVER_SECONDS = 2.0
 NAME_SERVER_TRIES = 2
 NAMES_ARE_KEPT_SECONDS = 10
+# A name is what it says: none of this machine's search domains goes behind it.
+WHOLE_NAMES = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_EDNS
 END_OF_HEAD = b"\r\n\r\n"
 IDLE_CONNECTIONS_ARE_KEPT_SECONDS = 30.0
 
@@ -70,7 +73,10 @@ def trusted_tls() -> ssl.SSLContext:
 def name_servers(addresses: Sequence[str] = ()) -> aiodns.DNSResolver:
     """Return the process's resolver; the system's name servers unless others are given."""
     return aiodns.DNSResolver(
-        nameservers=addresses or None, timeout=NAME_SERVER_SECONDS, tries=NAME_SERVER_TRIES
+        nameservers=addresses or None,
+        timeout=NAME_SERVER_SECONDS,
+        tries=NAME_SERVER_TRIES,
+        flags=WHOLE_NAMES,
     )
 
 
