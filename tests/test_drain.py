@@ -306,6 +306,41 @@ def test_our_own_network_spends_nobodys_attempts(settings: Any) -> None:
             until(lambda: statuses() == [(1, "succeeded", None)] * 6)
 
 
+def test_one_merchant_alone_pauses_nobody(settings: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("webhooks.own_faults.QUIET_SECONDS", 0.2)
+    hostile = MerchantFactory()
+    with receiver() as healthy, draining() as drain:
+        good = endpoint_at(healthy, settings)
+        tell(good.merchant)
+        until(lambda: healthy.requests)
+        refuse(hostile, settings, endpoints=16)
+        time.sleep(1)
+        tell(good.merchant)
+
+        until(lambda: len(healthy.requests) == 2)
+        assert not drain._faults.is_paused
+
+
+def test_in_a_pause_who_can_be_reached_is_found_among_many_who_cannot(settings: Any) -> None:
+    with receiver() as healthy, draining() as drain:
+        for _ in range(4):
+            refuse(MerchantFactory(), settings, endpoints=4)
+        until(lambda: drain._faults.is_paused)
+        good = endpoint_at(healthy, settings)
+        tell(good.merchant)
+
+        until(lambda: healthy.requests)
+
+
+def refuse(merchant: Merchant, settings: Any, *, endpoints: int) -> None:
+    """Tell of something to many endpoints that nobody listens at."""
+    with receiver() as gone:
+        for _ in range(endpoints):
+            endpoint_at(gone, settings, merchant=merchant)
+    for number in range(10):
+        tell(merchant, f"cus_{number}")
+
+
 def test_without_files_to_open_nobodys_attempts_are_spent(settings: Any, monkeypatch: Any) -> None:
     post, tried = Sender.post, []
 
