@@ -7,6 +7,7 @@ import environ
 from csp.constants import NONE, SELF
 
 from config.logs import configure_logs, logging_config
+from core.mail import is_mail_address
 from core.redis import broker_url
 from core.urls import is_host_and_port
 
@@ -327,7 +328,13 @@ CELERY_BEAT_SCHEDULE = {
 # Without an address, mails are written to the process's output.
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = 10
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default=f"payments@{_base.hostname}")
+_mail_host = f"[{_base.hostname}]" if ":" in _base.hostname else _base.hostname
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default=f"payments@{_mail_host}")
+if not is_mail_address(DEFAULT_FROM_EMAIL):
+    raise environ.ImproperlyConfigured(
+        "Set DEFAULT_FROM_EMAIL to one address, such as payments@pay.example or"
+        ' "Acme, Inc" <payments@pay.example>: a name with a comma stands in quotes.'
+    )
 
 # --- People ---------------------------------------------------------------------------------
 

@@ -36,8 +36,10 @@ def real_now() -> datetime:
     return datetime.now(UTC)
 
 
-def post(*urls: str, between: Callable[[], None] = lambda: None, **options: Any) -> list[Answer]:
-    """Send to the addresses one after the other, by one sender."""
+def post(
+    *urls: str, between: Callable[[], None] = lambda: None, rest_seconds: float = 0, **options: Any
+) -> list[Answer]:
+    """Send to the addresses one after the other, by one sender that may rest in between."""
 
     async def send() -> list[Answer]:
         answers = []
@@ -45,6 +47,7 @@ def post(*urls: str, between: Callable[[], None] = lambda: None, **options: Any)
             for url in urls:
                 answers.append(await sender.post(delivery(url)))
                 between()
+                await asyncio.sleep(rest_seconds)
         return answers
 
     return asyncio.run(send())

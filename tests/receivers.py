@@ -47,6 +47,7 @@ class Receiver:
         self.answer, self._tls = answer, tls
         self.requests: list[Request] = []
         self.connections = 0
+        self._wires: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port = self._listener.getsockname()[1]
         Thread(target=self._serve, daemon=True).start()
@@ -67,10 +68,18 @@ class Receiver:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
+    def hang_up(self) -> None:
+        """Be gone: with what listens, and with every connection."""
+        self.close()
+        for wire in self._wires:
+            with suppress(OSError):
+                wire.shutdown(socket.SHUT_RDWR)
+
     def _serve(self) -> None:
         with suppress(OSError):
             while True:
                 wire, _peer = self._listener.accept()
+                self._wires.append(wire)
                 self.connections += 1
                 Thread(target=self._talk, args=(wire,), daemon=True).start()
 
@@ -222,6 +231,7 @@ class NameServer:
 
     def __init__(self, answers: list[list[str]]) -> None:
         self.answers, self.asked = answers, 0
+        self.names: list[str] = []
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
@@ -240,6 +250,7 @@ class NameServer:
     def _answer(self, message: bytes) -> bytes:
         end = message.index(b"\0", 12) + 5
         question = message[12:end]
+        self.names.append(_name(question))
         kind = int.from_bytes(question[-4:-2])
         addresses = self._next() if kind == 1 else []
         # A pointer to the name, its type, class IN, kept for 0 seconds.
@@ -252,6 +263,14 @@ class NameServer:
     def _next(self) -> list[str]:
         self.asked += 1
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def _name(question: bytes) -> str:
+    labels = []
+    while size := question[0]:
+        labels.append(question[1 : size + 1].decode())
+        question = question[size + 1 :]
+    return ".".join(labels)
 
 
 @contextmanager

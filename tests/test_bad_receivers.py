@@ -3,6 +3,7 @@
 import resource
 import time
 import zlib
+from threading import Event
 from typing import Any
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 from tests import receivers
 from tests.deliveries import deliver, post
 from tests.receivers import Behaviour, receiver
+from webhooks.excerpts import READ_BYTES, excerpt
 
 SLACK_SECONDS = 1.0
 MEMORY_SLACK_KIB = 32 * 1024
+# Of the thread that sends everybody's deliveries.
+EXCERPT_CPU_SECONDS = 0.008
 
 
 def bomb(megabytes: int) -> bytes:
@@ -74,10 +78,17 @@ BAD: dict[str, tuple[Behaviour, str | None]] = {
         writes(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\x00a\x00b"),
         None,
     ),
-    # In one piece with the head, it is no HTTP at all.
     "broken chunks": (
         writes_and_closes(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
-        "connection_error",
+        None,
+    ),
+    "broken chunks, kept open": (
+        writes(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+        None,
+    ),
+    "broken chunks after a refusal": (
+        writes(b"HTTP/1.1 500 Oh\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+        "http_status",
     ),
     "switches protocols": (
         writes(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"),
@@ -141,3 +152,45 @@ def test_an_answer_nobody_asked_for_is_not_taken_for_the_next_one(settings: Any)
         answers = post(theirs.url, theirs.url)
 
     assert [answer.status for answer in answers] == [200, 200]
+
+
+def test_nor_is_one_that_comes_while_the_connection_rests(settings: Any) -> None:
+    came = Event()
+
+    def answers_twice(wire: Any) -> None:
+        if came.is_set():
+            wire.sendall(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n")
+        else:
+            wire.sendall(receivers.OK)
+            time.sleep(0.1)
+            wire.sendall(receivers.OK)
+            came.set()
+
+    with receiver(answers_twice) as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        answers = post(theirs.url, theirs.url, rest_seconds=0.3)
+
+    assert [answer.status for answer in answers] == [200, 500]
+
+
+# As much of each as is read, and then the cut.
+TEDIOUS = {
+    "digits": b"1" * (READ_BYTES - 1) + b"a",
+    "digits alone": b"1" * READ_BYTES,
+    "groups of four": b"4242-" * 410,
+    "spaces": b" " * READ_BYTES,
+    "names of secrets": b"password=" * 230,
+    "brackets": b'{"a":' * 410,
+}
+
+
+@pytest.mark.parametrize("body", TEDIOUS.values(), ids=TEDIOUS)
+def test_no_body_keeps_the_thread_that_sends_to_everybody(body: bytes) -> None:
+    excerpt(body, is_whole=False)
+    took = []
+    for _ in range(3):
+        began = time.thread_time()
+        excerpt(body, is_whole=False)
+        took.append(time.thread_time() - began)
+
+    assert min(took) < EXCERPT_CPU_SECONDS

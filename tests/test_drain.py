@@ -23,9 +23,9 @@ from tests.receivers import Receiver, receiver
 from tests.redis_places import OwnRedis
 from webhooks.drain import AlreadyDraining, Drain, _only_one
 from webhooks.listening import listen
-from webhooks.models import Delivery, Endpoint, Lane
+from webhooks.models import Delivery, Endpoint, Lane, SigningSecret
 from webhooks.moments import Moment
-from webhooks.sender import Sender
+from webhooks.sender import NotSent, Sender
 from webhooks.wakeups import CHANNEL
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -207,6 +207,21 @@ def test_what_is_under_way_at_the_end_of_a_run_is_finished_by_the_next(settings:
     assert len(theirs.requests) == 1
 
 
+def test_a_pause_between_two_runs_spends_no_attempt(settings: Any) -> None:
+    with receiver(slowly(0.5)) as theirs:
+        endpoint = endpoint_at(theirs, settings)
+        tell(endpoint.merchant)
+        drain = Drain()
+
+        while not theirs.requests:
+            drain.run(seconds=0.1)
+        time.sleep(1.2)
+        until(lambda: drain.run(seconds=0.3) or statuses() != [(1, "pending", None)])
+        drain.close()
+
+    assert statuses() == [(1, "succeeded", None)]
+
+
 def test_a_stop_waits_a_little_for_what_is_under_way(settings: Any) -> None:
     with receiver(slowly(0.5)) as theirs:
         endpoint = endpoint_at(theirs, settings)
@@ -291,6 +306,72 @@ def test_our_own_network_spends_nobodys_attempts(settings: Any) -> None:
             until(lambda: statuses() == [(1, "succeeded", None)] * 6)
 
 
+def test_one_merchant_alone_pauses_nobody(settings: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("webhooks.own_faults.QUIET_SECONDS", 0.2)
+    hostile = MerchantFactory()
+    with receiver() as healthy, draining() as drain:
+        good = endpoint_at(healthy, settings)
+        tell(good.merchant)
+        until(lambda: healthy.requests)
+        refuse(hostile, settings, endpoints=16)
+        time.sleep(1)
+        tell(good.merchant)
+
+        until(lambda: len(healthy.requests) == 2)
+        assert not drain._faults.is_paused
+
+
+def test_in_a_pause_who_can_be_reached_is_found_among_many_who_cannot(settings: Any) -> None:
+    with receiver() as healthy, draining() as drain:
+        for _ in range(4):
+            refuse(MerchantFactory(), settings, endpoints=4)
+        until(lambda: drain._faults.is_paused)
+        good = endpoint_at(healthy, settings)
+        tell(good.merchant)
+
+        until(lambda: healthy.requests)
+
+
+def refuse(merchant: Merchant, settings: Any, *, endpoints: int) -> None:
+    """Tell of something to many endpoints that nobody listens at."""
+    with receiver() as gone:
+        for _ in range(endpoints):
+            endpoint_at(gone, settings, merchant=merchant)
+    for number in range(10):
+        tell(merchant, f"cus_{number}")
+
+
+def test_without_files_to_open_nobodys_attempts_are_spent(settings: Any, monkeypatch: Any) -> None:
+    post, tried = Sender.post, []
+
+    async def lack(sender: Sender, claimed: Any) -> Any:
+        tried.append(claimed)
+        if len(tried) == 1:
+            raise NotSent
+        return await post(sender, claimed)
+
+    monkeypatch.setattr("webhooks.drain.REST_SECONDS", 0.2)
+    monkeypatch.setattr(Sender, "post", lack)
+    with receiver() as theirs:
+        tell(endpoint_at(theirs, settings).merchant)
+        run_until(lambda: not Lane.objects.exists())
+
+    assert statuses() == [(1, "succeeded", None)]
+
+
+def test_nothing_is_sent_unsigned(settings: Any) -> None:
+    with receiver() as theirs, receiver() as others:
+        bad, good = endpoint_at(theirs, settings), endpoint_at(others, settings)
+        SigningSecret.objects.filter(endpoint=bad).update(sealed=b"nonsense")
+        tell(bad.merchant)
+        tell(good.merchant)
+
+        run_until(lambda: not Lane.objects.filter(endpoint=good).exists())
+
+    assert theirs.requests == []
+    assert Delivery.objects.get(endpoint=bad).status == "pending"
+
+
 def test_a_mistake_of_ours_counts_as_an_attempt_and_keeps_nobody(
     settings: Any, monkeypatch: Any
 ) -> None:
@@ -311,6 +392,37 @@ def test_a_mistake_of_ours_counts_as_an_attempt_and_keeps_nobody(
 
     assert Delivery.objects.get(endpoint=bad, attempt=1).error == "connection_error"
     assert Delivery.objects.get(endpoint=good).status == "succeeded"
+
+
+@pytest.mark.parametrize("errand", ["notices.send_due", "stopping.stop_pending", "drain.listen"])
+def test_a_mistake_in_what_is_done_beside_ends_neither_it_nor_deliveries(
+    settings: Any, monkeypatch: Any, errand: str
+) -> None:
+    stumbled: list[float] = []
+
+    def stumble(*_options: Any) -> int:
+        stumbled.append(time.monotonic())
+        raise ValueError("odd")
+
+    monkeypatch.setattr("webhooks.errands.AGAIN_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr("webhooks.errands.MAIL_EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(f"webhooks.{errand}", stumble)
+    with receiver() as theirs, draining():
+        until(lambda: len(stumbled) > 1)
+        tell(endpoint_at(theirs, settings).merchant)
+        until(lambda: len(theirs.requests) == 1)
+
+
+def test_a_stop_does_not_wait_for_a_mail(settings: Any, monkeypatch: Any) -> None:
+    is_sending, is_over = threading.Event(), threading.Event()
+    monkeypatch.setattr("webhooks.notices.send_due", lambda: is_sending.set() or is_over.wait(20))
+    with draining():
+        assert is_sending.wait(PATIENCE_SECONDS)
+        told_at = time.monotonic()
+
+    took = time.monotonic() - told_at
+    is_over.set()
+    assert took < 3
 
 
 def test_an_answer_that_cannot_be_written_keeps_no_other(settings: Any, monkeypatch: Any) -> None:

@@ -9,7 +9,9 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 
+from core.mail import is_mail_address
 from tests.factories import EndpointFactory
+from tests.processes import run
 from tests.webhook_world import enable, fail_until_given_up, tell, tell_many, tidy_up
 from webhooks import endpoints, notices
 from webhooks.models import Endpoint
@@ -89,3 +91,33 @@ def test_who_has_turned_to_it_already_is_not_told(change: dict[str, bool]) -> No
 
     assert notices.send_due() == 0
     assert mail.outbox == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pay@acme.example",
+        "payments@127.0.0.1",
+        "payments@[::1]",
+        '"Acme, Inc" <pay@acme.example>',
+        "Ödeme <pay@acme.example>",
+    ],
+)
+def test_what_mails_may_come_from(text: str) -> None:
+    assert is_mail_address(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Payments", "pay@", "@acme.example", "Acme, Inc <pay@acme.example>", "a@b.example, c"],
+)
+def test_what_no_mail_can_come_from(text: str) -> None:
+    assert not is_mail_address(text)
+
+
+@pytest.mark.slow
+def test_a_wrong_sender_of_mails_stops_the_start() -> None:
+    status, printed = run("-c", "import config.wsgi", DEFAULT_FROM_EMAIL="Acme, Inc <a@b.example>")
+
+    assert status != 0
+    assert "Set DEFAULT_FROM_EMAIL to one address" in printed

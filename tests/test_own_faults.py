@@ -19,12 +19,24 @@ class Stage:
         self.faults = OwnFaults(hold_seconds=HOLD_SECONDS, now=lambda: self.seconds)
 
     def answer(self, endpoint: int, error: str | None, status: int | None = None) -> Answer:
-        ids = {"endpoint_id": f"we_{endpoint}", "merchant_id": f"mer_{endpoint // 2}"}
-        was_reached = error not in ("dns_error", "connection_error")
-        claimed = delivery("https://acme.example/", **ids)
-        answer = Answer(claimed, status, None, error, real_now(), 10, was_reached)
+        answer = self.of(merchant=endpoint // 2, endpoint=endpoint, error=error, status=status)
         self.faults.take(answer)
         return answer
+
+    def of(
+        self,
+        *,
+        merchant: int,
+        endpoint: int,
+        host: str | None = None,
+        error: str | None = "connection_error",
+        status: int | None = None,
+    ) -> Answer:
+        ids = {"endpoint_id": f"we_{endpoint}", "merchant_id": f"mer_{merchant}"}
+        claimed = delivery(f"https://{host or f'host{endpoint}.example'}/", **ids)
+        was_reached = error not in ("dns_error", "connection_error")
+        status = status or (None if error else 200)
+        return Answer(claimed, status, None, error, real_now(), 10, was_reached)
 
     def unreached(self, *endpoints: int) -> None:
         for endpoint in endpoints:
@@ -175,3 +187,74 @@ def test_a_pause_ends_by_itself_and_begins_anew_only_after_an_answer() -> None:
     stage.unreached(*range(6))
 
     assert stage.judge() == (1, 6)
+
+
+def test_a_merchant_whose_many_endpoints_are_gone_pauses_nobody_else() -> None:
+    stage = Stage()
+    stage.success(100)
+    stage.success(200)
+    stage.seconds += 4
+
+    for endpoint in range(12):
+        stage.faults.take(stage.of(merchant=0, endpoint=endpoint))
+    stage.unreached(300)
+
+    assert stage.judge() == (2, 0)
+    assert not stage.faults.is_paused
+
+
+def test_merchants_who_are_never_reached_pause_nobody_who_answers_now_and_then() -> None:
+    stage = Stage()
+    stage.success(100)
+    stage.seconds += 4
+
+    stage.unreached(*range(20))
+
+    assert stage.judge() == (1, 0)
+    assert not stage.faults.is_paused
+
+
+def test_where_few_are_known_all_of_them_have_to_be_gone() -> None:
+    stage = Stage()
+    stage.success(0)
+    stage.success(1)
+    stage.judge(after=600)
+    stage.unreached(0)
+    assert stage.judge() == (0, 0)
+
+    stage.unreached(1)
+
+    assert stage.judge() == (0, 2)
+
+
+def test_where_few_are_known_one_that_was_reached_lately_forbids_the_pause() -> None:
+    stage = Stage()
+    for endpoint in range(3):
+        stage.success(endpoint)
+    stage.judge(after=10)
+
+    stage.unreached(0, 1)
+
+    assert stage.judge() == (0, 0)
+
+
+def test_two_endpoints_of_one_host_say_nothing_of_our_network() -> None:
+    stage = Stage()
+    for error in (None, "connection_error"):
+        for endpoint in (0, 1):
+            answer = stage.of(merchant=0, endpoint=endpoint, error=error, host="acme.example")
+            stage.faults.take(answer)
+        stage.judge(after=10)
+
+    assert not stage.faults.is_paused
+
+
+def test_probes_are_of_all_merchants_and_the_best_known_go_first() -> None:
+    stage = paused()
+    stage.success(30)
+    hostile = [stage.of(merchant=0, endpoint=endpoint).claimed for endpoint in range(10)]
+    others = [stage.of(merchant=endpoint // 2, endpoint=endpoint).claimed for endpoint in (20, 30)]
+
+    probes = stage.faults.probes([*hostile, *others])
+
+    assert [probe.endpoint_id for probe in probes] == ["we_30", "we_0", "we_20"]

@@ -1,5 +1,6 @@
 """One attempt: what goes out, what its answer means, and where it may not go."""
 
+import errno
 import socket
 import ssl
 import time
@@ -7,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from tests.deliveries import BODY, SECRET, deliver, post
 from tests.receivers import OK, Authority, Receiver, name_server, receiver, reset
 from webhooks.connections import Names, trusted_tls
 from webhooks.moments import Moment
+from webhooks.sender import NotSent
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +72,28 @@ def test_the_headers_are_those_of_the_contract_and_no_more(settings: Any) -> Non
         "PF-Event-Id": "evt_1",
         "PF-Delivery-Id": "whd_1",
     }
+
+
+def test_the_address_is_asked_for_as_it_was_registered(settings: Any) -> None:
+    target = "/a%7Eb/%c3%a7/x%2Fy/?q=a+b%20c&&d=%41&e"
+    with receiver() as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        [answer] = post(f"http://{theirs.host}{target}")
+
+    assert answer.is_success
+    assert theirs.requests[0].head[0] == f"POST {target} HTTP/1.1"
+
+
+@pytest.mark.parametrize("odd", ["\r\nX-Odd: 1\r\n\r\n", " HTTP/1.1", "\x00", "\x7f", "ç"])
+def test_no_address_ends_the_first_line(settings: Any, odd: str) -> None:
+    with receiver() as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        post(f"http://{theirs.host}/a{odd}b")
+
+    for request in theirs.requests:
+        assert request.head[0].isascii()
+        assert request.head[0].count(" ") == 2
+        assert "x-odd" not in request.headers
 
 
 def test_no_proxy_of_the_environment_is_used(settings: Any, monkeypatch: Any) -> None:
@@ -193,7 +218,17 @@ def test_a_new_connection_that_fails_is_not_tried_again(settings: Any) -> None:
         answer = deliver(theirs, settings)
 
     assert answer.error == "connection_error"
+    assert answer.was_reached
     assert theirs.connections == 1
+
+
+def test_who_is_gone_since_the_connection_was_opened_was_not_reached(settings: Any) -> None:
+    with receiver() as theirs:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        answers = post(theirs.url, theirs.url, between=theirs.hang_up)
+
+    assert [answer.error for answer in answers] == [None, "connection_error"]
+    assert not answers[1].was_reached
 
 
 def test_an_answer_that_has_begun_is_not_asked_for_again(settings: Any) -> None:
@@ -216,6 +251,43 @@ def test_a_request_whose_time_is_over_is_not_written(settings: Any, monkeypatch:
         answer = deliver(theirs, settings)
 
     assert (answer.error, theirs.requests) == ("timeout", [])
+
+
+def test_only_so_many_connections_stay_open(settings: Any) -> None:
+    settings.WEBHOOK_SLOTS = 2
+    with receiver() as one, receiver() as two, receiver() as three:
+        settings.WEBHOOK_DEV_HOSTS = [one.host, two.host, three.host]
+        post(one.url, two.url, three.url, two.url, three.url, one.url)
+
+    assert [theirs.connections for theirs in (one, two, three)] == [2, 1, 1]
+
+
+@pytest.mark.parametrize("error", ["EMFILE", "ENFILE", "ENOBUFS"])
+def test_what_this_machine_lacks_is_no_attempt(settings: Any, monkeypatch: Any, error: str) -> None:
+    number = getattr(errno, error)
+    with receiver() as theirs, name_server(["93.184.215.14"]) as names:
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        monkeypatch.setattr("webhooks.connections.socket", lacking(number))
+        for url in (theirs.url, "https://acme.example/"):
+            with pytest.raises(NotSent):
+                post(url, dns=[names.address])
+
+    assert theirs.connections == 0
+
+
+def lacking(number: int) -> Any:
+    """A `socket` module that opens none."""
+
+    def refuse(*_place: Any) -> None:
+        raise OSError(number, "none left")
+
+    return SimpleNamespace(**vars(socket) | {"socket": refuse})
+
+
+def test_a_look_up_without_a_socket_is_no_attempt(settings: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("webhooks.connections.socket", lacking(errno.EMFILE))
+    with name_server([]) as names, pytest.raises(NotSent):
+        post("https://acme.example/", dns=[names.address])
 
 
 # --- TLS ------------------------------------------------------------------------------------------
@@ -326,6 +398,23 @@ def test_a_name_that_nobody_knows_is_a_dns_error() -> None:
         [answer] = post("https://hooks.acme.example/", dns=[names.address])
 
     assert (answer.error, answer.was_reached) == ("dns_error", False)
+
+
+def test_no_search_domain_is_put_behind_a_name(monkeypatch: Any) -> None:
+    monkeypatch.setenv("LOCALDOMAIN", "corp.example svc.cluster.local")
+    monkeypatch.setenv("RES_OPTIONS", "ndots:5")
+    with name_server([]) as names:
+        post("https://hooks.acme.example/", dns=[names.address])
+
+    assert set(names.names) == {"hooks.acme.example"}
+
+
+@pytest.mark.parametrize("name", ["xn--a.example", "xn--a-ecp.example"])
+def test_a_name_in_punycode_is_looked_up_as_it_is(name: str) -> None:
+    with name_server([]) as names:
+        [answer] = post(f"https://{name}/", dns=[names.address])
+
+    assert (answer.error, set(names.names)) == ("dns_error", {name})
 
 
 def test_a_name_server_that_is_silent_takes_half_the_deadline() -> None:

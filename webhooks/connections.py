@@ -1,15 +1,21 @@
 """Connections to receivers: opened only to addresses that are allowed, checked where they open."""
 
 import asyncio
+import errno
+import resource
 import socket
 import ssl
 from collections.abc import Callable, Sequence
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 import aiodns
+import pycares
 from aiohttp import TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
 
 Rule = Callable[[IPv4Address | IPv6Address], bool]
 
@@ -17,11 +23,43 @@ Rule = Callable[[IPv4Address | IPv6Address], bool]
 NAME_SERVER_SECONDS = 2.0
 NAME_SERVER_TRIES = 2
 NAMES_ARE_KEPT_SECONDS = 10
+# A name is what it says: none of this machine's search domains goes behind it.
+WHOLE_NAMES = pycares.ARES_FLAG_NOSEARCH | pycares.ARES_FLAG_EDNS
+END_OF_HEAD = b"\r\n\r\n"
 IDLE_CONNECTIONS_ARE_KEPT_SECONDS = 30.0
+
+
+# What this machine, or this process, has run out of.
+OUR_LACKS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+# Each delivery under way may have two connections at once (to two addresses of a name), and
+# leave one open; the rest of the process has these.
+FILES_PER_SLOT = 3
+FILES_BESIDE = 256
 
 
 class BlockedAddress(OSError):
     """The address, or one of the name's addresses, is none that may be sent to."""
+
+
+def is_our_lack(problem: BaseException | None) -> bool:
+    """Tell whether there was no connection because of what this machine lacks."""
+    return getattr(problem, "errno", None) in OUR_LACKS or (
+        problem is not None and is_our_lack(problem.__cause__)
+    )
+
+
+def allow_files(slots: int) -> int:
+    """Let the process open as many files as its slots need; return how many are missing."""
+    needed = slots * FILES_PER_SLOT + FILES_BESIDE
+    allowed, most = (_without_end(limit) for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
+    if allowed < needed:
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (int(min(needed, most)), hard))
+    return int(max(0, needed - max(allowed, most)))
+
+
+def _without_end(limit: int) -> float:
+    return float("inf") if limit == resource.RLIM_INFINITY else limit
 
 
 def trusted_tls() -> ssl.SSLContext:
@@ -35,27 +73,31 @@ def trusted_tls() -> ssl.SSLContext:
 def name_servers(addresses: Sequence[str] = ()) -> aiodns.DNSResolver:
     """Return the process's resolver; the system's name servers unless others are given."""
     return aiodns.DNSResolver(
-        nameservers=addresses or None, timeout=NAME_SERVER_SECONDS, tries=NAME_SERVER_TRIES
+        nameservers=addresses or None,
+        timeout=NAME_SERVER_SECONDS,
+        tries=NAME_SERVER_TRIES,
+        flags=WHOLE_NAMES,
     )
 
 
-def connector(
-    names: "Names", *, rule: Rule, tls: ssl.SSLContext, is_kept_alive: bool
-) -> TCPConnector:
+def connector(names: "Names", *, rule: Rule, tls: ssl.SSLContext, idle_max: int) -> TCPConnector:
     """Return a pool of connections to addresses that the rule allows.
+
+    :param idle_max: how many may stay open between deliveries.
 
     One look-up per name is under way at a time: aiohttp lets the others wait for it.
     """
-    return TCPConnector(
+    return Pool(
+        idle_max=idle_max,
         resolver=names,
         ssl=tls,
         # Literals never meet a resolver: this is the door that everything passes.
         socket_factory=lambda place: _open_socket(place, rule),
         ttl_dns_cache=NAMES_ARE_KEPT_SECONDS,
         limit=0,  # The sender's slots are the limit.
-        force_close=not is_kept_alive,
+        force_close=not idle_max,
         # With force_close there is nothing to keep, and aiohttp refuses a time for it.
-        **({"keepalive_timeout": IDLE_CONNECTIONS_ARE_KEPT_SECONDS} if is_kept_alive else {}),
+        **({"keepalive_timeout": IDLE_CONNECTIONS_ARE_KEPT_SECONDS} if idle_max else {}),
     )
 
 
@@ -64,6 +106,51 @@ def _open_socket(place: tuple[Any, ...], rule: Rule) -> socket.socket:
     if not rule(ip_address(address[0])):
         raise BlockedAddress("the address is not public")
     return socket.socket(family, kind, protocol)
+
+
+class _Wire(ResponseHandler):
+    """Hands an answer's head over by itself, for it decides alone (contract 9).
+
+    With something wrong in the same piece of data behind it, aiohttp would throw it away.
+    """
+
+    def data_received(self, data: bytes) -> None:
+        head, end, rest = data.partition(END_OF_HEAD)
+        super().data_received(head + end)
+        if rest and self.exception() is None:
+            super().data_received(rest)
+
+
+class Pool(TCPConnector):
+    """Connections of which none brings the answer to something else, and only so many are idle.
+
+    aiohttp looks for what nobody asked for when a connection is given back, and not when it is
+    used again, so that it would be taken for the answer to the next delivery. And it keeps as
+    many as there are hosts.
+    """
+
+    def __init__(self, *, idle_max: int, **options: Any) -> None:
+        super().__init__(**options)
+        self._idle_max = idle_max
+        self._factory = partial(_Wire, loop=self._loop)
+
+    async def _get(self, key: Any, traces: Any) -> Connection | None:
+        for wire, _given_back_at in self._conns.get(key, ()):
+            if wire.should_close:
+                wire.close()
+        return await super()._get(key, traces)
+
+    def _release(self, *given_back: Any, **options: Any) -> None:
+        super()._release(*given_back, **options)
+        if sum(map(len, self._conns.values())) > self._idle_max:
+            self._close_oldest()
+
+    def _close_oldest(self) -> None:
+        key = min(self._conns, key=lambda key: self._conns[key][0][1])
+        wire, _given_back_at = self._conns[key].popleft()
+        wire.close()
+        if not self._conns[key]:
+            del self._conns[key]
 
 
 class Names(AbstractResolver):
@@ -95,11 +182,17 @@ class Names(AbstractResolver):
                     host, family=family, type=socket.SOCK_STREAM
                 )
         except (aiodns.error.DNSError, TimeoutError) as problem:
+            _open_one_on_trial()
             # aiohttp takes a TimeoutError for its own.
             raise OSError(None, "the name was not found") from problem
         if not found.nodes:
             raise OSError(None, "the name has no address")
         return [node.addr[0].decode("ascii") for node in found.nodes]
+
+
+def _open_one_on_trial() -> None:
+    """:raises OSError: there is no socket to be had, which a look-up does not tell."""
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
 
 
 def _place(host: str, address: str, port: int) -> ResolveResult:

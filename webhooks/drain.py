@@ -6,6 +6,7 @@ next run goes on with it.
 """
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,23 +21,30 @@ from django.db import DatabaseError
 
 from core import clock
 from webhooks import errands, lanes
+from webhooks.connections import allow_files
 from webhooks.exchange import Answer, Claimed
 from webhooks.listening import listen
 from webhooks.moments import Moment
 from webhooks.own_faults import OwnFaults, Verdict
-from webhooks.sender import Sender
+from webhooks.sender import NotSent, Sender
 from webhooks.work_thread import PASSING, WorkThread
 
 LOOK_EVERY_SECONDS = 1.0
-MAIL_EVERY_SECONDS = 5.0
 # From one round's beginning to the next one's: statements cost by the round, and so little by
 # the delivery where many share one. Who comes after a rest does not wait.
 ROUND_SECONDS = 0.025
 # What reached nobody is held back for so long, within the lease.
 HOLD_SECONDS = 5.0
 # What is under way at the end of the process gets so long; then it is given back.
-GRACE_SECONDS = 4.0
+GRACE_SECONDS = 3.5
+# An attempt that nobody listened to for more than this part of its time is not counted.
+DEAF_PART = 0.1
+# Without a file to open, nothing new is taken up for so long.
+REST_SECONDS = 1.0
 BACK_OFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
+# How long one thread computes while another one wants to: Python's own 5 ms, for each of a dozen
+# statements, would keep the database's thread behind the event loop's.
+SWITCH_SECONDS = 0.0005
 # Endpoints that keep failing have this part of the slots, all together.
 DEGRADED_PART = 4
 
@@ -71,6 +79,10 @@ class Drain:
         self._is_much_due = False
         self._looked_at = self._round_began_at = float("-inf")
         self._ends_at = float("inf")
+        # The seconds between runs, in which nothing under way is heard of.
+        self._deaf_seconds = 0.0
+        self._deaf_since: float | None = None
+        self._rests_until = float("-inf")
         self._failures = 0
         self._is_stopping = False
 
@@ -102,7 +114,9 @@ class Drain:
     # --- The loop ------------------------------------------------------------------------------
 
     async def _run(self, seconds: float | None) -> None:
-        self._ends_at = float("inf") if seconds is None else time.monotonic() + seconds
+        now = time.monotonic()
+        self._ends_at = float("inf") if seconds is None else now + seconds
+        self._deaf_seconds += now - (self._deaf_since or now)
         await self._open()
         while not self._is_stopping and time.monotonic() < self._ends_at:
             self._something.clear()
@@ -113,12 +127,17 @@ class Drain:
             else:
                 self._failures = 0
                 await self._wait()
+        self._deaf_since = time.monotonic()
 
     async def _open(self) -> None:
         if self._sender is None:
+            sys.setswitchinterval(SWITCH_SECONDS)
             log.info("webhooks_started", slots=settings.WEBHOOK_SLOTS)
+            if missing := allow_files(settings.WEBHOOK_SLOTS):
+                log.warning("webhooks_may_lack_files", missing=missing)
             self._sender = await self._make_sender(now=self._now).__aenter__()
-            beside = [listen(self._wake), *errands.all_of_them()]
+            listening = errands.keep_doing("listening", partial(listen, self._wake), 0)
+            beside = [listening, *errands.all_of_them()]
             self._beside = [asyncio.create_task(work) for work in beside]
 
     async def _round(self) -> None:
@@ -128,7 +147,6 @@ class Drain:
         if time.monotonic() - self._looked_at >= LOOK_EVERY_SECONDS:
             self._looked_at = time.monotonic()
             self._may_be_due = True
-            self._tell_mistakes()
         if self._may_be_due:
             await self._take_up()
 
@@ -181,17 +199,31 @@ class Drain:
         # As long as there is any, there may be more.
         self._may_be_due |= bool(claimed)
         self._is_much_due = len(claimed) == lanes.CLAIM_MAX
-        for delivery in claimed:
+        for delivery in self._chosen(claimed):
             task = asyncio.create_task(self._send(delivery, claimed_at))
             self._under_way[task] = delivery
             task.add_done_callback(self._sent)
 
+    def _chosen(self, claimed: Sequence[Claimed]) -> Sequence[Claimed]:
+        """Return what to send now: in a pause a few probes, and the rest is given back."""
+        signed = [delivery for delivery in claimed if _is_signed(delivery)]
+        if not self._faults.is_paused:
+            return signed
+        probes = self._faults.probes(signed)
+        self._unsent += [delivery for delivery in signed if delivery not in probes]
+        if self._unsent:
+            self._something.set()
+        return probes
+
     def _room(self) -> tuple[int, int]:
         """Return how many deliveries may be taken up, and how many of them by failing endpoints."""
-        if self._faults.is_paused:
-            is_probe = not self._under_way and self._faults.may_probe()
-            return int(is_probe), int(is_probe)
+        if time.monotonic() < self._rests_until:
+            return 0, 0
         slots = settings.WEBHOOK_SLOTS
+        if self._faults.is_paused:
+            # Many are asked for, so that those who do not answer are not alone among them.
+            free = slots - len(self._under_way) if self._faults.may_probe() else 0
+            return free, free
         degraded = sum(claimed.is_degraded for claimed in self._under_way.values())
         return slots - len(self._under_way), max(0, slots // DEGRADED_PART - degraded)
 
@@ -199,13 +231,21 @@ class Drain:
         # The process may have stood still since: then somebody else sends it.
         if self._sender is None or claimed_at.age_seconds > _spare_seconds() / 2:
             return None
-        return await self._sender.post(claimed)
+        deaf_seconds = self._deaf_seconds
+        answer = await self._sender.post(claimed)
+        deaf_seconds = self._deaf_seconds - deaf_seconds
+        was_heard = deaf_seconds <= settings.WEBHOOK_TIMEOUT_SECONDS * DEAF_PART
+        # Without a status, and we did not listen: it may have been answered.
+        return answer if was_heard or answer.status is not None else None
 
     def _sent(self, task: asyncio.Task[Answer | None]) -> None:
         claimed = self._under_way.pop(task)
         if task.cancelled():
             self._unsent.append(claimed)
-        elif problem := task.exception():
+        elif isinstance(problem := task.exception(), NotSent):
+            self._rest(problem)
+            self._unsent.append(claimed)
+        elif problem:
             # A mistake of ours. It counts as an attempt: else it would be made for ever.
             log.error("webhook_not_sent", delivery=claimed.delivery_id, exc_info=problem)
             self._answers.append(_failed(claimed, self._now()))
@@ -214,6 +254,11 @@ class Drain:
         else:
             self._unsent.append(claimed)
         self._something.set()
+
+    def _rest(self, problem: NotSent) -> None:
+        if time.monotonic() >= self._rests_until:
+            log.error("webhooks_lack_files", reason=str(problem.__cause__))
+        self._rests_until = time.monotonic() + REST_SECONDS
 
     def _wake(self) -> None:
         self._may_be_due = True
@@ -238,12 +283,6 @@ class Drain:
             left_unsent = await self._database.do(partial(lanes.release, unsent))
             self._unsent[: len(unsent)] = left_unsent
 
-    def _tell_mistakes(self) -> None:
-        """:raises Exception: whatever ended what should go on beside for ever."""
-        for task in self._beside:
-            if task.done():
-                task.result()
-
 
 async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
     """Cancel the tasks until they have ended: a library may swallow the first time."""
@@ -256,6 +295,16 @@ async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
 def _spare_seconds() -> float:
     """Return what the lease has beside the attempt: to begin, to hold back, to write down."""
     return settings.WEBHOOK_LEASE_SECONDS - settings.WEBHOOK_TIMEOUT_SECONDS
+
+
+def _is_signed(claimed: Claimed) -> bool:
+    """Tell whether there is a secret to sign with; without one it is tried again after its lease.
+
+    Given back, it would be claimed again at once, and so for ever.
+    """
+    if not claimed.secrets:
+        log.error("webhook_has_no_secret", endpoint=claimed.endpoint_id)
+    return bool(claimed.secrets)
 
 
 # --- In the database's thread --------------------------------------------------------------------

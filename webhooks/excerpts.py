@@ -9,7 +9,6 @@ KEPT_CHARACTERS = 512
 
 # NUL above all: PostgreSQL keeps none. Tabs and line ends may stay.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_AFTER_THE_LAST_LETTER = re.compile(r"[^A-Za-z]*\Z")
 
 
 def excerpt(body: bytes, *, is_whole: bool) -> str | None:
@@ -20,5 +19,13 @@ def excerpt(body: bytes, *, is_whole: bool) -> str | None:
     # Control characters go first: a number that they divide would not be recognised.
     text = _CONTROL.sub("", body[:READ_BYTES].decode("utf-8", "replace"))
     if not is_whole:
-        text = _AFTER_THE_LAST_LETTER.sub("", text)
+        text = _up_to_the_last_letter(text)
     return scrub(text)[:KEPT_CHARACTERS] or None
+
+
+def _up_to_the_last_letter(text: str) -> str:
+    # Step by step from the end: a pattern for it would begin anew at each character.
+    end = len(text)
+    while end and not (text[end - 1].isascii() and text[end - 1].isalpha()):
+        end -= 1
+    return text[:end]

@@ -22,7 +22,14 @@ from yarl import URL
 
 from webhooks import signature
 from webhooks.addresses import is_public
-from webhooks.connections import BlockedAddress, Names, connector, name_servers, trusted_tls
+from webhooks.connections import (
+    BlockedAddress,
+    Names,
+    connector,
+    is_our_lack,
+    name_servers,
+    trusted_tls,
+)
 from webhooks.excerpts import READ_BYTES, excerpt
 from webhooks.exchange import Answer, Claimed
 from webhooks.moments import Moment
@@ -38,6 +45,10 @@ HEADERS = {
     "User-Agent": "PF-Webhooks/1.0",
     "Accept-Encoding": "identity",
 }
+
+
+class NotSent(Exception):
+    """This machine lacks what a connection needs, open files above all."""
 
 
 @dataclass(slots=True)
@@ -101,7 +112,8 @@ class Sender:
             rule = _anything if is_exempt else is_public
             names = Names(servers, rule=rule, seconds=seconds)
             for is_new in (False, True):
-                pool = connector(names, rule=rule, tls=self._tls, is_kept_alive=not is_new)
+                idle_max = 0 if is_new else settings.WEBHOOK_SLOTS
+                pool = connector(names, rule=rule, tls=self._tls, idle_max=idle_max)
                 session = await self._open.enter_async_context(_session(pool))
                 self._sessions[is_exempt, is_new] = session
         return self
@@ -113,6 +125,8 @@ class Sender:
         """Make the attempt; it is over within `WEBHOOK_TIMEOUT_SECONDS` of real time.
 
         The status decides (contract 9): what becomes of the body afterwards does not.
+
+        :raises NotSent: there was no connection, and not for the receiver's or the network's sake.
         """
         attempted_at, trip = self._now(), _Trip(Moment.now())
         _trip.set(trip)
@@ -121,6 +135,8 @@ class Sender:
             async with asyncio.timeout(settings.WEBHOOK_TIMEOUT_SECONDS):
                 response = await self._request(claimed, trip)
         except (aiohttp.ClientError, OSError, ValueError) as problem:
+            if is_our_lack(problem):
+                raise NotSent from problem
             error = _error(problem)
         took = trip.began.age_seconds
         if not error:
@@ -138,8 +154,8 @@ class Sender:
         )
 
     async def _request(self, claimed: Claimed, trip: _Trip) -> aiohttp.ClientResponse:
-        url = URL(claimed.url)
-        is_exempt = f"{url.host}:{url.port}" in settings.WEBHOOK_DEV_HOSTS
+        url = _as_registered(claimed.url)
+        is_exempt = f"{url.raw_host}:{url.port}".lower() in settings.WEBHOOK_DEV_HOSTS
         if url.scheme != "https" and not is_exempt:
             raise BlockedAddress("only a developer's own host is spoken to in the clear")
         try:
@@ -148,7 +164,7 @@ class Sender:
             if not _met_a_closed_connection(problem, trip):
                 raise
         # The receiver closed it while it was idle: nobody's fault, and no attempt of its own.
-        trip.is_on_an_old_connection = False
+        trip.is_connected = trip.is_on_an_old_connection = False
         return await self._ask(self._sessions[is_exempt, True], url, claimed)
 
     async def _ask(
@@ -174,6 +190,13 @@ def _session(pool: aiohttp.TCPConnector) -> aiohttp.ClientSession:
         auto_decompress=False,
         read_bufsize=READ_BYTES,
     )
+
+
+def _as_registered(text: str) -> URL:
+    # Other spellings of a path are other paths to some receivers. What could end the request's
+    # first line is not registered; if it is there all the same, it is spelled otherwise.
+    is_plain = text.isascii() and text.isprintable() and " " not in text
+    return URL(text, encoded=is_plain)
 
 
 def _anything(_address: object) -> bool:
@@ -221,4 +244,5 @@ def _error(problem: Exception) -> str:
 def _was_reached(error: str | None, trip: _Trip) -> bool:
     if error == "timeout":
         return trip.is_connected and not trip.is_on_an_old_connection
-    return error not in ("dns_error", "connection_error")
+    # Who takes a connection and then hangs up was reached.
+    return error != "dns_error" and (error != "connection_error" or trip.is_connected)

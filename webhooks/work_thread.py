@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
+from queue import SimpleQueue
+from threading import Thread
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connections
@@ -20,23 +22,38 @@ class WorkThread:
     """Does one thing after the other, each as a piece of work of its own."""
 
     def __init__(self, name: str) -> None:
-        self._thread = ThreadPoolExecutor(1, name)
-
-    def submit(self, call: Callable[[], T]) -> Future[T]:
-        return self._thread.submit(_work, call)
+        self._pieces: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        # A daemon, unlike an executor's: a process that ends waits for it in `close` and no more.
+        self._thread = Thread(target=self._work_off, name=name, daemon=True)
+        self._thread.start()
 
     async def do(self, call: Callable[[], T]) -> T:
         """Wait for the call without holding up the event loop.
 
         :raises django.db.Error: as the call does; one of `PASSING` may pass.
         """
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, partial(_work, call))
+        done: Future[T] = Future()
+        self._pieces.put(partial(_do, call, done))
+        return await asyncio.wrap_future(done)
 
-    def close(self) -> None:
-        """Wait for what was submitted, then let the connection and the thread go."""
-        self._thread.submit(connections.close_all).result()
-        self._thread.shutdown()
+    def close(self, *, patience_seconds: float | None = None) -> None:
+        """Let the thread and its connection go after what it is doing, waited for so long."""
+        self._pieces.put(None)
+        self._thread.join(patience_seconds)
+
+    def _work_off(self) -> None:
+        while piece := self._pieces.get():
+            piece()
+        connections.close_all()
+
+
+def _do(call: Callable[[], T], done: Future[T]) -> None:
+    if not done.set_running_or_notify_cancel():
+        return
+    try:
+        done.set_result(_work(call))
+    except Exception as problem:  # noqa: BLE001 (it is raised again where `do` waits)
+        done.set_exception(problem)
 
 
 def _work(call: Callable[[], T]) -> T:
