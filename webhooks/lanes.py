@@ -69,6 +69,8 @@ def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
     :param degraded_slots: how many of them may go to endpoints that keep failing, or that take
         long to answer.
     """
+    # Durable, although a lost lease would lose no delivery: after a crash of the database somebody
+    # else would take the lane while this process still sends, and go on to what comes behind.
     now, lease_id, slots = clock.now(), uuid4(), min(slots, CLAIM_MAX)
     if slots < 1:
         return []
