@@ -14,7 +14,6 @@ def without(text: str, guard: str, instead: str = "") -> str:
 def break_it(guard: str) -> None:
     if guard == "fence":
         lanes.LOCK = without(lanes.LOCK, "AND lane.lease_id = mine.lease_id")
-        lanes.LOCK_ALONE = without(lanes.LOCK_ALONE, "AND lease_id = ANY(%(leases)s::uuid[])")
     elif guard == "order":
         lanes.HEADS = without(lanes.HEADS, "ORDER BY sequence", "ORDER BY sequence DESC")
     elif guard == "lease":

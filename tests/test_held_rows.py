@@ -11,10 +11,20 @@ import pytest
 from django.db import connections, transaction
 from django.db.models import Model
 
+from events.models import Event
 from tests.factories import EndpointFactory
 from tests.receivers import receiver
 from tests.test_drain import draining, endpoint_at, until
-from tests.webhook_world import claim_all, leases_run_out, ok, refused, rows, tell, tidy_up
+from tests.webhook_world import (
+    claim_all,
+    leases_run_out,
+    ok,
+    refused,
+    resend_event,
+    rows,
+    tell,
+    tidy_up,
+)
 from webhooks import lanes
 from webhooks.models import Endpoint, Lane
 
@@ -125,3 +135,19 @@ def test_the_loop_goes_on_and_writes_down_later_what_was_held(settings: Any) -> 
                 until(lambda: rows(other, "status") == [("succeeded",)], AT_ONCE_SECONDS)
                 assert rows(one, "status") == [("pending",)]
             until(lambda: rows(one, "status")[0] == ("failed",))
+
+
+def test_a_resend_waits_for_who_holds_what_is_to_be_hurried() -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+    lanes.finish([refused(one) for one in claim_all()])
+    wish = Thread(
+        target=lambda: (resend_event(Event.objects.get(), endpoint), connections.close_all())
+    )
+
+    with held(Lane, endpoint=endpoint):
+        wish.start()
+        wish.join(0.3)
+    wish.join(10)
+
+    assert len(claim_all()) == 1

@@ -1,12 +1,13 @@
 """What deliveries are signed with, and for how long."""
 
+import time
 from datetime import timedelta
 
 import pytest
 
 from core import clock
 from tests.factories import EndpointFactory
-from webhooks import signing_secrets
+from webhooks import retention, signing_secrets
 from webhooks.models import Endpoint, SigningSecret
 
 pytestmark = pytest.mark.django_db
@@ -67,3 +68,28 @@ def test_a_secret_that_does_not_open_keeps_nobody_else_waiting() -> None:
 
     assert opened.get(broken.id, ()) == ()
     assert opened[fine.id] == ("whsec_fine",)
+
+
+def test_what_has_ended_is_destroyed() -> None:
+    endpoint, rolled_once = EndpointFactory(), EndpointFactory()
+    roll(rolled_once)
+    for overlap in (DAY, DAY, timedelta(0)):
+        roll(endpoint, overlap)
+    assert endpoint.secrets.count() == 1
+
+    clock.advance(DAY)
+    forgotten = retention.forget_old()
+
+    assert forgotten["secrets"] == 1
+    assert rolled_once.secrets.count() == 1
+
+
+def test_a_process_lets_go_of_what_it_has_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        signing(EndpointFactory())
+    later = time.monotonic() + signing_secrets.KEEP_SECONDS
+    monkeypatch.setattr("webhooks.signing_secrets.time.monotonic", lambda: later)
+
+    signing(EndpointFactory())
+
+    assert signing_secrets._open.cache_info().currsize == 1

@@ -49,9 +49,6 @@ def test_deliveries_keep_their_order_and_none_is_lost_however_long() -> None:
 
 def without_the_fence(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(lanes, "LOCK", lanes.LOCK.replace("AND lane.lease_id = mine.lease_id", ""))
-    patch.setattr(
-        lanes, "LOCK_ALONE", lanes.LOCK_ALONE.replace("AND lease_id = ANY", "OR lease_id = ANY")
-    )
 
 
 def newest_first(patch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ ALLOWED = [
     "HTTPS://ACME.Example/Hooks?token=a%20b#part",
     "https://hooks.acme.example/",
     "https://a.b.c.acme.example/",
+    "https://xn--mnchen-3ya.acme.example/",
     "https://partner.example/acme",
     "https://partner.example/acme/",
     "https://partner.example/acme/hooks?token=7",
@@ -53,6 +54,7 @@ REFUSED = {
         "http://localhost:3000/return/hooks", "http://127.0.0.1:5000/",
     ],
     PUBLIC: [
+        "https://xn--a.acme.example/", "https://xn--99999999999.acme.example/",
         "https://localhost/", "https://intranet/hooks", "https://127.0.0.1/", "https://10.0.0.1/",
         "https://169.254.169.254/latest/meta-data", "https://8.8.8.8/", "https://0x7f000001/",
         "https://0x7f.0x0.0x0.0x1/", "https://127.0.0.0x1/", "https://com/",

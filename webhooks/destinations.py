@@ -4,6 +4,7 @@ No name is looked up here: where it leads is looked at each time the sender open
 """
 
 from django.conf import settings
+from yarl import URL
 
 from core import urls
 from core.errors import DomainError
@@ -37,9 +38,9 @@ def require(merchant: Merchant, address: str) -> None:
         return
     if url.scheme != "https":
         raise WebhookUrlNotAllowed("The url must begin with https://.")
-    if not urls.is_public_name(url.host):
+    if not urls.is_public_name(url.host) or not _is_name_to_all(address):
         raise WebhookUrlNotAllowed(
-            "The url must have a public host name, with a dot: no IP address."
+            "The url must have a public host name, with a dot: no IP address, no broken punycode."
         )
     _require_port(url)
     if not sites.is_registered(merchant, url):
@@ -56,6 +57,14 @@ def _parsed(address: str) -> Url:
             f"The url must be a plain absolute address of up to {urls.MAX_LENGTH} characters: an "
             "ASCII host name, no user info, white space, backslash or dot segment."
         ) from None
+
+
+def _is_name_to_all(address: str) -> bool:
+    """Tell whether the sender can read the host: some `xn--` names stand for nothing."""
+    try:
+        return URL(address).host is not None
+    except ValueError:
+        return False
 
 
 def _require_port(url: Url) -> None:

@@ -17,14 +17,10 @@ WHERE endpoint_id = %(endpoint)s AND lane_key = %(aggregate)s AND status = 'pend
 LIMIT 1
 """
 
-# Never waited for, with the endpoint in hand: who holds the lane may be waiting for that one.
-# Then its delivery begins or ends this very moment.
+# Who holds the lane is waited for: else it would keep its wait, of up to a day. Nobody waits for
+# an endpoint with a lane in hand.
 HURRY = """
-UPDATE webhooks_lane SET due_at = %(now)s
-WHERE id IN (
-    SELECT id FROM webhooks_lane
-    WHERE endpoint_id = %(endpoint)s AND key = %(aggregate)s FOR UPDATE SKIP LOCKED
-)
+UPDATE webhooks_lane SET due_at = %(now)s WHERE endpoint_id = %(endpoint)s AND key = %(aggregate)s
 """
 
 # A lane of its own, outside the order promise.

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from core import clock
+from webhooks import signing_secrets
 
 CHUNK = 5_000
 # A run is short, so that a stop never waits for it; the next one goes on.
@@ -65,7 +66,7 @@ Forget = Callable[[str, datetime], tuple[int, str | None, bool | None]]
 
 
 def forget_old() -> dict[str, int]:
-    """Delete attempts and events past their days, and return how many of each.
+    """Delete attempts and events past their days, and secrets that signed; return how many.
 
     Attempts live `DELIVERY_DAYS`, events `EVENT_DAYS` (movable clock). Never a pending
     attempt, nor an event of an object that has one; a missed attempt stays as long as its
@@ -75,6 +76,7 @@ def forget_old() -> dict[str, int]:
     forgotten = {
         "deliveries": _all_of(_deliveries, now - timedelta(days=settings.DELIVERY_DAYS)),
         "events": _all_of(_events, now - timedelta(days=settings.EVENT_DAYS)),
+        "secrets": signing_secrets.destroy_expired(),
     }
     if any(forgotten.values()):
         log.info("forgotten", **forgotten)

@@ -1,7 +1,9 @@
 """What deliveries are signed with: sealed at rest, shown once, two at a time at most."""
 
+import time
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from uuid import UUID
@@ -24,7 +26,20 @@ WHERE endpoint_id = ANY(%(endpoints)s) AND (expires_at IS NULL OR expires_at > %
 ORDER BY expires_at IS NOT NULL, created_at DESC
 """
 
+# A process keeps what it has opened for so long.
+KEEP_SECONDS = 300.0
+
 log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Opened:
+    """Since when this process keeps what it opens."""
+
+    since: float = 0.0
+
+
+_opened = _Opened()
 
 
 def create(endpoint: Endpoint) -> str:
@@ -43,14 +58,21 @@ def roll(endpoint: Endpoint, *, previous_expires_in_seconds: int) -> str:
     """Replace the current secret and return the new one; the endpoint's row is locked.
 
     The one before signs on until it expires (movable clock), and one from an earlier roll
-    ends at once: a header carries two signatures at most.
+    ends at once: a header carries two signatures at most. What has ended is destroyed.
     """
     now = clock.now()
     secrets = SigningSecret.objects.filter(endpoint=endpoint)
-    secrets.filter(expires_at__gt=now).update(expires_at=now)
+    secrets.exclude(expires_at=None).delete()
     ends_at = now + timedelta(seconds=previous_expires_in_seconds)
-    secrets.filter(expires_at=None).update(expires_at=ends_at)
+    secrets.update(expires_at=ends_at)
+    secrets.filter(expires_at__lte=now).delete()
     return create(endpoint)
+
+
+def destroy_expired() -> int:
+    """Destroy what signs no more, and return how many it was."""
+    expired = SigningSecret.objects.filter(expires_at__lte=clock.now())
+    return expired.delete()[0]
 
 
 def open_for(endpoint_ids: Sequence[str], now: datetime) -> dict[str, tuple[str, ...]]:
@@ -58,6 +80,7 @@ def open_for(endpoint_ids: Sequence[str], now: datetime) -> dict[str, tuple[str,
 
     :param now: in the movable clock.
     """
+    _clear_now_and_then()
     with connection.cursor() as cursor:
         cursor.execute(SIGNING, {"endpoints": list(set(endpoint_ids)), "now": now})
         rows = cursor.fetchall()
@@ -69,6 +92,13 @@ def open_for(endpoint_ids: Sequence[str], now: datetime) -> dict[str, tuple[str,
             # One endpoint's trouble: all others' deliveries go on.
             log.exception("webhook_secret_does_not_open", endpoint=endpoint_id)
     return {endpoint_id: tuple(secrets) for endpoint_id, secrets in opened.items()}
+
+
+def _clear_now_and_then() -> None:
+    """Let go of what was opened: what was rolled or deleted since is not kept in memory."""
+    if time.monotonic() - _opened.since >= KEEP_SECONDS:
+        _open.cache_clear()
+        _opened.since = time.monotonic()
 
 
 # Opening takes longer than all else that a delivery needs from here.
