@@ -143,5 +143,7 @@ def test_a_lane_that_ends_although_something_waits_in_it_is_found(
     always = outcomes.RECORD.replace("open_count = 1", "true").replace("open_count > 1", "false")
     monkeypatch.setattr(outcomes, "RECORD", always)
 
+    # Who wins is luck, and on a busy machine it may be the same for long.
     with pytest.raises(AssertionError):
-        assert_all_delivered(run(20, a_plan_and_an_end)[0])
+        for _ in range(20):
+            assert_all_delivered(run(20, a_plan_and_an_end)[0])
