@@ -184,7 +184,7 @@ ALL = (
         # The refused capture still held the lock: the sweeper's next run will find it.
         | {("400 capture_expired", swept, "requires_capture") for swept in SWEPT}
         # At the bank it was over a moment before, and nothing could be captured any more.
-        | {("200 requires_payment_method", swept, "requires_payment_method") for swept in SWEPT},
+        | {(CANCELED, swept, "canceled") for swept in SWEPT},
     ),
     Race(
         a_cancellation_and_the_seventh_day,
