@@ -14,6 +14,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from core import context, redis
 from core.keyring import ring
+from devstack.servers import Servers
 from tests import described
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
@@ -22,6 +23,7 @@ from tests.factories import open_merchant
 from tests.key_change import KeyChange, change_key
 from tests.mortal import Installation
 from tests.one_way_out import watched
+from tests.own_servers import migrated, throw_away
 from tests.sdk_service import SdkService, running
 from tests.web_process import READ_SECONDS, WebProcess
 
@@ -87,6 +89,19 @@ def _stay_on_this_machine() -> Iterator[None]:
 def _nothing_is_held_from_the_test_before(patient_redis: Redis) -> None:
     patient_redis.flushdb()
     redis.circuit.cache_clear()
+
+
+@pytest.fixture
+def own_servers() -> Iterator[Servers]:
+    """Servers of the test's own, which it may kill."""
+    with throw_away() as servers:
+        yield servers
+
+
+@pytest.fixture
+def own_settings(own_servers: Servers, tmp_path: Path) -> dict[str, str]:
+    """The environment of the service on the test's own servers."""
+    return migrated(own_servers, tmp_path)
 
 
 @pytest.fixture

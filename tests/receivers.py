@@ -48,9 +48,13 @@ class Receiver:
         self.requests: list[Request] = []
         self.connections = 0
         self._wires: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.listen()
+
+    def listen(self, port: int = 0) -> None:
+        """Begin to listen, or come back at the port that it had."""
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=512)
         self.port = self._listener.getsockname()[1]
-        Thread(target=self._serve, daemon=True).start()
+        Thread(target=self._serve, args=(self._listener,), daemon=True).start()
 
     @property
     def host(self) -> str:
@@ -75,10 +79,10 @@ class Receiver:
             with suppress(OSError):
                 wire.shutdown(socket.SHUT_RDWR)
 
-    def _serve(self) -> None:
+    def _serve(self, listener: socket.socket) -> None:
         with suppress(OSError):
             while True:
-                wire, _peer = self._listener.accept()
+                wire, _peer = listener.accept()
                 self._wires.append(wire)
                 self.connections += 1
                 Thread(target=self._talk, args=(wire,), daemon=True).start()

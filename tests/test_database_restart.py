@@ -1,10 +1,7 @@
 """PostgreSQL goes away in the middle of traffic: waits are bounded, and no success is a lie."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -16,10 +13,9 @@ from typing import Any
 import pytest
 import requests
 
-from devstack import environment, storage
 from devstack.servers import Servers
-from devstack.state import ROOT
 from tests.factories import payment
+from tests.own_servers import manage, restart, run
 from tests.web_process import WebProcess
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(120)]
@@ -74,25 +70,6 @@ class Shop:
         raise AssertionError(f"no answer for {key}: {self.told[key][-1]}")
 
 
-@pytest.fixture
-def servers() -> Iterator[Servers]:
-    servers = Servers.throw_away()
-    # A commit that was answered must outlive the server; the machine itself does not crash here.
-    servers.options |= {"synchronous_commit": "on"}
-    yield servers
-    servers.stop()
-
-
-@pytest.fixture
-def settings(servers: Servers, tmp_path: Path) -> dict[str, str]:
-    places = storage.open_storage(servers, {})
-    ours = environment.throw_away(places, tmp_path) | {"REQUEST_LEASE_SECONDS": "2"}
-    for url, alias in ((places.database_url, "default"), (places.bank_database_url, "bank")):
-        storage.make_if_missing(url)
-        manage(ours, "migrate", "-v0", "--database", alias)
-    return ours
-
-
 SWEEP = "import django; django.setup(); from payments.tasks import settle_unknown as s; s()"
 
 
@@ -103,70 +80,34 @@ def sweep(settings: dict[str, str]) -> None:
         run(settings, "-c", SWEEP)
 
 
-def manage(settings: dict[str, str], *command: str) -> str:
-    return run(settings, "manage.py", *command)
-
-
-def run(settings: dict[str, str], *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=ROOT,
-        env={**os.environ, **settings},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    return done.stdout
-
-
 @pytest.fixture
-def shop(settings: dict[str, str], tmp_path: Path) -> Iterator[Shop]:
-    bank = WebProcess(tmp_path / "bank.log", "testbank.wsgi", WEB_THREADS="16", **settings)
-    settings["TESTBANK_URL"] = f"http://127.0.0.1:{bank.port}"
-    web = WebProcess(tmp_path / "web.log", WEB_THREADS=str(CLIENTS), **settings)
+def shop(own_settings: dict[str, str], tmp_path: Path) -> Iterator[Shop]:
+    bank = WebProcess(tmp_path / "bank.log", "testbank.wsgi", WEB_THREADS="16", **own_settings)
+    own_settings["TESTBANK_URL"] = f"http://127.0.0.1:{bank.port}"
+    web = WebProcess(tmp_path / "web.log", WEB_THREADS=str(CLIENTS), **own_settings)
     owner = ["--name", "Acme", "--email", "owner@acme.example", "--website", "https://acme.example"]
-    merchant = json.loads(manage(settings, "create_merchant", *owner, "--json"))
+    merchant = json.loads(manage(own_settings, "create_merchant", *owner, "--json"))
     yield Shop(f"http://127.0.0.1:{web.port}/v1/payment_intents", merchant["secret_key"])
     web.stop()
     bank.stop()
 
 
-def restart(servers: Servers, signal_number: int) -> None:
-    process = servers.processes["postgres"]
-    process.send_signal(signal_number)
-    process.wait(20)
-    time.sleep(0.5)
-    if signal_number == signal.SIGKILL:
-        _wait_for_orphans(servers)
-    servers.start_postgres()
-
-
-def _wait_for_orphans(servers: Servers) -> None:
-    # The children of a killed postmaster end by themselves, and the next one waits for that.
-    for _ in range(100):
-        if not (servers.data / "postmaster.pid").exists():
-            return
-        (servers.data / "postmaster.pid").unlink()
-        time.sleep(1)
-
-
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL], ids=["fast", "kill -9"])
 def test_a_restart_during_traffic_loses_nothing_and_lies_about_nothing(
-    signal_number: int, servers: Servers, settings: dict[str, str], shop: Shop
+    signal_number: int, own_servers: Servers, own_settings: dict[str, str], shop: Shop
 ) -> None:
     with ThreadPoolExecutor(CLIENTS) as pool:
         for client in range(CLIENTS):
             pool.submit(shop.keep_paying, client)
         time.sleep(TRAFFIC_SECONDS / 3)
-        restart(servers, signal_number)
+        restart(own_servers, signal_number)
         time.sleep(TRAFFIC_SECONDS / 3)
         shop.stopped.set()
     during = {key: list(answers) for key, answers in shop.told.items()}
     ended = Counter(status for answers in during.values() for status, _body in answers)
 
     answered = {key: shop.insist(key) for key in during}
-    sweep(settings)
+    sweep(own_settings)
     final = {key: shop.status_of(answer["id"]) for key, answer in answered.items()}
 
     print(f"{len(during)} payments: {dict(ended)}, longest {shop.longest_seconds:.1f} s")  # noqa: T201
@@ -180,6 +121,6 @@ def test_a_restart_during_traffic_loses_nothing_and_lies_about_nothing(
     ends = Counter(final.values())
     print(f"in the end: {dict(ends)}")  # noqa: T201
     assert set(ends) <= {"succeeded", "requires_payment_method"}
-    said = manage(settings, "audit")
+    said = manage(own_settings, "audit")
     assert f"charged attempts are in the ledger: {ends['succeeded']} looked at, ok" in said
     assert "UNKNOWN" not in said

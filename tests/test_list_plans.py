@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.db.models import QuerySet
 from django.http import QueryDict
@@ -15,6 +14,7 @@ from core.rest import lists
 from merchants.models import Merchant
 from payments.models import PaymentIntent
 from payments.views import PaymentIntentViewSet
+from tests.emptying import empty
 from tests.factories import MerchantFactory
 
 pytestmark = [
@@ -66,7 +66,7 @@ def shop(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
             cursor.execute("VACUUM ANALYZE payments_paymentintent")
             cursor.execute("VACUUM ANALYZE payments_metadataentry")
         yield shop
-        call_command("flush", interactive=False, verbosity=0)
+        empty("default")
 
 
 class Read(NamedTuple):

@@ -96,7 +96,7 @@ class Chaos:
         self._journal.fault_times.append(time.time())
         self.faults[fault] += 1
         if fault == KILL:
-            worker.end()
+            worker.kill()
             self._workers[number] = self._worker()
         else:
             worker.signal(signal.SIGSTOP)
@@ -118,7 +118,7 @@ class Chaos:
 
     def end(self) -> None:
         for process in self._workers:
-            process.end()
+            process.kill()
         for theirs in self._receivers:
             theirs.close()
 

@@ -58,6 +58,13 @@ class Running:
         self.begin_to_stop()
         self._process.wait(PATIENCE_SECONDS)
 
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
     def wait_for(self, pattern: str) -> str:
         """Return the first group of what the log says sooner or later."""
         deadline = time.monotonic() + PATIENCE_SECONDS

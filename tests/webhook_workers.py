@@ -34,16 +34,9 @@ class Worker(Running):
         self.wait_for("(webhooks_started)")
         return self
 
-    def signal(self, number: int) -> None:
-        self._process.send_signal(number)
-
     def ends_with(self, seconds: float) -> int:
         """Return the status that the process ends with."""
         return self._process.wait(seconds)
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
 
 
 @contextmanager
@@ -52,7 +45,7 @@ def worker(log: Path, *hosts: str, command: list[str] | None = None) -> Iterator
     try:
         yield process.started()
     finally:
-        process.end()
+        process.kill()
 
 
 def celery(directory: Path) -> list[str]:
