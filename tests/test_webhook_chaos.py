@@ -175,7 +175,10 @@ def test_nothing_is_lost_or_overtaken_when_processes_die(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("guard", ["fence", "order", "lease"])
 def test_the_check_sees_a_process_without(guard: str, tmp_path: Path) -> None:
-    with chaos(tmp_path, without=guard) as stage:
-        findings = live_through(stage, events=800, faults=[STAND_STILL, KILL])
+    # Whether a fault hits what the guard is there for is luck.
+    assert any(not lived_through_without(guard, tmp_path).is_clean for _ in range(4))
 
-    assert not findings.is_clean
+
+def lived_through_without(guard: str, directory: Path) -> Findings:
+    with chaos(directory, without=guard) as stage:
+        return live_through(stage, events=800, faults=[STAND_STILL, KILL])

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from django.db import transaction
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from core import clock
 from events.models import Event
@@ -99,10 +99,12 @@ class Deliveries(RuleBasedStateMachine):
                 self.finish_one(-1, how)
 
     # Few rules with many ways each: an example leaves some rules out altogether.
-    @precondition(lambda self: self.held)
+    # No rule depends on what the database has: who is claimed first among equals is luck, and
+    # what is drawn must be the same all the same.
     @rule(number=which, how=st.sampled_from(ENDINGS))
     def end(self, number: int, how: str) -> None:
-        self.finish_one(number, how)
+        if self.held:
+            self.finish_one(number, how)
 
     def finish_one(self, number: int, how: str) -> None:
         if how == "crash":
@@ -120,9 +122,10 @@ class Deliveries(RuleBasedStateMachine):
         else:
             lanes.finish([refused(self.made_the_tenth(one) if is_last else one)])
 
-    @precondition(lambda self: self.under_way)
     @rule(is_taken_over=st.booleans())
     def leases_run_out(self, is_taken_over: bool) -> None:
+        if not self.under_way:
+            return
         self.note("lease expiry")
         leases_run_out()
         self.late += self.held
@@ -130,9 +133,10 @@ class Deliveries(RuleBasedStateMachine):
         if is_taken_over:
             self.take(claim(), "claim")
 
-    @precondition(lambda self: self.late)
     @rule(number=which, is_success=st.booleans())
     def answer_late(self, number: int, is_success: bool) -> None:
+        if not self.late:
+            return
         self.note("late finish")
         one = self.late.pop(number % len(self.late))
         if is_success:
