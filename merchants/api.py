@@ -20,7 +20,7 @@ from core.rest.expansion import Expandable, Kinds, Shown
 from core.rest.lists import ListSpec, Page
 from core.rest.schema import Operation
 from merchants import idempotency
-from merchants.authentication import READ_METHODS, require_scope
+from merchants.authentication import require_scope
 from merchants.models import Merchant
 
 log = structlog.get_logger(__name__)
@@ -35,15 +35,14 @@ class ApiVersionInvalid(DomainError):
 class ApiViewSet(ViewSet):
     """A resource of the API, on behalf of the merchant whose key was sent.
 
-    `scope` names the resource in a key's scopes; `arguments` are the scalar query
-    parameters that GET takes; `lists` are the actions that answer a list, and what it
-    knows; `expandable` are the fields that `expand[]` takes, and `kinds` the objects
-    that they show; `operations` are what the API's schema says of the actions.
+    `scope` names the resource in a key's scopes; `lists` are the actions that answer a
+    list, and what it knows; `expandable` are the fields that `expand[]` takes, and
+    `kinds` the objects that they show; `operations` are what the API's schema says of
+    the actions.
     """
 
     operations: Mapping[str, Operation] = {}
     scope: str | None = None
-    arguments: tuple[str, ...] = ()
     lists: Mapping[str, ListSpec] = {}
     expandable: Expandable = {}
     kinds: Kinds = {}
@@ -57,8 +56,7 @@ class ApiViewSet(ViewSet):
         if self.action is None:
             self.http_method_not_allowed(request)  # Before a body that nobody asked for is judged.
         self.api_version = _version(request)
-        self.query = self._arguments(request)
-        fields = self.query.pop("expand", [])
+        fields = self._fields_to_expand(request)
         if request.method == "POST":
             self.body = dict(request.data or {})
             fields += _expand_of(self.body)
@@ -67,13 +65,14 @@ class ApiViewSet(ViewSet):
         if request.method == "POST":
             self._claim(request)
 
-    def _arguments(self, request: Request) -> dict[str, Any]:
-        if self.action in self.lists:
-            # The list engine reads the rest, and refuses what it does not know.
-            expand = query.given(request.query_params).get("expand", [])
-            return {"expand": query.array(expand)}
-        scalars = self.arguments if request.method in READ_METHODS else ()
-        return query.arguments(request.query_params, scalars=scalars, arrays=("expand",))
+    def _fields_to_expand(self, request: Request) -> list[str]:
+        given = query.given(request.query_params)
+        expand = query.array(given.pop("expand", []))
+        # The list engine reads the rest of a list's, and refuses what it does not know.
+        if self.action not in self.lists:
+            for [unknown, *_] in given.values():
+                raise unknown.refusal()
+        return expand
 
     def page_of(self, rows: QuerySet[Any], *, cursors: QuerySet[Any] | None = None) -> Page:
         """Return the page of rows that the request asks for; see `lists.page`."""

@@ -12,6 +12,7 @@ from merchants.models import Merchant
 from payments import render
 from payments.models import Customer
 from tests.client import Answer, ApiClient
+from tests.factories import EndpointFactory
 
 PATH = "/v1/webhook_endpoints"
 URL = "https://acme.example/hooks"
@@ -43,3 +44,12 @@ def limited(client: ApiClient, **scopes: str) -> ApiClient:
     """The same merchant with a key that may not do everything."""
     _key, secret = keys.create(client.merchant, name=ids.new("name"), scopes=scopes)
     return client.twin(secret)
+
+
+def status_of(client: ApiClient, endpoint_id: str) -> str:
+    return client.get(f"{PATH}/{endpoint_id}")["status"]
+
+
+def put_in(status: str, client: ApiClient) -> str:
+    """Return the id of an endpoint in the status, past the API."""
+    return EndpointFactory(merchant=client.merchant, status=status, failures_in_a_row=10).id

@@ -3,32 +3,11 @@
 import pytest
 
 from tests.client import ApiClient
-from tests.factories import EndpointFactory
-from tests.hooks import PATH, URL, created, tell
+from tests.hooks import PATH, URL, created, put_in, status_of, tell
 from webhooks import stopping
 from webhooks.models import Delivery, Endpoint, Lane
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
-
-FIELDS = {
-    "id", "object", "url", "enabled_events", "status", "description", "metadata", "api_version",
-    "previous_secret_expires_at", "created", "livemode",
-}  # fmt: skip
-LIMIT = (400, "endpoint_limit_reached", None)
-UNEXPECTED = (400, "webhook_endpoint_unexpected_state", None)
-
-
-def listed(client: ApiClient, query: str = "") -> list[str]:
-    return [row["id"] for row in client.get(f"{PATH}{query}")["data"]]
-
-
-def status_of(client: ApiClient, endpoint_id: str) -> str:
-    return client.get(f"{PATH}/{endpoint_id}")["status"]
-
-
-def put_in(status: str, client: ApiClient) -> str:
-    """Return the id of an endpoint in the status, past the API."""
-    return EndpointFactory(merchant=client.merchant, status=status, failures_in_a_row=10).id
 
 
 # --- Changed ----------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Reading a query string strictly (contract 7)."""
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from django.http import QueryDict
@@ -103,21 +102,3 @@ def array(parameters: list[Given]) -> list[str]:
         if is_one_place or not brackets.is_item(parameter.keys):
             raise parameter.refusal()
     return [value for parameter in parameters for value in parameter.values]
-
-
-def arguments(
-    query: QueryDict, *, scalars: Iterable[str] = (), arrays: Iterable[str] = ()
-) -> dict[str, Any]:
-    """Return the query's known arguments: a string per scalar, a list per array.
-
-    :raises ParameterInvalid: an unknown name, or a scalar given twice.
-    """
-    found: dict[str, Any] = {}
-    for base, parameters in given(query).items():
-        if base in arrays:
-            found[base] = array(parameters)
-        elif base in scalars:
-            found[base] = scalar(parameters)
-        else:
-            raise parameters[0].refusal()
-    return found
