@@ -21,11 +21,13 @@ def begin(*arguments: str, **settings: str) -> subprocess.Popen[str]:
     )
 
 
-def run(*arguments: str, **settings: str) -> tuple[int, str]:
+def run(
+    *arguments: str, patience_seconds: float = PATIENCE_SECONDS, **settings: str
+) -> tuple[int, str]:
     """Wait for the process to end; return its status and all it said."""
     with begin(*arguments, **settings) as process:
         try:
-            said = "".join(process.communicate(timeout=PATIENCE_SECONDS))
+            said = "".join(process.communicate(timeout=patience_seconds))
         finally:
             process.kill()
     return process.returncode, said

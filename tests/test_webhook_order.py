@@ -61,12 +61,19 @@ def without_leases(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(turns, name, getattr(turns, name).replace(FREE, ""))
 
 
+# What a fault needs to show is drawn, and some draws never bring it about.
+MOST_RUNS = 20
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize("plant", [without_the_fence, newest_first, without_leases])
 def test_the_machine_finds_a_planted_fault(plant: object, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
 
-    with pytest.raises(AssertionError) as found:
-        run(150, Phase.generate)
-
-    print(f"{plant.__name__}: {found.value}")  # noqa: T201
+    for number in range(1, MOST_RUNS + 1):
+        try:
+            run(150, Phase.generate, must_fire=frozenset())
+        except AssertionError as found:
+            print(f"{plant.__name__}: run {number}: {found}")  # noqa: T201
+            return
+    pytest.fail(f"{MOST_RUNS} runs of 150 examples did not find it")
