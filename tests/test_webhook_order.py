@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Set
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from django.db import IntegrityError
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.webhook_machine import KINDS, Deliveries
@@ -16,18 +17,23 @@ FREE = "AND (leased_until IS NULL OR leased_until <= now())"
 
 
 def run(
-    examples: int, *phases: Phase, steps: int = 30, must_fire: Set[str] = frozenset(KINDS)
+    examples: int,
+    *phases: Phase,
+    steps: int = 30,
+    must_fire: Set[str] = frozenset(KINDS),
+    machine: type[Deliveries] = Deliveries,
 ) -> None:
     """Run the machine and print how often each rule did something."""
     Deliveries.fired = Counter()
     run_state_machine_as_test(
-        Deliveries,
+        machine,
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
             suppress_health_check=list(HealthCheck),
             phases=phases or (Phase.generate, Phase.shrink),
             print_blob=False,
+            report_multiple_bugs=False,
         ),
     )
     print(f"{examples} examples: {dict(Deliveries.fired)}")  # noqa: T201
@@ -62,7 +68,9 @@ def without_leases(patch: pytest.MonkeyPatch) -> None:
 
 
 # What a fault needs to show is drawn, and some draws never bring it about.
-MOST_RUNS = 20
+MOST_DRAWS = 20
+# The database's own guards find some of it before the machine does.
+FOUND = (AssertionError, IntegrityError)
 
 
 @pytest.mark.proof
@@ -70,10 +78,11 @@ MOST_RUNS = 20
 def test_the_machine_finds_a_planted_fault(plant: object, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
 
-    for number in range(1, MOST_RUNS + 1):
+    for number in range(1, MOST_DRAWS + 1):
+        machine = seed(number)(type("OtherDraws", (Deliveries,), {}))
         try:
-            run(150, Phase.generate, must_fire=frozenset())
-        except AssertionError as found:
-            print(f"{plant.__name__}: run {number}: {found}")  # noqa: T201
+            run(150, Phase.generate, must_fire=frozenset(), machine=machine)
+        except FOUND as found:
+            print(f"{plant.__name__}: draw {number}: {found}")  # noqa: T201
             return
-    pytest.fail(f"{MOST_RUNS} runs of 150 examples did not find it")
+    pytest.fail(f"{MOST_DRAWS} draws of 150 examples did not find it")
