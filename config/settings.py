@@ -211,6 +211,7 @@ TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
 
 LOCK_TIMEOUT_SECONDS = 3
 IDLE_IN_TRANSACTION_SECONDS = 60
+PREPARED_STATEMENTS = env.bool("PREPARED_STATEMENTS", default=True)
 
 
 def _database(name: str, meaning: str) -> dict:
@@ -223,6 +224,8 @@ def _database(name: str, meaning: str) -> dict:
         "options": f"-c lock_timeout={LOCK_TIMEOUT_SECONDS}s -c client_min_messages=error"
         f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS}s",
         "connect_timeout": 3,
+        # None prepares nothing; with 0 only what asks for it, at once (core.statements).
+        "prepare_threshold": 0 if PREPARED_STATEMENTS else None,
     }
     config = environ.Env.db_url_config(url)
     return {**config, "CONN_MAX_AGE": 60, "OPTIONS": {**config.get("OPTIONS", {}), **options}}

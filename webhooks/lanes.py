@@ -10,9 +10,10 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 
-from core import clock
+from core import clock, statements
+from core.statements import array
 from webhooks import outcomes, signing_secrets, turns, wakeups
 from webhooks.exchange import Answer, Claimed
 
@@ -36,14 +37,14 @@ CROSS JOIN LATERAL (
     ORDER BY sequence LIMIT 1
 ) AS head
 JOIN events_event AS event ON event.id = head.event_id
-WHERE lane.id = ANY(%(lanes)s)
+WHERE lane.id = ANY(%(lanes)s::bigint[])
 """
 
 LOCK = """
 SELECT lane.id FROM webhooks_lane AS lane
 JOIN unnest(%(lanes)s::bigint[], %(leases)s::uuid[]) AS mine (id, lease_id)
     ON lane.id = mine.id AND lane.lease_id = mine.lease_id
-WHERE lane.id = ANY(%(lanes)s)
+WHERE lane.id = ANY(%(lanes)s::bigint[])
 FOR UPDATE OF lane SKIP LOCKED
 """
 
@@ -51,11 +52,11 @@ STILL_MINE = """
 SELECT lane.id FROM webhooks_lane AS lane
 JOIN unnest(%(lanes)s::bigint[], %(leases)s::uuid[]) AS mine (id, lease_id)
     ON lane.id = mine.id AND lane.lease_id = mine.lease_id
-WHERE lane.id = ANY(%(lanes)s)
+WHERE lane.id = ANY(%(lanes)s::bigint[])
 """
 
 FREE = """
-UPDATE webhooks_lane SET lease_id = NULL, leased_until = NULL WHERE id = ANY(%(lanes)s)
+UPDATE webhooks_lane SET lease_id = NULL, leased_until = NULL WHERE id = ANY(%(lanes)s::bigint[])
 """
 
 
@@ -106,9 +107,9 @@ def release(claimed: Sequence[Claimed]) -> list[Claimed]:
 
 
 def _heads(lanes: list[int], now: datetime, lease_id: UUID) -> list[Claimed]:
-    with connection.cursor() as cursor:
-        cursor.execute(HEADS, {"lanes": lanes, "degraded_after": turns.DEGRADED_AFTER_FAILURES})
-        rows = cursor.fetchall()
+    rows = statements.run(
+        HEADS, {"lanes": array(lanes), "degraded_after": turns.DEGRADED_AFTER_FAILURES}
+    )
     if len(rows) < len(lanes):
         log.error("webhook_lane_without_delivery", count=len(lanes) - len(rows))
     secrets = signing_secrets.open_for([row[3] for row in rows], now)
@@ -131,20 +132,16 @@ def _change(
     :return: the lanes that are still the caller's, but held by others.
     """
     mine = {
-        "lanes": [one.lane_id for one in claimed],
-        "leases": [one.lease_id for one in claimed],
+        "lanes": array(one.lane_id for one in claimed),
+        "leases": array(one.lease_id for one in claimed),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(LOCK, mine)
-        lanes = [lane_id for (lane_id,) in cursor.fetchall()]
-        changed = change(lanes) if lanes else []
-        if len(changed) == len(claimed):
-            return set()
-        cursor.execute(STILL_MINE, mine)
-        return {lane_id for (lane_id,) in cursor.fetchall()}
+    lanes = [lane_id for (lane_id,) in statements.run(LOCK, mine)]
+    changed = change(lanes) if lanes else []
+    if len(changed) == len(claimed):
+        return set()
+    return {lane_id for (lane_id,) in statements.run(STILL_MINE, mine)}
 
 
 def _free(lanes: Sequence[int]) -> Sequence[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(FREE, {"lanes": list(lanes)})
+    statements.run(FREE, {"lanes": array(lanes)})
     return lanes

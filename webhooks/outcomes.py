@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 import orjson
 import structlog
 from django.conf import settings
-from django.db import connection
 
-from core import clock, ids
+from core import clock, ids, statements
+from core.statements import array
 from webhooks import schedule
 from webhooks.exchange import Answer
 from webhooks.models import Delivery, Endpoint
@@ -25,9 +25,10 @@ log = structlog.get_logger(__name__)
 LOCK_ENDPOINTS = """
 WITH concerned AS MATERIALIZED (
     SELECT id FROM webhooks_endpoint
-    WHERE id = ANY(%(endpoints)s) AND (
-        failures_in_a_row > 0 OR id = ANY(%(failed)s)
-        OR id = ANY(%(slow)s) AND (slow_until IS NULL OR slow_until < now() + interval '30 s'))
+    WHERE id = ANY(%(endpoints)s::text[]) AND (
+        failures_in_a_row > 0 OR id = ANY(%(failed)s::text[])
+        OR id = ANY(%(slow)s::text[])
+            AND (slow_until IS NULL OR slow_until < now() + interval '30 s'))
 ), locked AS MATERIALIZED (
     SELECT id, status, failures_in_a_row FROM webhooks_endpoint
     WHERE id = ANY(ARRAY(SELECT id FROM concerned)) FOR NO KEY UPDATE SKIP LOCKED
@@ -40,7 +41,7 @@ COUNT = """
 UPDATE webhooks_endpoint AS endpoint
 SET failures_in_a_row = counted.failures,
     status = CASE WHEN counted.gives_up THEN 'failing' ELSE endpoint.status END,
-    slow_until = CASE WHEN endpoint.id = ANY(%(slow)s) THEN now() + interval '60 s'
+    slow_until = CASE WHEN endpoint.id = ANY(%(slow)s::text[]) THEN now() + interval '60 s'
         ELSE endpoint.slow_until END,
     mail_due_at = CASE WHEN counted.gives_up THEN now() ELSE endpoint.mail_due_at END,
     replay_xid = CASE WHEN counted.gives_up THEN NULL ELSE endpoint.replay_xid END,
@@ -50,7 +51,7 @@ FROM unnest(%(endpoints)s::text[], %(failures)s::int[], %(gives_up)s::boolean[])
 WHERE endpoint.id = counted.id
 """
 
-# One text instead of an array for each column: psycopg writes arrays an element at a time.
+# One text instead of an array for each column.
 # The lanes are locked, so that what follows on from an attempt fits into the same statement.
 # A lane that has more goes on, and else ends: conditions on the row itself, so that a plan that
 # waited for the lane finds it gone and makes a new one, or counts on. "Is there another?" would
@@ -86,7 +87,8 @@ WITH again AS (
          sequence, trigger, status, is_missed, attempt, delay_seconds, scheduled_at, created_at)
     SELECT again.id, failed.merchant_id, failed.endpoint_id, failed.event_id, failed.event_type,
         failed.url, failed.lane_key, failed.aggregate_id, failed.sequence, failed.trigger,
-        'pending', false, failed.attempt + 1, again.delay_seconds, again.due_at, %(now)s
+        'pending', false, failed.attempt + 1, again.delay_seconds, again.due_at,
+        %(now)s::timestamptz
     FROM again JOIN webhooks_delivery AS failed ON failed.id = again.delivery_id
 )
 UPDATE webhooks_lane SET due_at = again.due_at, lease_id = NULL, leased_until = NULL
@@ -174,29 +176,28 @@ def _judge(answers: Sequence[Answer]) -> tuple[dict[str, _Health], set[str]]:
     rows = _locked(answers) if answers else []
     health = [_health(*row, answers) for row in rows if row[1] is not None]
     if health:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                COUNT,
-                {
-                    "slow": _slow(answers),
-                    "endpoints": [endpoint.endpoint_id for endpoint in health],
-                    "failures": [endpoint.failures for endpoint in health],
-                    "gives_up": [endpoint.gives_up for endpoint in health],
-                },
-            )
+        statements.run(
+            COUNT,
+            {
+                "slow": array(_slow(answers)),
+                "endpoints": array(endpoint.endpoint_id for endpoint in health),
+                "failures": array(endpoint.failures for endpoint in health),
+                "gives_up": array(endpoint.gives_up for endpoint in health),
+            },
+        )
     held = {endpoint_id for endpoint_id, status, _failures in rows if status is None}
     return {endpoint.endpoint_id: endpoint for endpoint in health}, held
 
 
 def _locked(answers: Sequence[Answer]) -> list[tuple[str, str, int]]:
-    asked = {
-        "endpoints": list({answer.claimed.endpoint_id for answer in answers}),
-        "failed": [answer.claimed.endpoint_id for answer in answers if answer.error],
-        "slow": _slow(answers),
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(LOCK_ENDPOINTS, asked)
-        return cursor.fetchall()
+    return statements.run(
+        LOCK_ENDPOINTS,
+        {
+            "endpoints": array({answer.claimed.endpoint_id for answer in answers}),
+            "failed": array(answer.claimed.endpoint_id for answer in answers if answer.error),
+            "slow": array(_slow(answers)),
+        },
+    )
 
 
 def _slow(answers: Sequence[Answer]) -> list[str]:
@@ -223,10 +224,9 @@ def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answ
 
 def _record(steps: list[_Step], now: datetime) -> None:
     """Write the attempts down, and let what waits behind those that are over be sent."""
-    over = [step.answer.claimed.lane_id for step in steps if step.delay_seconds is None]
+    over = array(step.answer.claimed.lane_id for step in steps if step.delay_seconds is None)
     went = orjson.dumps([_facts(step) for step in steps]).decode()
-    with connection.cursor() as cursor:
-        cursor.execute(RECORD, {"went": went, "over": over, "now": now})
+    statements.run(RECORD, {"went": went, "over": over, "now": now})
 
 
 def _facts(step: _Step) -> dict[str, object]:
@@ -246,15 +246,14 @@ def _facts(step: _Step) -> dict[str, object]:
 
 
 def _try_again(steps: list[_Step], now: datetime) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            TRY_AGAIN,
-            {
-                "lanes": [step.answer.claimed.lane_id for step in steps],
-                "deliveries": [step.answer.claimed.delivery_id for step in steps],
-                "ids": [ids.new("whd") for _ in steps],
-                "delays": [step.delay_seconds for step in steps],
-                "due": [step.due_at for step in steps],
-                "now": now,
-            },
-        )
+    statements.run(
+        TRY_AGAIN,
+        {
+            "lanes": array(step.answer.claimed.lane_id for step in steps),
+            "deliveries": array(step.answer.claimed.delivery_id for step in steps),
+            "ids": array(ids.new("whd") for _ in steps),
+            "delays": array(step.delay_seconds for step in steps),
+            "due": [step.due_at for step in steps],
+            "now": now,
+        },
+    )

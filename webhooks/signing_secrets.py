@@ -9,9 +9,8 @@ from functools import lru_cache
 from uuid import UUID
 
 import structlog
-from django.db import connection
 
-from core import clock, ids
+from core import clock, ids, statements
 from core.keyring import SealBroken, UnknownKey, ring
 from webhooks.models import Endpoint, SigningSecret
 
@@ -22,7 +21,7 @@ RANDOM_CHARACTERS = 32
 # would spend half of its time on building it and a model's instance for each secret.
 SIGNING = """
 SELECT id, endpoint_id, sealed FROM webhooks_signingsecret
-WHERE endpoint_id = ANY(%(endpoints)s) AND (expires_at IS NULL OR expires_at > %(now)s)
+WHERE endpoint_id = ANY(%(endpoints)s::text[]) AND (expires_at IS NULL OR expires_at > %(now)s)
 ORDER BY expires_at IS NOT NULL, created_at DESC
 """
 
@@ -81,9 +80,7 @@ def open_for(endpoint_ids: Sequence[str], now: datetime) -> dict[str, tuple[str,
     :param now: in the movable clock.
     """
     _clear_now_and_then()
-    with connection.cursor() as cursor:
-        cursor.execute(SIGNING, {"endpoints": list(set(endpoint_ids)), "now": now})
-        rows = cursor.fetchall()
+    rows = statements.run(SIGNING, {"endpoints": statements.array(set(endpoint_ids)), "now": now})
     opened = defaultdict(list)
     for secret_id, endpoint_id, sealed in rows:
         try:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
+
+from core import statements
+from core.statements import array
 
 # In flight per endpoint, over all processes; fewer to one that keeps failing.
 LEASES_MAX = 8
@@ -163,9 +165,9 @@ def _all_round(now: datetime, slots: int, degraded_slots: int) -> Iterator[list[
 
 def _search(asked: dict[str, Any]) -> tuple[list[_Found], bool]:
     """Return the next stretch's endpoints that have something due, and whether it was the last."""
-    with connection.cursor() as cursor:
-        cursor.execute(SEARCH, {**asked, **LIMITS, "after": _round.after})
-        *found, (end, *_unused, size) = cursor.fetchall()
+    *found, (end, *_unused, size) = statements.run(
+        SEARCH, {**asked, **LIMITS, "after": _round.after}
+    )
     is_full = len(found) == asked["slots"]
     _round.after = found[-1][0] if is_full else end or _round.after
     is_end = size < asked["stretch"] and not is_full
@@ -185,21 +187,19 @@ def _shares(found: list[_Found], degraded_slots: int) -> list[int]:
 def _lease(
     found: list[_Found], shares: list[int], now: datetime, lease_id: UUID, slots: int
 ) -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            LEASE,
-            {
-                "endpoints": [endpoint.endpoint_id for endpoint in found],
-                "rooms": [endpoint.room for endpoint in found],
-                "shares": shares,
-                "ready": [endpoint.is_ready for endpoint in found],
-                "now": now,
-                "slots": slots,
-                "lease": lease_id,
-                "seconds": settings.WEBHOOK_LEASE_SECONDS,
-            },
-        )
-        leased = cursor.fetchall()
+    leased = statements.run(
+        LEASE,
+        {
+            "endpoints": array(endpoint.endpoint_id for endpoint in found),
+            "rooms": array(endpoint.room for endpoint in found),
+            "shares": array(shares),
+            "ready": array(endpoint.is_ready for endpoint in found),
+            "now": now,
+            "slots": slots,
+            "lease": lease_id,
+            "seconds": settings.WEBHOOK_LEASE_SECONDS,
+        },
+    )
     if len(leased) == slots:
         # Those behind the last one served are first in the next search.
         _round.after = max(endpoint_id for _lane_id, endpoint_id in leased)

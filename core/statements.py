@@ -1,0 +1,32 @@
+"""Statements that run many times a second: PostgreSQL plans them once per connection.
+
+Django writes the values into a statement's text, and so PostgreSQL parses and plans every one anew,
+which can take as long as its work. Here the text stays the same and the values travel beside it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import connection
+from psycopg import Cursor
+
+
+def run(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Execute a prepared statement on Django's connection and return its rows.
+
+    Types are told in the text (`%(ids)s::text[]`): PostgreSQL cannot guess them from the values.
+
+    :raises DatabaseError: Django's, as from any cursor of its.
+    """
+    connection.ensure_connection()
+    with connection.wrap_database_errors, Cursor(connection.connection) as cursor:
+        cursor.execute(query, values, prepare=True, binary=True)
+        return cursor.fetchall() if cursor.description else []
+
+
+def array(values: Iterable[object]) -> str:
+    """Write an array of numbers, truth values or ids of ours, none of which needs quotes.
+
+    psycopg writes arrays an element at a time, which for some dozens takes longer than the rest.
+    """
+    return f"{{{','.join(map(str, values))}}}"
