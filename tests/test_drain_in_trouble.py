@@ -110,7 +110,7 @@ def test_without_files_to_open_nobodys_attempts_are_spent(settings: Any, monkeyp
             raise NotSent
         return await post(sender, claimed)
 
-    monkeypatch.setattr("webhooks.drain.REST_SECONDS", 0.2)
+    monkeypatch.setattr("webhooks.flights.REST_SECONDS", 0.2)
     monkeypatch.setattr(Sender, "post", lack)
     with receiver() as theirs:
         tell(endpoint_at(theirs, settings).merchant)

@@ -14,7 +14,6 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Lock
-from typing import Any
 
 import structlog
 from django.conf import settings
@@ -25,10 +24,11 @@ from core.memory import keep_what_is_loaded
 from webhooks import errands, lanes
 from webhooks.connections import allow_files
 from webhooks.exchange import Answer, Claimed
+from webhooks.flights import Flights, cancel, spare_seconds
 from webhooks.listening import listen
 from webhooks.moments import Moment
-from webhooks.own_faults import OwnFaults, Verdict
-from webhooks.sender import NotSent, Sender
+from webhooks.own_faults import OwnFaults
+from webhooks.sender import Sender
 from webhooks.work_thread import PASSING, WorkThread
 
 LOOK_EVERY_SECONDS = 1.0
@@ -39,16 +39,10 @@ ROUND_SECONDS = 0.025
 HOLD_SECONDS = 5.0
 # What is under way at the end of the process gets so long; then it is given back.
 GRACE_SECONDS = 3.5
-# An attempt that nobody listened to for more than this part of its time is not counted.
-DEAF_PART = 0.1
-# Without a file to open, nothing new is taken up for so long.
-REST_SECONDS = 1.0
 BACK_OFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 # How long one thread computes while another one wants to: Python's own 5 ms, for each of a dozen
 # statements, would keep the database's thread behind the event loop's.
 SWITCH_SECONDS = 0.0005
-# Endpoints that keep failing have this part of the slots, all together.
-DEGRADED_PART = 4
 
 log = structlog.get_logger(__name__)
 
@@ -69,22 +63,17 @@ class Drain:
         self._make_sender = sender
         self._runner = asyncio.Runner()
         self._database = WorkThread("webhooks-database")
-        self._faults = OwnFaults(hold_seconds=min(HOLD_SECONDS, _spare_seconds() / 4))
+        self._faults = OwnFaults(hold_seconds=min(HOLD_SECONDS, spare_seconds() / 4))
+        self._flights = Flights(self._faults, now=self._now, landed=self._hear)
         self._sender: Sender | None = None
         self._beside: list[asyncio.Task[None]] = []
-        self._under_way: dict[asyncio.Task[Answer | None], Claimed] = {}
-        self._answers: list[Answer] = []
-        self._unsent: list[Claimed] = []
         self._clock_offset = timedelta()
         self._something = asyncio.Event()
         self._may_be_due = True
         self._is_much_due = False
         self._looked_at = self._round_began_at = float("-inf")
         self._ends_at = float("inf")
-        # The seconds between runs, in which nothing under way is heard of.
-        self._deaf_seconds = 0.0
         self._deaf_since: float | None = None
-        self._rests_until = float("-inf")
         self._failures = 0
         self._is_stopping = False
 
@@ -118,7 +107,7 @@ class Drain:
     async def _run(self, seconds: float | None) -> None:
         now = time.monotonic()
         self._ends_at = float("inf") if seconds is None else now + seconds
-        self._deaf_seconds += now - (self._deaf_since or now)
+        self._flights.were_deaf_for(now - (self._deaf_since or now))
         await self._open()
         while not self._is_stopping and time.monotonic() < self._ends_at:
             self._something.clear()
@@ -145,7 +134,7 @@ class Drain:
 
     async def _round(self) -> None:
         self._round_began_at = time.monotonic()
-        self._judge(self._faults.judge())
+        self._flights.judge(self._faults.judge())
         await self._write_down()
         if time.monotonic() - self._looked_at >= LOOK_EVERY_SECONDS:
             self._looked_at = time.monotonic()
@@ -155,7 +144,7 @@ class Drain:
 
     async def _wait(self) -> None:
         """Wait for something to do, and then for what else comes until the next round."""
-        room = 0 if self._faults.is_paused else self._room()[0]
+        room = 0 if self._faults.is_paused else self._flights.room()[0]
         if self._is_much_due and room >= lanes.CLAIM_MAX:
             return
         if not (self._may_be_due and room > 0):
@@ -175,22 +164,20 @@ class Drain:
     async def _wind_up(self) -> None:
         if self._sender is None:
             return
-        if self._under_way:
-            await asyncio.wait(list(self._under_way), timeout=GRACE_SECONDS)
-        await _cancel(list(self._under_way))
-        self._judge(self._faults.give_up())
+        await self._flights.end(grace_seconds=GRACE_SECONDS)
+        self._flights.judge(self._faults.give_up())
         try:
             await self._write_down()
         except PASSING as problem:
             log.warning("webhook_leases_left", reason=type(problem).__name__)
         await self._sender.__aexit__()
-        await _cancel(self._beside)
+        await cancel(self._beside)
         log.info("webhooks_stopped")
 
     # --- Taking up and sending -----------------------------------------------------------------
 
     async def _take_up(self) -> None:
-        slots, degraded_slots = self._room()
+        slots, degraded_slots = self._flights.room()
         if slots <= 0:
             return
         # Before the lease begins, so that ours is never the later end.
@@ -202,10 +189,8 @@ class Drain:
         # As long as there is any, there may be more.
         self._may_be_due |= bool(claimed)
         self._is_much_due = len(claimed) == lanes.CLAIM_MAX
-        for delivery in self._chosen(claimed):
-            task = asyncio.create_task(self._send(delivery, claimed_at))
-            self._under_way[task] = delivery
-            task.add_done_callback(self._sent)
+        if self._sender:
+            self._flights.begin(self._sender, self._chosen(claimed), claimed_at)
 
     def _chosen(self, claimed: Sequence[Claimed]) -> Sequence[Claimed]:
         """Return what to send now: in a pause a few probes, and the rest is given back."""
@@ -213,58 +198,16 @@ class Drain:
         if not self._faults.is_paused:
             return _fewest_first(signed)
         probes = self._faults.probes(signed)
-        self._unsent += [delivery for delivery in signed if delivery not in probes]
-        if self._unsent:
-            self._something.set()
+        self._flights.unsent += [delivery for delivery in signed if delivery not in probes]
+        if self._flights.unsent:
+            self._hear()
         return probes
-
-    def _room(self) -> tuple[int, int]:
-        """Return how many deliveries may be taken up, and how many of them by failing endpoints."""
-        if time.monotonic() < self._rests_until:
-            return 0, 0
-        slots = settings.WEBHOOK_SLOTS
-        if self._faults.is_paused:
-            # Many are asked for, so that those who do not answer are not alone among them.
-            free = slots - len(self._under_way) if self._faults.may_probe() else 0
-            return free, free
-        degraded = sum(claimed.is_degraded for claimed in self._under_way.values())
-        return slots - len(self._under_way), max(0, slots // DEGRADED_PART - degraded)
-
-    async def _send(self, claimed: Claimed, claimed_at: Moment) -> Answer | None:
-        # The process may have stood still since: then somebody else sends it.
-        if self._sender is None or claimed_at.age_seconds > _spare_seconds() / 2:
-            return None
-        deaf_seconds = self._deaf_seconds
-        answer = await self._sender.post(claimed)
-        deaf_seconds = self._deaf_seconds - deaf_seconds
-        was_heard = deaf_seconds <= settings.WEBHOOK_TIMEOUT_SECONDS * DEAF_PART
-        # Without a status, and we did not listen: it may have been answered.
-        return answer if was_heard or answer.status is not None else None
-
-    def _sent(self, task: asyncio.Task[Answer | None]) -> None:
-        claimed = self._under_way.pop(task)
-        if task.cancelled():
-            self._unsent.append(claimed)
-        elif isinstance(problem := task.exception(), NotSent):
-            self._rest(problem)
-            self._unsent.append(claimed)
-        elif problem:
-            # A mistake of ours. It counts as an attempt: else it would be made for ever.
-            log.error("webhook_not_sent", delivery=claimed.delivery_id, exc_info=problem)
-            self._answers.append(_failed(claimed, self._now()))
-        elif answer := task.result():
-            self._faults.take(answer)
-        else:
-            self._unsent.append(claimed)
-        self._something.set()
-
-    def _rest(self, problem: NotSent) -> None:
-        if time.monotonic() >= self._rests_until:
-            log.error("webhooks_lack_files", reason=str(problem.__cause__))
-        self._rests_until = time.monotonic() + REST_SECONDS
 
     def _wake(self) -> None:
         self._may_be_due = True
+        self._hear()
+
+    def _hear(self) -> None:
         self._something.set()
 
     def _now(self) -> datetime:
@@ -272,38 +215,21 @@ class Drain:
 
     # --- Writing down --------------------------------------------------------------------------
 
-    def _judge(self, verdict: Verdict) -> None:
-        self._answers += verdict.finish
-        self._unsent += verdict.release
-
     async def _write_down(self) -> None:
         # Off the lists only when it is written: the database may be away, a row held.
-        if answers := list(self._answers):
+        if answers := list(self._flights.answers):
             left = await self._database.do(partial(_finish, answers))
-            self._answers[: len(answers)] = left
+            self._flights.answers[: len(answers)] = left
             self._may_be_due |= len(left) < len(answers)
-        if unsent := list(self._unsent):
+        if unsent := list(self._flights.unsent):
             left_unsent = await self._database.do(partial(lanes.release, unsent))
-            self._unsent[: len(unsent)] = left_unsent
-
-
-async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """Cancel the tasks until they have ended: a library may swallow the first time."""
-    while pending := [task for task in tasks if not task.done()]:
-        for task in pending:
-            task.cancel()
-        await asyncio.wait(pending, timeout=0.2)
+            self._flights.unsent[: len(unsent)] = left_unsent
 
 
 def _fewest_first(claimed: Sequence[Claimed]) -> Sequence[Claimed]:
     """Sort them by how many go to the same endpoint: one alone does not wait for eight others."""
     each = Counter(delivery.endpoint_id for delivery in claimed)
     return sorted(claimed, key=lambda delivery: each[delivery.endpoint_id])
-
-
-def _spare_seconds() -> float:
-    """Return what the lease has beside the attempt: to begin, to hold back, to write down."""
-    return settings.WEBHOOK_LEASE_SECONDS - settings.WEBHOOK_TIMEOUT_SECONDS
 
 
 def _is_signed(claimed: Claimed) -> bool:
@@ -336,7 +262,3 @@ def _finish(answers: Sequence[Answer]) -> list[Answer]:
             log.exception("webhook_not_written", delivery=answers[0].claimed.delivery_id)
             return []
         return [left for answer in answers for left in _finish([answer])]
-
-
-def _failed(claimed: Claimed, at: datetime) -> Answer:
-    return Answer(claimed, None, None, "connection_error", at, 0)
