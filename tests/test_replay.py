@@ -27,7 +27,7 @@ from tests.webhook_world import (
     tell_many,
     tidy_up,
 )
-from webhooks import lanes, replay
+from webhooks import lanes, owed, replay
 from webhooks.models import Delivery, Endpoint, Lane
 
 pytestmark = pytest.mark.django_db
@@ -179,7 +179,7 @@ def test_an_endpoint_that_is_disabled_in_the_middle_of_a_replay_misses_all_of_it
 
 
 def test_a_replay_broken_off_between_two_chunks_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay, "CHUNK", 2)
+    monkeypatch.setattr(owed, "CHUNK", 2)
     monkeypatch.setattr(replay, "RUN_SECONDS", 0.0)
     endpoint = EndpointFactory(status="disabled")
     for number in range(5):

@@ -47,7 +47,7 @@ def test_deliveries_keep_their_order_and_none_is_lost() -> None:
 
 @pytest.mark.proof
 def test_deliveries_keep_their_order_and_none_is_lost_however_long() -> None:
-    run(500, steps=50)
+    run(500)
 
 
 # --- The machine finds what it is there for -----------------------------------------------------
