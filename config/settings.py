@@ -266,7 +266,12 @@ if WEBHOOK_LEASE_SECONDS < 2 * WEBHOOK_TIMEOUT_SECONDS:
 # Deliveries in flight per process.
 WEBHOOK_SLOTS = env.int("WEBHOOK_SLOTS", default=256)
 # Ports that an endpoint's address may name.
-WEBHOOK_PORTS = env.list("WEBHOOK_PORTS", cast=int, default=[443])
+_ports = env.list("WEBHOOK_PORTS", default=["443"])
+if not all(port.isascii() and port.isdecimal() and 0 < int(port) < 65536 for port in _ports):
+    raise environ.ImproperlyConfigured(
+        "Set WEBHOOK_PORTS to port numbers, separated by commas, such as 443,8443."
+    )
+WEBHOOK_PORTS = [int(port) for port in _ports]
 # `host:port` pairs of a developer's own machine, exempt from every rule about addresses.
 WEBHOOK_DEV_HOSTS = [pair.strip().lower() for pair in env.list("WEBHOOK_DEV_HOSTS", default=[])]
 if not all(map(is_host_and_port, WEBHOOK_DEV_HOSTS)):

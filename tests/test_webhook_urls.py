@@ -192,17 +192,21 @@ def test_what_a_host_and_port_is(text: str, is_one: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("listed", "installation", "said"),
+    ("variable", "listed", "installation", "said"),
     [
-        ("localhost", "sandbox", "Set WEBHOOK_DEV_HOSTS to host:port pairs"),
-        ("localhost:3000,http://x:1", "sandbox", "Set WEBHOOK_DEV_HOSTS to host:port pairs"),
-        ("localhost:3000", "live", "Unset WEBHOOK_DEV_HOSTS"),
+        ("WEBHOOK_DEV_HOSTS", "localhost", "sandbox", "Set WEBHOOK_DEV_HOSTS to host:port pairs"),
+        ("WEBHOOK_DEV_HOSTS", "localhost:3000", "live", "Unset WEBHOOK_DEV_HOSTS"),
+        ("WEBHOOK_DEV_HOSTS", "localhost:3000,http://x:1", "sandbox", "Set WEBHOOK_DEV_HOSTS to"),
+        ("WEBHOOK_PORTS", "443,https", "sandbox", "Set WEBHOOK_PORTS to port numbers"),
+        ("WEBHOOK_PORTS", "65536", "sandbox", "Set WEBHOOK_PORTS to port numbers"),
     ],
 )
-def test_a_wrong_list_stops_the_start(listed: str, installation: str, said: str) -> None:
+def test_a_wrong_list_stops_the_start(
+    variable: str, listed: str, installation: str, said: str
+) -> None:
     status, printed = run(
-        "-c", "import config.wsgi", WEBHOOK_DEV_HOSTS=listed, INSTALLATION=installation,
-        BASE_URL="https://pay.example",
+        "-c", "import config.wsgi", INSTALLATION=installation, BASE_URL="https://pay.example",
+        **{variable: listed},
     )  # fmt: skip
 
     assert status != 0
