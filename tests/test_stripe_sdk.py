@@ -3,13 +3,16 @@
 Nothing of it is replaced: address and key are set as its documentation says.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import requests
 import stripe
 
+from tests.draining import until
 from tests.factories import DECLINED_CARD, RETURN_URL, confirmation, line, payment, three_d_secure
 from tests.sdk_service import VECTORS, SdkService
 
@@ -80,6 +83,17 @@ def test_a_payment_is_acted_on_by_its_own_methods() -> None:
     assert intent.cancellation_reason == "requested_by_customer"
 
 
+def test_a_payment_is_confirmed_and_captured_by_its_own_methods() -> None:
+    intent = stripe.PaymentIntent.create(amount=5000, currency="try", capture_method="manual")
+
+    intent.confirm(**confirmation())
+    held = intent.status
+    intent.capture()
+
+    assert (held, intent.status) == ("requires_capture", "succeeded")
+    assert (intent.amount_received, intent.amount_capturable) == (5000, 0)
+
+
 def test_a_payer_is_sent_to_three_d_secure() -> None:
     intent = stripe.PaymentIntent.create(
         **payment(return_url=RETURN_URL, **three_d_secure("required"))
@@ -95,6 +109,24 @@ def test_a_decline_is_an_answer_and_no_error() -> None:
     assert declined.status == "requires_payment_method"
     assert declined.last_payment_error.code == "card_declined"
     assert declined.last_payment_error.decline_code == "generic_decline"
+
+
+DECLINES = {
+    "4000000000009995": "insufficient_funds", "4000000000009987": "lost_card",
+    "4000000000009979": "stolen_card", "4000000000000069": "expired_card",
+    "4000000000000127": "incorrect_cvc", "4000000000000119": "processing_error",
+    "4129111111111111": "do_not_honor",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", DECLINES)
+def test_no_decline_of_a_confirm_is_an_error(number: str) -> None:
+    intent = stripe.PaymentIntent.create(amount=5000, currency="try")
+
+    declined = stripe.PaymentIntent.confirm(intent.id, **confirmation(number))
+
+    assert declined.status == "requires_payment_method"
+    assert declined.last_payment_error.reason == DECLINES[number]
 
 
 def test_the_client_of_the_newer_style_works_the_same(sdk_service: SdkService) -> None:
@@ -122,16 +154,44 @@ def five(sdk_service: SdkService) -> list[str]:
     return made[::-1]
 
 
-def test_payments_are_paged_through_forwards(five: list[str]) -> None:
-    payments = stripe.PaymentIntent.list(limit=2, amount=777).auto_paging_iter()
-
-    assert [payment.id for payment in payments] == five
+def ids(objects: Iterable[Any]) -> list[str]:
+    return [one.id for one in objects]
 
 
-def test_payments_are_paged_through_backwards(five: list[str]) -> None:
-    later = stripe.PaymentIntent.list(limit=2, amount=777, ending_before=five[-1])
+def walked(resource: Any, **filters: Any) -> list[Any]:
+    """Return what a list has, paged through forwards; backwards it is the same."""
+    forwards = list(resource.list(limit=2, **filters).auto_paging_iter())
+    later = resource.list(limit=2, ending_before=forwards[-1].id, **filters)
+    assert ids(later.auto_paging_iter()) == ids(forwards)[-2::-1]
+    return forwards
 
-    assert [payment.id for payment in later.auto_paging_iter()] == five[-2::-1]
+
+def test_payments_are_paged_through_both_ways(five: list[str]) -> None:
+    assert ids(walked(stripe.PaymentIntent, amount=777)) == five
+
+
+def test_customers_are_paged_through_both_ways() -> None:
+    email = "five@example.com"
+    made = [stripe.Customer.create(email=email).id for _one in range(5)]
+
+    assert ids(walked(stripe.Customer, email=email)) == made[::-1]
+
+
+def test_events_are_paged_through_both_ways() -> None:
+    made = [stripe.Customer.create(name=f"Number {n}").id for n in range(5)]
+
+    told = [event.data.object.id for event in walked(stripe.Event)]
+
+    assert [customer_id for customer_id in told if customer_id in made] == made[::-1]
+
+
+def test_webhook_endpoints_are_paged_through_both_ways() -> None:
+    facts = {"url": "https://acme.example/hooks", "enabled_events": ["customer.deleted"]}
+    made = [stripe.WebhookEndpoint.create(**facts).id for _one in range(3)]
+
+    assert ids(walked(stripe.WebhookEndpoint)) == made[::-1]
+    for endpoint_id in made:
+        stripe.WebhookEndpoint.delete(endpoint_id)
 
 
 def test_a_list_is_filtered_sorted_and_counted(five: list[str]) -> None:
@@ -182,6 +242,26 @@ def test_a_customer_is_created_read_and_shown_whole_in_a_payment() -> None:
     assert (made.customer.name, read.customer.email) == ("Ayşe Yılmaz", "ayse@example.com")
 
 
+@pytest.mark.parametrize("expand", ["data.customer", "customer"])
+def test_a_list_shows_customers_whole(expand: str) -> None:
+    customer = stripe.Customer.create(name="Ayşe Yılmaz")
+    facts = {"amount": 5000, "currency": "try", "customer": customer.id}
+    made = [stripe.PaymentIntent.create(**facts).id for _one in range(3)]
+
+    payments = stripe.PaymentIntent.list(customer=customer.id, expand=[expand], limit=2)
+    found = list(payments.auto_paging_iter())
+
+    assert [payment.id for payment in found] == made[::-1]
+    assert [payment.customer.to_dict() for payment in found] == [customer.to_dict()] * 3
+
+
+def test_a_field_that_cannot_be_expanded_is_an_invalid_request() -> None:
+    with pytest.raises(stripe.InvalidRequestError) as refused:
+        stripe.PaymentIntent.list(expand=["data.charges"])
+
+    assert (refused.value.code, refused.value.param) == ("parameter_invalid", "expand[]")
+
+
 def test_a_customer_is_changed_and_deleted() -> None:
     address = {"line1": "İstiklal Cd. 1", "city": "İstanbul", "country": "TR"}
     customer = stripe.Customer.create(
@@ -207,13 +287,17 @@ def test_events_are_listed_and_read() -> None:
     assert (event.data.object.id, event.data.object.status) == (paid.id, "succeeded")
 
 
-def test_events_are_paged_through_to_the_oldest() -> None:
-    made = [stripe.Customer.create(name=f"Number {n}").id for n in range(5)]
+def test_events_are_filtered() -> None:
+    paid = stripe.PaymentIntent.create(**payment())
 
-    events = stripe.Event.list(limit=2).auto_paging_iter()
-    found = [e.data.object.id for e in events if e.data.object.id in made]
+    found = stripe.Event.list(
+        types=["payment_intent.succeeded", "customer.created"],
+        aggregate_id=paid.id,
+        delivery_success=True,
+        created={"gte": paid.created},
+    )
 
-    assert found == made[::-1]
+    assert [event.type for event in found] == ["payment_intent.succeeded"]
 
 
 # --- Webhook endpoints ------------------------------------------------------------------------
@@ -295,6 +379,36 @@ def test_too_many_requests_are_a_rate_limit_error(sdk_service: SdkService) -> No
     assert (refused.value.http_status, refused.value.error.code) == (429, "rate_limit")
 
 
+def test_a_service_that_is_not_there_is_a_connection_error(sdk_service: SdkService) -> None:
+    nowhere = client(
+        sdk_service, base_addresses={"api": "http://127.0.0.1:1"}, max_network_retries=0
+    )
+
+    with pytest.raises(stripe.APIConnectionError):
+        nowhere.v1.events.list()
+
+
+def test_what_only_stripe_has_is_an_invalid_request() -> None:
+    with pytest.raises(stripe.InvalidRequestError) as unknown_address:
+        stripe.Charge.list()
+    with pytest.raises(stripe.InvalidRequestError) as unknown_parameter:
+        stripe.PaymentIntent.create(amount=1, currency="try", off_session=True)
+
+    assert unknown_address.value.code == "url_not_found"
+    assert unknown_parameter.value.code == "parameter_unknown"
+    assert unknown_parameter.value.param == "off_session"
+
+
+def test_an_errors_doc_url_opens(sdk_service: SdkService) -> None:
+    with pytest.raises(stripe.InvalidRequestError) as refused:
+        stripe.PaymentIntent.retrieve("pi_nobody")
+
+    place, _, anchor = refused.value.error.doc_url.rpartition("/docs")[2].partition("#")
+    page = requests.get(f"{sdk_service.url}/docs{place}", timeout=10)
+    assert page.status_code == 200
+    assert f'id="{anchor}"' in page.text
+
+
 def test_a_state_that_refuses_shows_the_payment() -> None:
     paid = stripe.PaymentIntent.create(**payment())
 
@@ -330,9 +444,19 @@ def test_an_idempotency_key_of_another_request_is_an_idempotency_error() -> None
 
 def test_every_answer_has_its_request_id() -> None:
     answer = stripe.Customer.create(name="Ada").last_response
+    page = stripe.Customer.list(limit=1).last_response
 
     assert answer.request_id.startswith("req_")
+    assert page.request_id.startswith("req_")
     assert answer.headers["PF-Version"] == "2026-11-01"
+
+
+def test_a_request_is_found_in_the_log_by_its_id(sdk_service: SdkService) -> None:
+    request_id = stripe.Customer.create(name="Ada").last_response.request_id
+
+    found = client(sdk_service).raw_request("get", f"/v1/request_logs/{request_id}")
+
+    assert (found.data["path"], found.data["status"]) == ("/v1/customers", 200)
 
 
 def test_all_headers_of_the_sdk_are_taken(sdk_service: SdkService) -> None:
@@ -357,6 +481,25 @@ def verifies(header: str) -> bool:
     except stripe.SignatureVerificationError:
         return False
     return True
+
+
+def test_the_sdk_takes_a_webhook_that_was_delivered(sdk_service: SdkService) -> None:
+    endpoint = stripe.WebhookEndpoint.create(
+        url=sdk_service.hooks.url, enabled_events=["customer.created"]
+    )
+    customer = stripe.Customer.create(name="Ayşe Yılmaz")
+    until(lambda: sdk_service.hooks.requests)
+    [delivery] = sdk_service.hooks.requests
+    signature = delivery.headers["pf-signature"]
+
+    event = stripe.Webhook.construct_event(delivery.body, signature, endpoint.secret)
+
+    assert (event.type, event.data.object.name) == ("customer.created", "Ayşe Yılmaz")
+    assert event.to_dict() == stripe.Event.retrieve(event.id).to_dict()
+    assert event.data.object.id == customer.id
+    with pytest.raises(stripe.SignatureVerificationError):
+        stripe.Webhook.construct_event(delivery.body + b" ", signature, endpoint.secret)
+    stripe.WebhookEndpoint.delete(endpoint.id)
 
 
 def test_the_sdk_verifies_our_signatures(monkeypatch: pytest.MonkeyPatch) -> None:
