@@ -5,9 +5,10 @@ from typing import Any
 
 import orjson
 import structlog
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import BadRequest, SuspiciousOperation, TooManyFieldsSent
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from django.utils.cache import patch_vary_headers
 from rest_framework import exceptions as rest
 from rest_framework.response import Response
@@ -16,6 +17,7 @@ from rest_framework.views import set_rollback
 from config import error_pages
 from core import context, errors
 from core.rest import forms
+from core.rest.brackets import TooManyParameters
 from core.rest.envelope import error_body, error_headers
 from merchants.idempotency import Replayed
 
@@ -56,7 +58,9 @@ def as_refusal(problem: BaseException) -> errors.DomainError:
             return errors.UrlNotFound()
         case UnreadablePostError():
             return errors.BodyInvalid("The body ended early.")
-        case SuspiciousOperation():
+        case TooManyFieldsSent():
+            return TooManyParameters()
+        case SuspiciousOperation() | BadRequest() | MultiPartParserError():
             return errors.ParameterInvalid("The request is malformed.")
         case OperationalError():
             return _database_refusal(problem)
@@ -99,7 +103,7 @@ def answer(
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return answer(request, errors.ParameterInvalid("The request is malformed."))
+    return answer(request, as_refusal(exception))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -131,7 +131,8 @@ def _first6_last4(run: str) -> str:
 
 # --- Other scripts' digits, spaces and dashes --------------------------------------------------
 
-_BLANK = "\x85\u115f\u1160\u2800\u3164\uffa0"
+# The last one stands for bytes that are no UTF-8: another encoding's no-break space, for one.
+_BLANK = "\x85\u115f\u1160\u2800\u3164\uffa0\ufffd"
 _DOTS = "·‧∙⋅・･"
 _BY_CATEGORY = {
     "Cf": "", "Mn": "", "Me": "", "Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-", "Pc": "_",

@@ -1,5 +1,6 @@
 """What is written down after a request: the bank's book, and every table's rows."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
@@ -46,6 +47,20 @@ def _counted(alias: str, models: list[type[Model]]) -> dict[str, int]:
     with connections[alias].cursor() as cursor:
         cursor.execute(" UNION ALL ".join(counts))
         return dict(cursor.fetchall())
+
+
+def every_row(alias: str) -> Iterator[str]:
+    """Yield each row of each table, behind the table's name, as JSON text; bytes as `\\x…`."""
+    with connections[alias].cursor() as cursor:
+        for table in connections[alias].introspection.table_names(cursor):
+            cursor.execute(f'SELECT to_jsonb(t)::text FROM "{table}" t')  # noqa: S608
+            yield from (f"{table} {row}" for (row,) in cursor.fetchall())
+
+
+def everything_cached() -> Iterator[str]:
+    """Yield each of Redis' names with its value, every byte a character."""
+    for name in redis().keys("*"):
+        yield (name + b" " + redis().dump(name)).decode("latin-1")
 
 
 def refused(

@@ -22,6 +22,7 @@ from django.db import connections
 from config.logs import LineHandler, logging_config
 from core.redis import client as redis
 from tests.bank_transport import BankTransport
+from tests.books import every_row, everything_cached
 from tests.client import Answer, ApiClient
 from tests.factories import payment, payment_method
 
@@ -129,10 +130,10 @@ def written(
     answers = [*_ended(acme), *_refused(acme), *_broken(acme, bank, monkeypatch)]
     answers += [acme.get("/v1/events?limit=100"), acme.get("/v1/balance")]
     return Written(
-        rows=[row for alias in ("default", "bank") for row in _rows(alias)],
+        rows=[row for alias in ("default", "bank") for row in every_row(alias)],
         lines=log.getvalue().splitlines(),
         answers=[f"{answer.headers}\n{json.dumps(answer.body)}" for answer in answers],
-        cached=[(name + b" " + redis().dump(name)).decode("latin-1") for name in redis().keys("*")],
+        cached=list(everything_cached()),
     )
 
 
@@ -184,14 +185,6 @@ def _broken(
 
 def _crash(told: dict[str, Any], *_rest: Any) -> None:
     raise RuntimeError(f"{told} of 4111 1111 1111 1111 / {CRASHED}")
-
-
-def _rows(alias: str) -> Iterator[str]:
-    """Yield each row of each table as JSON text; bytes as `\\x…`."""
-    with connections[alias].cursor() as cursor:
-        for table in connections[alias].introspection.table_names(cursor):
-            cursor.execute(f'SELECT to_jsonb(t)::text FROM "{table}" t')  # noqa: S608
-            yield from (f"{table} {row}" for (row,) in cursor.fetchall())
 
 
 # --- Searching --------------------------------------------------------------------------------
@@ -261,13 +254,13 @@ def test_the_payments_ended_in_every_way(written: Written) -> None:
 )
 def test_a_planted_number_is_found_wherever_it_lies(acme: ApiClient, planted: str) -> None:
     acme.post("/v1/customers", {"metadata": {"note": "harmless"}})
-    assert Written(rows=list(_rows("default"))).leaks() == []
+    assert Written(rows=list(every_row("default"))).leaks() == []
 
     with connections["default"].cursor() as cursor:
         cursor.execute("UPDATE payments_customer SET metadata = %s", [json.dumps({"n": planted})])
         cursor.execute("UPDATE merchants_apikey SET hash = %s", [f"1 {planted}".encode()[:32]])
 
-    places = " ".join(Written(rows=list(_rows("default"))).leaks())
+    places = " ".join(Written(rows=list(every_row("default"))).leaks())
     assert "payments_customer" in places
     assert Written(lines=[f'{{"event": "{planted}"}}']).leaks()
     assert len(planted) > 30 or "merchants_apikey" in places

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.client import ApiClient
-from tests.refusals import assert_envelope
+from tests.form_writing import FORM, post_form
+from tests.refusals import assert_envelope, raw
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -40,14 +41,54 @@ def test_a_name_that_is_not_utf_8_is_refused(acme: ApiClient) -> None:
     assert answer.refusal == (400, "parameter_invalid", "�")
 
 
-@pytest.mark.parametrize(
-    "query", ["&".join(["a=1"] * 1001), "&".join(f"a{n}" for n in range(1500))]
-)
-def test_a_query_of_too_many_parameters_is_a_refusal(acme: ApiClient, query: str) -> None:
-    answer = acme.get(f"/v1/events?{query}")
+TOO_MANY = "There are more than 1000 parameters."
 
-    assert answer.refusal[:2] == (400, "parameter_invalid")
+
+@pytest.mark.parametrize(
+    ("query", "param"),
+    [
+        ("&".join(["expand[]=customer"] * 1001), "expand[]"),
+        ("&".join(["expand%5B%5D=customer"] * 5000), "expand[]"),
+        ("&".join(f"expand[{n}]=customer" for n in range(1001)), "expand[1000]"),
+        ("&".join(f"a{n}" for n in range(1500)), "a1000"),
+        ("&".join(f"%C5%9F+{n}=1" for n in range(1001)), "ş 1000"),
+        ("&".join(["%ff=1"] * 1001), "�"),
+        ("&" * 1000, None),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_query_of_too_many_parameters_is_told_so(
+    acme: ApiClient, method: str, query: str, param: str | None
+) -> None:
+    answer = acme._call(method, f"/v1/payment_intents?{query}", b"", {})
+
+    assert answer.refusal == (400, "parameter_invalid", param)
+    assert answer.error["message"] == TOO_MANY
     assert_envelope(answer)
+
+
+def test_a_query_of_a_thousand_parameters_is_read(acme: ApiClient) -> None:
+    query = "&".join(["expand[]=customer"] * 1000)
+
+    assert acme.get(f"/v1/payment_intents?{query}").status == 200
+
+
+def test_a_form_of_too_many_parameters_is_told_so(acme: ApiClient) -> None:
+    form = "&".join(["amount=100", "currency=try", *["expand[]=customer"] * 999])
+
+    refused = post_form(acme, "/v1/payment_intents", form)
+    taken = post_form(acme, "/v1/payment_intents", form.removesuffix("&expand[]=customer"))
+
+    assert refused.refusal == (400, "parameter_invalid", "expand[]")
+    assert refused.error["message"] == TOO_MANY
+    assert taken.status == 200
+
+
+def test_a_page_that_is_sent_too_many_parameters_says_so_too() -> None:
+    answer = raw("POST", "/3ds/return", b"a=1&" * 1001, content_type=FORM)
+
+    assert answer.refusal == (400, "parameter_invalid", None)
+    assert answer.error["message"] == TOO_MANY
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -102,7 +102,7 @@ def test_the_sdk_for_node_tells_the_same_story(
 ) -> None:
     said = said_by("node", str(node_story), env=surroundings)
 
-    assert said.endswith("\n16 steps\n")
+    assert said.endswith("\n21 steps\n")
 
 
 @pytest.mark.timeout(180)

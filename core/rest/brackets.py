@@ -17,6 +17,10 @@ _INDEX = re.compile(r"[0-9]{0,3}")
 _NAME = re.compile(r"[^\[\]]+(?:\[[^\[\]]+\])*(?:\[\])?")
 
 
+class TooManyParameters(ParameterInvalid):
+    message = f"There are more than {MAX_PARAMETERS} parameters."
+
+
 class Written(str):
     """A value as it is written in a form or a query, where everything is text.
 

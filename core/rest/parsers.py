@@ -19,7 +19,15 @@ from core.errors import (
     UnsupportedMediaType,
 )
 from core.rest import brackets
-from core.rest.brackets import MAX_DEPTH, MAX_PARAMETERS, Path, Written, bracketed, shown_name
+from core.rest.brackets import (
+    MAX_DEPTH,
+    MAX_PARAMETERS,
+    Path,
+    TooManyParameters,
+    Written,
+    bracketed,
+    shown_name,
+)
 
 CARD_PATH = ("payment_method_data", "card")
 NUMBER_PATH = (*CARD_PATH, "number")
@@ -159,15 +167,19 @@ def _refuse_long(literal: str) -> None:
 
 
 def _form_pairs(raw: bytes) -> Iterator[tuple[str, Written | None]]:
-    """Yield the names and values of a form's body."""
-    if raw.count(b"&") >= MAX_PARAMETERS:
-        raise BodyInvalid(f"The body may have up to {MAX_PARAMETERS} parameters.")
-    for pair in raw.split(b"&"):
+    """Yield the names and values of a form's body.
+
+    :raises TooManyParameters: `param` names the first that is too many.
+    :raises BodyInvalid: what should be a pair is none.
+    """
+    for place, pair in enumerate(filter(None, raw.split(b"&"))):
         raw_name, equals, raw_value = pair.partition(b"=")
-        if pair and not equals:
+        if not equals:
             _refuse_no_pair()
-        if pair:
-            yield _form_pair(raw_name, raw_value)
+        name, value = _form_pair(raw_name, raw_value)
+        if place == MAX_PARAMETERS:
+            raise TooManyParameters(param=shown_name(name))
+        yield name, value
 
 
 def _form_pair(raw_name: bytes, raw_value: bytes) -> tuple[str, Written | None]:

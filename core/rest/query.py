@@ -1,14 +1,14 @@
 """Reading a query string strictly (contract 7)."""
 
 from typing import NamedTuple
-from urllib.parse import parse_qsl, unquote_to_bytes
+from urllib.parse import parse_qsl, unquote_plus, unquote_to_bytes
 
 from django.http import QueryDict
 
 from core.detection import contains_card_number
 from core.errors import CardDataInUrl, ParameterInvalid
 from core.rest import brackets
-from core.rest.brackets import MAX_PARAMETERS, shown_name
+from core.rest.brackets import MAX_PARAMETERS, TooManyParameters, shown_name
 
 ENCODINGS = 4  # How often what is in an address may have been percent-encoded.
 
@@ -32,29 +32,44 @@ class Given(NamedTuple):
 def refuse_unsafe_url(path: str, query: str) -> None:
     """Refuse card numbers, NULs and broken UTF-8 before anything reads the address.
 
+    :param path: decoded once, as WSGI gives it.
+    :param query: as it came, every character a byte.
     :raises CardDataInUrl: a card number in the path or the query.
+    :raises TooManyParameters: more than Django would read; `param` names the first of them.
     :raises ParameterInvalid: text that is no text; `param` names the parameter.
     """
+    # Card numbers first: whatever else is wrong, the refusal names parameters.
     _refuse_card_number(path)
+    _refuse_card_number(_as_utf8(query).replace("+", " "), decoded=0)
+    _refuse_too_many(query)
     for raw_name, raw_value in parse_qsl(query, keep_blank_values=True, encoding="latin-1"):
-        name, value = _text(raw_name), _text(raw_value)
-        if name is None or value is None:
-            raise ParameterInvalid(
-                param=shown_name(raw_name.encode("latin-1").decode("utf-8", "replace"))
-            )
-        if contains_card_number(name) or contains_card_number(value):
-            raise CardDataInUrl
-    _refuse_card_number(query.replace("+", " "))
+        if _text(raw_name) is None or _text(raw_value) is None:
+            raise ParameterInvalid(param=shown_name(_as_utf8(raw_name)))
 
 
-def _refuse_card_number(text: str) -> None:
-    """Look at the text as it is, and as it reads when it is decoded again and again."""
-    for _ in range(ENCODINGS):
+def _refuse_card_number(text: str, *, decoded: int = 1) -> None:
+    """Look at the text as it is, and as it reads when it is decoded again and again.
+
+    :param decoded: how often it has been already.
+    """
+    for _ in range(decoded, ENCODINGS + 1):
         if contains_card_number(text):
             raise CardDataInUrl
         if "%" not in text:
             return
         text = unquote_to_bytes(text).decode("utf-8", "replace")
+
+
+def _refuse_too_many(query: str) -> None:
+    # As Django counts, which would say no more than that the request is malformed.
+    parameters = query.split("&", MAX_PARAMETERS + 1)
+    if len(parameters) > MAX_PARAMETERS:
+        raw_name = parameters[MAX_PARAMETERS].partition("=")[0]
+        raise TooManyParameters(param=shown_name(unquote_plus(_as_utf8(raw_name))) or None)
+
+
+def _as_utf8(latin: str) -> str:
+    return latin.encode("latin-1").decode("utf-8", "replace")
 
 
 def _text(latin: str) -> str | None:
@@ -68,14 +83,10 @@ def _text(latin: str) -> str | None:
 def given(query: QueryDict) -> dict[str, list[Given]]:
     """Return the query's parameters by what stands before their brackets.
 
-    :raises ParameterInvalid: a name that is none, too deep, or one parameter too many.
+    :raises ParameterInvalid: a name that is none, or too deep.
     """
     found: dict[str, list[Given]] = {}
-    count = 0
     for name, values in query.lists():
-        count += len(values)
-        if count > MAX_PARAMETERS:
-            raise ParameterInvalid(param=shown_name(name))
         base, *keys = brackets.path(name)
         found.setdefault(base, []).append(Given(name, tuple(keys), values))
     return found

@@ -1,14 +1,17 @@
 // One merchant's story with the official Stripe SDK for Node, unmodified, against the running
 // service. Prints a line per step; the first thing that is not as it should be ends it with 1.
 //
-// Environment: SERVICE_URL STRICT_URL SECRET_KEY READ_ONLY_KEY, and in SIGNATURES the path of
-// docs/webhook-signatures.json
+// Environment: SERVICE_URL STRICT_URL SECRET_KEY READ_ONLY_KEY, in RECEIVER_PORT where it may take
+// webhooks, and in SIGNATURES the path of docs/webhook-signatures.json
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import Stripe from "stripe";
 
-const { SERVICE_URL, STRICT_URL, SECRET_KEY, READ_ONLY_KEY, SIGNATURES } = process.env;
+const { SERVICE_URL, STRICT_URL, SECRET_KEY, READ_ONLY_KEY, RECEIVER_PORT, SIGNATURES } =
+  process.env;
 
 function client(url, key, options = {}) {
   const { hostname: host, port, protocol } = new URL(url);
@@ -31,6 +34,17 @@ async function all(pages) {
   return found;
 }
 
+const ids = (objects) => objects.map(({ id }) => id);
+
+// What a list has, paged through forwards; backwards it is the same.
+async function walked(list, filters = {}) {
+  const forwards = await all(list({ limit: 2, ...filters }));
+  const oldest = forwards.at(-1).id;
+  const backwards = await all(list({ limit: 2, ending_before: oldest, ...filters }));
+  assert.deepEqual(ids(backwards), ids(forwards).slice(0, -1).reverse());
+  return forwards;
+}
+
 const stripe = client(SERVICE_URL, SECRET_KEY);
 const errors = Stripe.errors;
 
@@ -47,6 +61,7 @@ const card = (number) => ({
 });
 const GOOD = card("4242424242424242");
 const DECLINED = card("4000000000000002");
+const LOST = card("4000000000009987");
 const MONEY = { amount: 12500, currency: "try" };
 
 const steps = {
@@ -101,6 +116,41 @@ const steps = {
     const declined = await stripe.paymentIntents.create({ ...MONEY, ...DECLINED, confirm: true });
     assert.equal(declined.status, "requires_payment_method");
     assert.equal(declined.last_payment_error.decline_code, "generic_decline");
+    const again = await stripe.paymentIntents.confirm(declined.id, LOST);
+    assert.equal(again.status, "requires_payment_method");
+    assert.equal(again.last_payment_error.reason, "lost_card");
+    const paid = await stripe.paymentIntents.confirm(declined.id, GOOD);
+    assert.equal(paid.status, "succeeded");
+  },
+
+  async "three-d secure"() {
+    const sent = await stripe.paymentIntents.create({
+      ...MONEY,
+      ...GOOD,
+      confirm: true,
+      return_url: "https://acme.example/return",
+      payment_method_options: { card: { three_d_secure: "required" } },
+    });
+    assert.equal(sent.status, "requires_action");
+    assert.match(sent.next_action.redirect_to_url.url, /^http/);
+  },
+
+  async "customers"() {
+    const email = "three@example.com";
+    const made = [];
+    for (const name of ["Ada", "Grace", "Ayşe"]) {
+      made.unshift((await stripe.customers.create({ email, name })).id);
+    }
+    const address = { line1: "İstiklal Cd. 1", city: "İstanbul", country: "TR" };
+    const moved = await stripe.customers.update(made[0], { address, metadata: { tier: "gold" } });
+    assert.deepEqual(moved, await stripe.customers.retrieve(made[0]));
+    assert.equal(moved.address.city, "İstanbul");
+    assert.deepEqual(moved.metadata, { tier: "gold" });
+    assert.deepEqual(ids(await walked((more) => stripe.customers.list(more), { email })), made);
+    const gone = await stripe.customers.del(made[0]);
+    assert.equal(gone.deleted, true);
+    assert.equal((await stripe.customers.retrieve(made[0])).deleted, true);
+    assert.deepEqual(ids((await stripe.customers.list({ email })).data), made.slice(1));
   },
 
   async "customers and expansion"() {
@@ -113,13 +163,17 @@ const steps = {
     const read = await stripe.paymentIntents.retrieve(made.id, { expand: ["customer"] });
     assert.deepEqual(made.customer, await stripe.customers.retrieve(customer.id));
     assert.deepEqual(read.customer, made.customer);
+    for (const expand of [["data.customer"], ["customer"]]) {
+      const listed = await all(stripe.paymentIntents.list({ customer: customer.id, expand }));
+      assert.deepEqual(listed.map((payment) => payment.customer), [customer]);
+    }
   },
 
-  async "events, listed, paged and read"() {
+  async "events, listed, paged both ways and read"() {
     const made = [];
     for (const n of [1, 2, 3]) made.push((await stripe.customers.create({ name: `${n}` })).id);
     const newest = await stripe.events.list({ limit: 2 });
-    const found = await all(stripe.events.list({ limit: 2 }));
+    const found = await walked((more) => stripe.events.list(more));
     const told = found.map((event) => event.data.object.id).filter((id) => made.includes(id));
     assert.deepEqual(await stripe.events.retrieve(newest.data[0].id), newest.data[0]);
     assert.deepEqual(told, made.reverse());
@@ -132,10 +186,10 @@ const steps = {
       made.unshift((await stripe.paymentIntents.create({ ...MONEY, amount })).id);
       await stripe.paymentIntents.create(MONEY);
     }
-    const ids = async (pages) => (await all(pages)).map((payment) => payment.id);
-    const list = (more) => stripe.paymentIntents.list({ limit: 2, amount, ...more });
-    assert.deepEqual(await ids(list({})), made);
-    assert.deepEqual(await ids(list({ ending_before: made[4] })), made.slice(0, 4).reverse());
+    const found = await walked((more) => stripe.paymentIntents.list(more), { amount });
+    assert.deepEqual(ids(found), made);
+    const [newest] = await stripe.paymentIntents.list({ amount }).autoPagingToArray({ limit: 1 });
+    assert.equal(newest.id, made[0]);
   },
 
   async "a list, filtered, sorted and counted"() {
@@ -159,13 +213,37 @@ const steps = {
       enabled_events: ["*"],
       disabled: true,
     });
-    const listed = await stripe.webhookEndpoints.list({ limit: 1 });
+    const read = await stripe.webhookEndpoints.retrieve(made.id);
+    const listed = await walked((more) => stripe.webhookEndpoints.list(more));
     const gone = await stripe.webhookEndpoints.del(made.id);
     assert.match(made.secret, /^whsec_/);
     assert.equal(made.enabled_events.length, 2);
     assert.deepEqual([changed.status, changed.enabled_events], ["disabled", ["*"]]);
-    assert.deepEqual(listed.data[0], changed);
+    assert.deepEqual([read, listed], [changed, [changed]]);
     assert.equal(gone.deleted, true);
+  },
+
+  async "a webhook that was delivered"() {
+    const server = createServer().listen(RECEIVER_PORT, "127.0.0.1");
+    const endpoint = await stripe.webhookEndpoints.create({
+      url: `http://127.0.0.1:${RECEIVER_PORT}/hooks`,
+      enabled_events: ["customer.created"],
+    });
+    const customer = await stripe.customers.create({ name: "Ayşe Yılmaz" });
+    const [request, response] = await once(server, "request");
+    const body = Buffer.concat(await all(request));
+    response.end();
+    server.close();
+    await stripe.webhookEndpoints.del(endpoint.id);
+
+    const signature = request.headers["pf-signature"];
+    const event = stripe.webhooks.constructEvent(body, signature, endpoint.secret);
+    assert.deepEqual(event.data.object, customer);
+    assert.deepEqual(event, await stripe.events.retrieve(event.id));
+    assert.throws(
+      () => stripe.webhooks.constructEvent(`${body} `, signature, endpoint.secret),
+      errors.StripeSignatureVerificationError,
+    );
   },
 
   async "webhook signatures"() {
@@ -196,6 +274,26 @@ const steps = {
       errors.StripeInvalidRequestError,
     );
     assert.deepEqual([missing.statusCode, missing.code], [404, "resource_missing"]);
+    const charges = await refused(
+      () => stripe.paymentIntents.list({ expand: ["data.charges"] }),
+      errors.StripeInvalidRequestError,
+    );
+    assert.equal(charges.param, "expand[]");
+  },
+
+  async "a state that refuses"() {
+    const made = await stripe.paymentIntents.create(MONEY);
+    const error = await refused(
+      () => stripe.paymentIntents.capture(made.id),
+      errors.StripeInvalidRequestError,
+    );
+    assert.equal(error.code, "payment_intent_unexpected_state");
+    assert.equal(error.payment_intent.id, made.id);
+  },
+
+  async "a service that is not there"() {
+    const nowhere = client("http://127.0.0.1:1", SECRET_KEY, { maxNetworkRetries: 0 });
+    await refused(() => nowhere.events.list(), errors.StripeConnectionError);
   },
 
   async "a wrong key"() {
@@ -227,7 +325,7 @@ const steps = {
     const idempotencyKey = "node order 6735";
     const first = await stripe.customers.create({ name: "Ada" }, { idempotencyKey });
     const again = await stripe.customers.create({ name: "Ada" }, { idempotencyKey });
-    assert.equal(again.id, first.id);
+    assert.deepEqual(again, first);
     assert.equal(again.lastResponse.headers["original-request"], first.lastResponse.requestId);
     const error = await refused(
       () => stripe.customers.create({ name: "Grace" }, { idempotencyKey }),
