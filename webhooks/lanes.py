@@ -107,7 +107,7 @@ def release(claimed: Sequence[Claimed]) -> list[Claimed]:
 
 
 def _heads(lanes: list[int], now: datetime, lease_id: UUID) -> list[Claimed]:
-    rows = statements.run(
+    rows = statements.rows(
         HEADS, {"lanes": array(lanes), "degraded_after": turns.DEGRADED_AFTER_FAILURES}
     )
     if len(rows) < len(lanes):
@@ -135,11 +135,11 @@ def _change(
         "lanes": array(one.lane_id for one in claimed),
         "leases": array(one.lease_id for one in claimed),
     }
-    lanes = [lane_id for (lane_id,) in statements.run(LOCK, mine)]
+    lanes = [lane_id for (lane_id,) in statements.rows(LOCK, mine)]
     changed = change(lanes) if lanes else []
     if len(changed) == len(claimed):
         return set()
-    return {lane_id for (lane_id,) in statements.run(STILL_MINE, mine)}
+    return {lane_id for (lane_id,) in statements.rows(STILL_MINE, mine)}
 
 
 def _free(lanes: Sequence[int]) -> Sequence[int]:

@@ -190,7 +190,7 @@ def _judge(answers: Sequence[Answer]) -> tuple[dict[str, _Health], set[str]]:
 
 
 def _locked(answers: Sequence[Answer]) -> list[tuple[str, str, int]]:
-    return statements.run(
+    return statements.rows(
         LOCK_ENDPOINTS,
         {
             "endpoints": array({answer.claimed.endpoint_id for answer in answers}),

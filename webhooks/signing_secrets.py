@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from uuid import UUID
 
 import structlog
 
@@ -20,7 +19,7 @@ RANDOM_CHARACTERS = 32
 # The current one is the newest, whatever the clock said when it was made. No queryset: a claim
 # would spend half of its time on building it and a model's instance for each secret.
 SIGNING = """
-SELECT id, endpoint_id, sealed FROM webhooks_signingsecret
+SELECT id::text, endpoint_id, sealed FROM webhooks_signingsecret
 WHERE endpoint_id = ANY(%(endpoints)s::text[]) AND (expires_at IS NULL OR expires_at > %(now)s)
 ORDER BY expires_at IS NOT NULL, created_at DESC
 """
@@ -80,7 +79,7 @@ def open_for(endpoint_ids: Sequence[str], now: datetime) -> dict[str, tuple[str,
     :param now: in the movable clock.
     """
     _clear_now_and_then()
-    rows = statements.run(SIGNING, {"endpoints": statements.array(set(endpoint_ids)), "now": now})
+    rows = statements.rows(SIGNING, {"endpoints": statements.array(set(endpoint_ids)), "now": now})
     opened = defaultdict(list)
     for secret_id, endpoint_id, sealed in rows:
         try:
@@ -100,6 +99,6 @@ def _clear_now_and_then() -> None:
 
 # Opening takes longer than all else that a delivery needs from here.
 @lru_cache(maxsize=4096)
-def _open(secret_id: UUID, endpoint_id: str, sealed: bytes) -> str:
+def _open(secret_id: str, endpoint_id: str, sealed: bytes) -> str:
     row = SigningSecret(id=secret_id, endpoint_id=endpoint_id)
     return ring().open(sealed, context=row.seal_context).decode()

@@ -32,6 +32,8 @@ LIMITS = {
 # Each is kept from other claims until the end of this one, so that two never count the same
 # room; leases are counted in the next statement, which sees those of the claim before.
 # What has room is sorted before it is probed, not after: then the probes end with the slots.
+# NOT IN, and no join: PostgreSQL looks these up by their hash. It expects a join to be of one row
+# with one, and would compare each endpoint with each that is busy.
 SEARCH = """
 WITH stretch AS MATERIALIZED (
     SELECT id, status = 'enabled' AND replay_xid IS NULL AS is_ready,
@@ -46,9 +48,12 @@ WITH stretch AS MATERIALIZED (
     SELECT endpoint_id, count(*) AS leases
     FROM webhooks_lane WHERE leased_until > now() GROUP BY endpoint_id
 ), roomy AS MATERIALIZED (
-    SELECT stretch.* FROM stretch LEFT JOIN busy ON busy.endpoint_id = stretch.id
-    WHERE coalesce(busy.leases, 0) < room AND (NOT is_degraded OR %(degraded_slots)s > 0)
-    ORDER BY stretch.id
+    SELECT * FROM stretch
+    WHERE (NOT is_degraded OR %(degraded_slots)s > 0)
+        AND id NOT IN (SELECT endpoint_id FROM busy WHERE leases >= %(room)s)
+        AND (room > %(degraded_room)s
+            OR id NOT IN (SELECT endpoint_id FROM busy WHERE leases >= %(degraded_room)s))
+    ORDER BY id
 ), found AS MATERIALIZED (
     (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
         SELECT 1 FROM webhooks_lane
@@ -78,8 +83,9 @@ SELECT max(id), false, false, 0, false, count(*) FROM stretch
 # that it may read the whole table.
 LEASE = """
 WITH busy AS MATERIALIZED (
-    SELECT endpoint_id, count(*) AS leases
-    FROM webhooks_lane WHERE leased_until > now() GROUP BY endpoint_id
+    SELECT endpoint_id, count(*) AS leases FROM webhooks_lane
+    WHERE leased_until > now() AND endpoint_id = ANY(%(endpoints)s::text[])
+    GROUP BY endpoint_id
 ), asked AS MATERIALIZED (
     SELECT asked.endpoint_id, is_ready,
         least(greatest(room - coalesce(leases, 0), 0), share) AS room
@@ -165,7 +171,7 @@ def _all_round(now: datetime, slots: int, degraded_slots: int) -> Iterator[list[
 
 def _search(asked: dict[str, Any]) -> tuple[list[_Found], bool]:
     """Return the next stretch's endpoints that have something due, and whether it was the last."""
-    *found, (end, *_unused, size) = statements.run(
+    *found, (end, *_unused, size) = statements.rows(
         SEARCH, {**asked, **LIMITS, "after": _round.after}
     )
     is_full = len(found) == asked["slots"]
@@ -187,7 +193,7 @@ def _shares(found: list[_Found], degraded_slots: int) -> list[int]:
 def _lease(
     found: list[_Found], shares: list[int], now: datetime, lease_id: UUID, slots: int
 ) -> list[int]:
-    leased = statements.run(
+    leased = statements.rows(
         LEASE,
         {
             "endpoints": array(endpoint.endpoint_id for endpoint in found),
