@@ -4,6 +4,7 @@ A page that is not the one that a plain query finds ends the run.
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -60,6 +61,7 @@ def _endpoints(
 ) -> Iterator[Figures]:
     """Measure what one client on a kept connection waits for, and what an answer took."""
     alone = terms._replace(clients=1)
+    yield {"endpoint_load": os.getloadavg()[0]}
     with stage.service():
         for answer in answers:
             path = f"{PATH}?{answer['query']}"

@@ -48,6 +48,7 @@ DEEP = [
     Case("metadata", "metadata[channel]=web", CHANNEL),
     Case("created", "created[gte]={since}&created[lt]={until}", CREATED),
     Case("up_to", "amount[lte]=400000&sort=-amount", "amount <= 400000", "amount DESC, id DESC"),
+    Case("metadata_by_amount", "metadata[channel]=web&sort=amount", CHANNEL, "amount, id"),
     Case("currency", "currency=eur", "currency = 'eur'"),
     Case("method", "capture_method=manual", "capture_method = 'manual'"),
 ]

@@ -18,6 +18,7 @@ def _bars() -> Iterator[Bar]:
     for case in FEW:
         yield Bar(f"{_title(case)}, buffers", f"{case.name}_buffers", most=FEW_BUFFERS_MAX)
         yield Bar("  rows", f"{case.name}_rows")
+    yield Bar("load average before the endpoint's part", "endpoint_load")
     for case in ENDPOINTS:
         most = COUNTED_MS_MAX if COUNTED in case.query else PAGE_MS_MAX
         yield Bar(f"{_title(case)}, p50 ms", f"{case.name}_p50_ms", most=most)

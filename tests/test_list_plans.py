@@ -127,6 +127,7 @@ def test_the_default_list_is_read_from_its_index_in_order(rows: QuerySet) -> Non
         "capture_method=automatic", f"created[lt]={MINUTE_AGO}",
         f"created[lte]={MINUTE_AGO}&sort=created", f"metadata[shop]=1&created[lt]={MINUTE_AGO}",
         "amount[lte]=9900&sort=-amount", "amount[gte]=50&sort=amount",
+        "metadata[shop]=1&sort=amount",
     ],
 )  # fmt: skip
 def test_a_deep_page_reads_as_much_as_the_first(rows: QuerySet, query: str, param: str) -> None:
@@ -142,6 +143,18 @@ def test_a_deep_page_reads_as_much_as_the_first(rows: QuerySet, query: str, para
     assert len(first.ids) == len(deep.ids) == LIMIT
     assert not deep.nodes & {"Seq Scan", "Sort", "Incremental Sort"}
     assert abs(deep.buffers - cursor_buffers - first.buffers) <= 0.2 * first.buffers
+
+
+def test_a_bound_beside_a_cursor_that_implies_it_would_be_read_from(
+    rows: QuerySet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = f"created[lt]={MINUTE_AGO}"
+    deep_id = cursor_at_depth(rows, query)
+    monkeypatch.setattr(lists, "_tighter", lambda bounds, edge, **_: (bounds, edge))
+
+    deep = read(rows, f"{query}&limit={LIMIT}&starting_after={deep_id}")
+
+    assert deep.buffers > 10 * read(rows, f"{query}&limit={LIMIT}").buffers
 
 
 def cursor_at_depth(rows: QuerySet, query: str) -> str:
@@ -177,7 +190,7 @@ def test_what_nobody_has_is_not_found_at_once(rows: QuerySet) -> None:
 @pytest.mark.parametrize(
     "query",
     ["", "sort=amount", "status=succeeded", "currency=try", "capture_method=automatic",
-     "metadata[vip]=1", "status[]=succeeded&status[]=canceled"],
+     "metadata[vip]=1", "metadata[shop]=1", "status[]=succeeded&status[]=canceled"],
 )  # fmt: skip
 def test_counting_stops_at_its_bound(rows: QuerySet, query: str) -> None:
     counted = read(rows, f"{query}&include[]=total_count&limit=1")

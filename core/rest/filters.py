@@ -5,7 +5,7 @@ understand it refuses by the parameter's name, and never repeats a value.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from operator import ge, gt, le, lt
 from typing import Any, NamedTuple
@@ -95,6 +95,15 @@ def column(rows: Rows, name: str) -> str:
     """
     along = f"along_{name}"
     return along if along in rows.query.annotations else name
+
+
+def columns(rows: Rows, names: Sequence[str]) -> list[str]:
+    """Return what to read in the order of several columns: all `along_` others, or none of them.
+
+    A comparison of rows with columns of two tables is in no index.
+    """
+    along = [column(rows, name) for name in names]
+    return list(names) if set(along) & set(names) else along
 
 
 class _AsGiven(forms.Widget):

@@ -14,7 +14,7 @@ from django.http import QueryDict
 
 from core.errors import ResourceMissing
 from core.rest.asked import CURSORS, Asked, read
-from core.rest.filters import Bound, Filters, column
+from core.rest.filters import Bound, Filters, column, columns
 from core.rest.query import given
 
 TOTAL_MAX = 10_000
@@ -155,11 +155,11 @@ def _walk(matching: _Matching, asked: Asked, edge: tuple[Any, ...] | None) -> li
     """Return the rows from the edge on, and one more than a page has if there are so many."""
     bounds, edge = _tighter(matching.bounds, edge, is_upward=asked.is_upward)
     rows = matching.within(bounds)
-    columns = [column(rows, name) for name in asked.columns]
+    order = columns(rows, asked.columns)
     if edge is not None:
-        rows = rows.filter(_beyond(columns, edge, is_upward=asked.is_upward))
+        rows = rows.filter(_beyond(order, edge, is_upward=asked.is_upward))
     sign = "" if asked.is_upward else "-"
-    return list(rows.order_by(*(f"{sign}{name}" for name in columns))[: asked.limit + 1])
+    return list(rows.order_by(*(f"{sign}{name}" for name in order))[: asked.limit + 1])
 
 
 def _tighter(
@@ -208,6 +208,6 @@ def _countable(filters: Filters, matching: _Matching, asked: Asked) -> Rows:
     rows = filters.stand_ins() if asked.text is None else None
     if rows is None:
         rows = matching.within(matching.bounds)
-    created, row_id = column(rows, asked.created), column(rows, "id")
-    order = () if filters.takes_any_of_several else (f"-{created}", f"-{row_id}")
-    return rows.order_by(*order).values(row_id)
+    order = columns(rows, (asked.created, "id"))
+    newest = () if filters.takes_any_of_several else (f"-{name}" for name in order)
+    return rows.order_by(*newest).values(order[-1])
