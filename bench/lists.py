@@ -37,7 +37,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     program = [sys.executable, "-m", "bench.lists_fill", merchant["merchant_id"], str(rows)]
     fill_seconds = float(stage.output_of(program, seconds=FILL_SECONDS))
     figures: Figures = {"rows": rows, "depth": depth, "fill_seconds": fill_seconds}
-    read = _read(stage, merchant_id=merchant["merchant_id"], depth=depth, parts=parts or PARTS)
+    read = read_pages(stage, merchant_id=merchant["merchant_id"], depth=depth, parts=parts or PARTS)
     figures |= read["figures"] | {"pages": read["pages"]}
     if not parts or "endpoint" in parts:
         for each in _endpoints(stage, merchant["secret_key"], read["answers"], terms):
@@ -45,7 +45,11 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     return figures
 
 
-def _read(stage: Stage, **order: Any) -> dict[str, Any]:
+def read_pages(stage: Stage, **order: Any) -> dict[str, Any]:
+    """Return what PostgreSQL's part found, and what the endpoint is to be asked.
+
+    :raises Refused: a page was not the right one.
+    """
     say("bench", f"pages of {LIMIT}, up to {order['depth']} rows deep")
     file = stage.directory / "lists.json"
     file.write_text(json.dumps(order))
@@ -65,13 +69,13 @@ def _endpoints(
     with stage.service():
         for answer in answers:
             path = f"{PATH}?{answer['query']}"
-            expected = _expected(Call(stage.ports.web, path, {}, secret_key), answer)
+            expected = right_answer(Call(stage.ports.web, path, {}, secret_key), answer)
             measured = load(stage, Call(stage.ports.web, path, expected, secret_key), alone)
             name = answer["name"]
             yield report.speed(name, measured) | {f"{name}_answers": measured.seen.answers}
 
 
-def _expected(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+def right_answer(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
     """Return the answer that has the right rows, which all others must be like.
 
     :raises Refused: it has not.

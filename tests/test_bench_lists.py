@@ -1,19 +1,25 @@
 """The benchmark of lists finds its figures, and pages that are not the right ones."""
 
+import http.server
 import json
+import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from django.db.models import QuerySet
 
+from bench import lists as bench_lists
 from bench import lists_fill, lists_report
+from bench.client import Call
 from bench.lists_cases import DEEP, ENDPOINTS, FEW
 from bench.lists_reads import Reader
 from bench.lists_rows import RARE
 from core import clock
 from core.rest import lists
+from devstack.state import Refused
 from payments.models import MetadataEntry, PaymentIntent
 from tests.emptying import empty
 from tests.factories import MerchantFactory
@@ -119,6 +125,53 @@ def test_pages_in_a_wrong_order_are_wrong(
     reader.deep(case)
 
     assert len(reader.wrong) == 3
+
+
+class OneWrong(NamedTuple):
+    """A stage on which one page was wrong."""
+
+    directory: Path
+
+    def output_of(self, *_: object, **__: object) -> str:
+        return json.dumps({"wrong": ["sort=-created: 1 is missing"], "figures": {}})
+
+
+def test_a_wrong_page_ends_the_run(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="1 pages were wrong; one is sort=-created: 1 is missing"):
+        bench_lists.read_pages(OneWrong(tmp_path), depth=1)
+
+
+class OnePage(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        content = json.dumps({"data": [{"id": "pi_1"}, {"id": "pi_2"}], "has_more": True}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({}, None),
+        ({"ids": ["pi_2", "pi_1"]}, "ids"),
+        ({"ids": ["pi_1"], "has_more": False}, "ids, has_more"),
+        ({"total_count": 2}, "total_count"),
+    ],
+)
+def test_the_endpoints_answer_is_held_against_the_plain_query(
+    change: dict[str, Any], wrong: str | None
+) -> None:
+    right = {"ids": ["pi_1", "pi_2"], "has_more": True, "total_count": None, **change}
+    with http.server.HTTPServer(("127.0.0.1", 0), OnePage) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        call = Call(server.server_port, "/v1/payment_intents", {})
+
+        with pytest.raises(Refused, match=f"wrong in {wrong}") if wrong else nullcontext():
+            assert bench_lists.right_answer(call, right)["has_more"]
 
 
 # --- Bars ---------------------------------------------------------------------------------------
