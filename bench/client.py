@@ -25,7 +25,7 @@ class Call:
 
     port: int
     path: str
-    expected: dict[str, str]
+    expected: dict[str, Any]
     secret_key: str = ""
     body: dict[str, Any] | None = None
 
@@ -52,7 +52,8 @@ class Call:
         if status == 200 and self.expected.items() <= body.items():
             return None
         shown = {name: body.get(name) for name in ("error", "id", "status", "last_payment_error")}
-        return f"{status} {json.dumps(shown)[:SHOWN_CHARACTERS]} where {self.expected} was expected"
+        said, expected = (json.dumps(one)[:SHOWN_CHARACTERS] for one in (shown, self.expected))
+        return f"{status} {said} where {expected} was expected"
 
 
 class Line:

@@ -11,6 +11,9 @@ from bench.stage import Stage
 from devstack.console import say
 from devstack.state import Refused
 
+# What a run of the default length has; a shorter one has less, and says little.
+FULL_SECONDS = 5
+
 
 class Terms(NamedTuple):
     """How many clients ask at a time, and for how long."""
@@ -21,6 +24,15 @@ class Terms(NamedTuple):
     @property
     def warm_seconds(self) -> float:
         return max(1.0, self.seconds / 4)
+
+
+class Scale(NamedTuple):
+    """How large the run is, measured by one of the default length."""
+
+    seconds: int
+
+    def of(self, count: int) -> int:
+        return max(1, count * min(self.seconds, FULL_SECONDS) // FULL_SECONDS)
 
 
 class Measured(NamedTuple):

@@ -10,21 +10,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
+from bench.bars import Figures
 from bench.client import Call, percentile
 from bench.cpu import cpu_of_each, taken_ms
-from bench.load import Terms, load
+from bench.load import Scale, Terms, load
 from bench.payments import PATH, SUCCEEDED
 from bench.stage import Stage
-from bench.webhooks_report import Figures
 from bench.webhooks_stage import Seen, Site, site
 from devstack import demo
 from devstack.console import say
 from devstack.state import Refused
 
-# What a run of the default length has; a shorter one has less, and says little.
-FULL_SECONDS = 5
 MERCHANT_ENDPOINTS = 16
 PAYING_CLIENTS = 2
 CLAIMS = 300
@@ -40,15 +37,6 @@ IDLE_SAMPLES = 60
 # Between two events when the worker is idle; without Redis at any moment of its second.
 GAP_SECONDS, GAP_SECONDS_WITHOUT_REDIS = [0.1, 0.2], [0.4, 0.9]
 PATIENCE_SECONDS = 60
-
-
-class Scale(NamedTuple):
-    """How large the run is, measured by one of the default length."""
-
-    seconds: int
-
-    def of(self, count: int) -> int:
-        return max(1, count * min(self.seconds, FULL_SECONDS) // FULL_SECONDS)
 
 
 def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:

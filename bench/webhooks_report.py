@@ -1,30 +1,7 @@
 """What the webhooks' measurement found, each figure with its bar (docs/benchmarks.md)."""
 
-from typing import NamedTuple
-
-Figures = dict[str, float]
-
-
-class Bar(NamedTuple):
-    """What a figure is held against: at most so much, or with `at_least` no less."""
-
-    title: str
-    figure: str
-    most: float | None = None
-    least: float | None = None
-
-    def holds(self, figures: Figures) -> bool | None:
-        """Tell whether it holds; None for a figure without a bar."""
-        value = figures[self.figure]
-        if self.most is not None:
-            return value <= self.most
-        return None if self.least is None else value >= self.least
-
-    def __str__(self) -> str:
-        if self.most is not None:
-            return f"<= {self.most:g}"
-        return "" if self.least is None else f">= {self.least:g}"
-
+from bench import bars
+from bench.bars import Bar, Figures
 
 BARS = [
     Bar("plan adds to a payment's transactions, %", "plan_1_added_percent", most=15),
@@ -59,37 +36,20 @@ BARS = [
     Bar("  without Redis, p50 ms", "idle_no_redis_p50_ms", most=1200),
     Bar("  p99 ms", "idle_no_redis_p99_ms"),
 ]
-HEADING = "{cores} cores, load {load_before:.1f} before"
-TITLE_WIDTH, WIDTH = 44, 11
 
 
 def verdicts(figures: Figures) -> dict[str, bool]:
     """Return whether each bar holds, by its figure."""
-    held = {bar.figure: bar.holds(figures) for bar in BARS if bar.figure in figures}
-    return {figure: holds for figure, holds in held.items() if holds is not None}
+    return bars.verdicts(BARS, figures)
 
 
 def table(figures: Figures) -> str:
     """Return what was measured; parts that were left out are not in it."""
-    lines = [
-        HEADING.format(**figures),
-        "",
-        f"{'':<{TITLE_WIDTH}}{'measured':>{WIDTH}}{'bar':>{WIDTH}}  holds",
-        *(_line(bar, figures) for bar in BARS if bar.figure in figures),
-        "",
-        "{looked_up} deliveries looked up, 0 missing, {repeats} repeated".format_map(
-            {what: sum(_of(what, figures)) for what in ("looked_up", "repeats")}
-        ),
-    ]
-    return "\n" + "\n".join(line.rstrip() for line in lines) + "\n"
+    last = "{looked_up} deliveries looked up, 0 missing, {repeats} repeated".format_map(
+        {what: sum(_of(what, figures)) for what in ("looked_up", "repeats")}
+    )
+    return bars.table(BARS, figures, last=last)
 
 
 def _of(what: str, figures: Figures) -> list[float]:
     return [value for name, value in figures.items() if name.endswith(what)]
-
-
-def _line(bar: Bar, figures: Figures) -> str:
-    value = figures[bar.figure]
-    shown = f"{value:.0f}" if value >= 100 else f"{value:.2f}"
-    verdict = {True: "yes", False: "NO", None: ""}[bar.holds(figures)]
-    return f"{bar.title:<{TITLE_WIDTH}}{shown:>{WIDTH}}{str(bar):>{WIDTH}}  {verdict}"

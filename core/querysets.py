@@ -21,6 +21,11 @@ class MerchantRows(QuerySet[Any]):
         rows.merchant = merchant
         return rows
 
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether these are all rows of the merchant, with none of them left out."""
+        return self.merchant is not None and len(self.query.where) == 1
+
     def _clone(self) -> Self:
         clone = super()._clone()  # type: ignore[misc]
         clone.merchant = self.merchant

@@ -15,7 +15,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import payments, report, statements, webhooks, webhooks_report
+from bench import (
+    lists,
+    lists_report,
+    payments,
+    report,
+    statements,
+    webhooks,
+    webhooks_report,
+)
 from bench.load import Terms
 from bench.stage import Stage
 from devstack import environment, storage, up
@@ -48,6 +56,8 @@ SUBJECTS = {
     "payments": Subject(payments.measure, report.table, 5, 90),
     # Most of it has a number of events instead of a length: a busy machine needs minutes.
     "webhooks": Subject(webhooks.measure, webhooks_report.table, 60, 300, webhooks.NAMES),
+    # Two million payments are filled in first.
+    "lists": Subject(lists.measure, lists_report.table, 10, 600, lists.PARTS),
 }
 
 
@@ -83,7 +93,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "subject", nargs="?", choices=SUBJECTS, default="payments", help="(payments)"
     )
-    parser.add_argument("parts", nargs="*", help=f"of webhooks: {', '.join(webhooks.NAMES)} (all)")
+    parts = "; ".join(
+        f"of {name}: {', '.join(one.parts)}" for name, one in SUBJECTS.items() if one.parts
+    )
+    parser.add_argument("parts", nargs="*", help=f"{parts} (all)")
     parser.add_argument(
         "--seconds", type=_up_to(SECONDS_MAX), default=5, help="of each measurement (5)"
     )

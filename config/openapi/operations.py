@@ -14,9 +14,9 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from core import errors
 from core.errors import DomainError
 from core.rest import parameters, schema
+from core.rest.asked import ParametersExclusive
 from core.rest.fields import Shape
 from core.rest.forms import Form
-from core.rest.lists import ParametersExclusive
 from merchants import authentication, idempotency, limits
 from merchants.api import ApiVersionInvalid, ApiViewSet
 

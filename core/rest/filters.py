@@ -5,9 +5,10 @@ understand it refuses by the parameter's name, and never repeats a value.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from operator import ge, gt, le, lt
+from typing import Any, NamedTuple
 
 from django import forms
 from django.db.models import QuerySet
@@ -21,12 +22,68 @@ from core.rest.query import Given, array, scalar
 Rows = QuerySet[Any]
 # What may stand in a range's brackets, and the lookup that it means.
 OPERATORS = {(): "exact", ("gt",): "gt", ("gte",): "gte", ("lt",): "lt", ("lte",): "lte"}
+COMPARISONS = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
 WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
 LAST_SECOND = 99_999_999_999  # In the year 5138: what a calendar can still hold.
 
 
+class Bound(NamedTuple):
+    """One end of a range of a column: `gt`, `gte`, `lt` or `lte`, and the value there."""
+
+    lookup: str
+    value: Any
+
+    def is_met_by(self, value: Any) -> bool:
+        return COMPARISONS[self.lookup](value, self.value)
+
+
 class Filters(FilterSet):
     """A resource's filters, which take what `query.given` returns."""
+
+    def apart_from(self, name: str) -> Rows:
+        """Return the rows that match, whatever the ranges ask of column `name`."""
+        rows = self.queryset.all()
+        for key, value in self.form.cleaned_data.items():
+            if not self._is_range_of(name, key):
+                rows = self.filters[key].filter(rows, value)
+        return rows
+
+    def bounds(self, name: str) -> list[Bound]:
+        """Return what the ranges ask of column `name`."""
+        cleaned = self.form.cleaned_data
+        return [
+            bound
+            for key in cleaned
+            if self._is_range_of(name, key)
+            for asked in cleaned[key] or []
+            for bound in _as_bounds(self.filters[key].bounds(*asked))
+        ]
+
+    def stand_ins(self) -> Rows | None:
+        """Return as many rows of another table as match, which are counted faster; None without.
+
+        They are annotated with the `along_` columns of the list's order.
+        """
+        return None
+
+    @property
+    def takes_any_of_several(self) -> bool:
+        """Tell whether one of several values is enough: what is found is in no index's order."""
+        cleaned = self.form.cleaned_data
+        return any(len(cleaned[key] or ()) > 1 for key in cleaned if self._is_any_of(key))
+
+    def _is_any_of(self, key: str) -> bool:
+        return isinstance(self.filters[key], AnyOf)
+
+    def _is_range_of(self, name: str, key: str) -> bool:
+        one = self.filters[key]
+        return isinstance(one, Range) and one.field_name == name
+
+
+def _as_bounds(lookups: Iterable[tuple[str, Any]]) -> Iterator[Bound]:
+    for lookup, value in lookups:
+        for side in ("gte", "lte") if lookup == "exact" else (lookup,):
+            yield Bound(side, value)
 
 
 def column(rows: Rows, name: str) -> str:
@@ -38,6 +95,15 @@ def column(rows: Rows, name: str) -> str:
     """
     along = f"along_{name}"
     return along if along in rows.query.annotations else name
+
+
+def columns(rows: Rows, names: Sequence[str]) -> list[str]:
+    """Return what to read in the order of several columns: all `along_` others, or none of them.
+
+    A comparison of rows with columns of two tables is in no index.
+    """
+    along = [column(rows, name) for name in names]
+    return list(names) if set(along) & set(names) else along
 
 
 class _AsGiven(forms.Widget):

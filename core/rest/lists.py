@@ -4,8 +4,7 @@ A page is a range of an index: `(key, id) < (x, y)`, in the order of both. So it
 same at any depth, and rows of equal keys are neither skipped nor repeated.
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,24 +12,16 @@ import orjson
 from django.db.models import BooleanField, F, Func, QuerySet, Value
 from django.http import QueryDict
 
-from core.errors import DomainError, ResourceMissing
-from core.rest.filters import Filters, column
-from core.rest.query import Given, array, given, scalar
+from core.errors import ResourceMissing
+from core.rest.asked import CURSORS, Asked, read
+from core.rest.filters import Bound, Filters, column, columns
+from core.rest.query import given
 
-LIMIT = re.compile(r"[1-9][0-9]?|100", re.ASCII)
-LIMIT_DEFAULT = 10
 TOTAL_MAX = 10_000
-SEARCH_MAX = 255  # Characters; what a description is indexed by.
-CURSORS = ("starting_after", "ending_before")
 # What every list takes; `expand[]` is read by the view, which renders the rows.
 CONVENTIONS = ("limit", *CURSORS, "include", "sort", "expand")
 
 Rows = QuerySet[Any]
-
-
-class ParametersExclusive(DomainError):
-    code = "parameters_exclusive"
-    message = "Give starting_after or ending_before, not both."
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +92,20 @@ def merged(sources: Sequence[Source], query: QueryDict, *, url: str) -> Page:
     :raises DomainError: as `page` does.
     """
     parameters = given(query)
-    asked = _asked(parameters, sources[0].spec)
+    spec = sources[0].spec
+    asked = read(parameters, names=spec.names, sort_keys=spec.sort_keys)
     # Read whole before the database is asked anything: what means nothing is refused first.
     filters = [source.spec.filters(parameters, source.rows) for source in sources]
     for one in filters:
         one.form.full_clean()
     edge = _edge(sources, asked)
     matching = [
-        _searched(one.qs, source.spec, asked) for one, source in zip(filters, sources, strict=True)
+        _Matching(
+            _searched(one.apart_from(asked.sort), source.spec, asked),
+            asked.sort,
+            one.bounds(asked.sort),
+        )
+        for one, source in zip(filters, sources, strict=True)
     ]
     found = [row for rows in matching for row in _walk(rows, asked, edge)]
     found.sort(key=asked.place, reverse=not asked.is_upward)
@@ -117,106 +114,11 @@ def merged(sources: Sequence[Source], query: QueryDict, *, url: str) -> Page:
         url,
         rows[::-1] if asked.is_backward else rows,
         has_more=len(found) > asked.limit,
-        total_count=_count(matching) if asked.is_counted else None,
+        total_count=_count(filters, matching, asked) if asked.is_counted else None,
     )
 
 
-# --- What is asked for ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The conventions' part of a query.
-
-    :param cursor: its parameter's name and the id, None on a first page.
-    :param sort: the column that the list is sorted by.
-    :param text: what is searched for.
-    """
-
-    limit: int
-    cursor: tuple[str, str] | None
-    sort: str
-    is_ascending: bool
-    is_counted: bool
-    text: str | None
-
-    @property
-    def is_backward(self) -> bool:
-        return self.cursor is not None and self.cursor[0] == "ending_before"
-
-    @property
-    def is_upward(self) -> bool:
-        """Tell whether the rows are read from small to large."""
-        return self.is_ascending != self.is_backward
-
-    def place(self, row: Any) -> tuple[Any, ...]:
-        """Return where a row stands; no other row stands there."""
-        return tuple(getattr(row, name) for name in self.columns)
-
-    @property
-    def columns(self) -> list[str]:
-        return list(dict.fromkeys((self.sort, "id")))
-
-
-def _asked(parameters: Mapping[str, list[Given]], spec: ListSpec) -> _Asked:
-    for name, written in parameters.items():
-        if name not in spec.names:
-            raise written[0].refusal()
-    sort, is_ascending = _sort(parameters.get("sort"), spec)
-    return _Asked(
-        limit=_limit(parameters.get("limit")),
-        cursor=_cursor(parameters),
-        sort=sort,
-        is_ascending=is_ascending,
-        is_counted=_is_counted(parameters.get("include", [])),
-        text=_text(parameters.get("q")),
-    )
-
-
-def _limit(written: list[Given] | None) -> int:
-    if not written:
-        return LIMIT_DEFAULT
-    text = scalar(written)
-    if not LIMIT.fullmatch(text):
-        raise written[0].refusal("Must be an integer from 1 to 100.")
-    return int(text)
-
-
-def _cursor(parameters: Mapping[str, list[Given]]) -> tuple[str, str] | None:
-    cursors = [(name, scalar(parameters[name])) for name in CURSORS if name in parameters]
-    if len(cursors) > 1:
-        raise ParametersExclusive(param=CURSORS[1])
-    return cursors[0] if cursors else None
-
-
-def _sort(written: list[Given] | None, spec: ListSpec) -> tuple[str, bool]:
-    text = scalar(written) if written else "-created"
-    key = text.removeprefix("-")
-    if written and key not in spec.sort_keys:
-        raise written[0].refusal(f"Must be one of: {', '.join(spec.sort_keys)}, with - or without.")
-    return spec.sort_keys[key], key == text
-
-
-def _is_counted(written: list[Given]) -> bool:
-    for parameter in written:
-        if any(value != "total_count" for value in parameter.values):
-            raise parameter.refusal("Only total_count can be included.")
-    return bool(array(written))
-
-
-def _text(written: list[Given] | None) -> str | None:
-    if not written:
-        return None
-    text = scalar(written).strip()
-    if not 1 <= len(text) <= SEARCH_MAX:
-        raise written[0].refusal(f"Must have 1 to {SEARCH_MAX} characters.")
-    return text
-
-
-# --- Reading ----------------------------------------------------------------------------------
-
-
-def _edge(sources: Sequence[Source], asked: _Asked) -> tuple[Any, ...] | None:
+def _edge(sources: Sequence[Source], asked: Asked) -> tuple[Any, ...] | None:
     """Return the place of the cursor, as it is now, whether or not the filters match it."""
     if asked.cursor is None:
         return None
@@ -229,19 +131,52 @@ def _edge(sources: Sequence[Source], asked: _Asked) -> tuple[Any, ...] | None:
     raise ResourceMissing(param=param)
 
 
-def _searched(rows: Rows, spec: ListSpec, asked: _Asked) -> Rows:
+def _searched(rows: Rows, spec: ListSpec, asked: Asked) -> Rows:
     if asked.text is None or spec.search is None:
         return rows
     return spec.search(rows, asked.text)
 
 
-def _walk(rows: Rows, asked: _Asked, edge: tuple[Any, ...] | None) -> list[Any]:
+class _Matching(NamedTuple):
+    """The rows that filters and search find, but for the `bounds` of the column `sort`."""
+
+    rows: Rows
+    sort: str
+    bounds: Sequence[Bound]
+
+    def within(self, bounds: Iterable[Bound]) -> Rows:
+        rows = self.rows
+        for lookup, value in bounds:
+            rows = rows.filter(**{f"{column(rows, self.sort)}__{lookup}": value})
+        return rows
+
+
+def _walk(matching: _Matching, asked: Asked, edge: tuple[Any, ...] | None) -> list[Any]:
     """Return the rows from the edge on, and one more than a page has if there are so many."""
-    columns = [column(rows, name) for name in asked.columns]
+    bounds, edge = _tighter(matching.bounds, edge, is_upward=asked.is_upward)
+    rows = matching.within(bounds)
+    order = columns(rows, asked.columns)
     if edge is not None:
-        rows = rows.filter(_beyond(columns, edge, is_upward=asked.is_upward))
+        rows = rows.filter(_beyond(order, edge, is_upward=asked.is_upward))
     sign = "" if asked.is_upward else "-"
-    return list(rows.order_by(*(f"{sign}{name}" for name in columns))[: asked.limit + 1])
+    return list(rows.order_by(*(f"{sign}{name}" for name in order))[: asked.limit + 1])
+
+
+def _tighter(
+    bounds: Sequence[Bound], edge: tuple[Any, ...] | None, *, is_upward: bool
+) -> tuple[Sequence[Bound], tuple[Any, ...] | None]:
+    """Return bounds and edge without those that others imply, so that one says where to begin.
+
+    Where an index is to be read from two places on PostgreSQL begins at the one that it finds
+    first, and reads what lies between: from `created[lt]`, all rows down to the cursor.
+    """
+    if edge is None:
+        return bounds, edge
+    begins = ("gt", "gte") if is_upward else ("lt", "lte")
+    implied = [bound for bound in bounds if bound.lookup in begins and bound.is_met_by(edge[0])]
+    left = [bound for bound in bounds if bound not in implied]
+    # Where the edge lies before a bound, all that is within the bound is beyond the edge.
+    return left, None if any(bound.lookup in begins for bound in left) else edge
 
 
 def _beyond(columns: Sequence[str], edge: tuple[Any, ...], *, is_upward: bool) -> Func:
@@ -258,6 +193,21 @@ def _beyond(columns: Sequence[str], edge: tuple[Any, ...], *, is_upward: bool) -
     )
 
 
-def _count(matching: Sequence[Rows]) -> int:
+def _count(filters: Sequence[Filters], matching: Sequence[_Matching], asked: Asked) -> int:
     """Count the rows, up to one more than is told (spec: List conventions 4)."""
-    return sum(rows.order_by().values("pk")[: TOTAL_MAX + 1].count() for rows in matching)
+    both = zip(filters, matching, strict=True)
+    return sum(_countable(*one, asked)[: TOTAL_MAX + 1].count() for one in both)
+
+
+def _countable(filters: Filters, matching: _Matching, asked: Asked) -> Rows:
+    """Return the rows in an order, although nobody will see it: an index has it.
+
+    Without one PostgreSQL may read the table from its beginning, until it has come upon enough
+    of the merchant's rows.
+    """
+    rows = filters.stand_ins() if asked.text is None else None
+    if rows is None:
+        rows = matching.within(matching.bounds)
+    order = columns(rows, (asked.created, "id"))
+    newest = () if filters.takes_any_of_several else (f"-{name}" for name in order)
+    return rows.order_by(*newest).values(order[-1])

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from core.rest.asked import LIMIT_DEFAULT, SEARCH_MAX
 from core.rest.fields import Shape
-from core.rest.lists import LIMIT_DEFAULT, SEARCH_MAX, ListSpec
+from core.rest.lists import ListSpec
 
 _CURSOR = {"type": "string", "minLength": 1}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": 100, "default": LIMIT_DEFAULT}

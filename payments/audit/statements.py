@@ -99,6 +99,26 @@ QUERIES = {
         WHERE c.aggregate_id IS NULL OR e.status <> p.status
         """,
     ),
+    # Lists are filtered by the entries, and what is shown is the payment's own.
+    "metadata is found as it is shown": (
+        "SELECT count(*) FROM payments_metadataentry",
+        """
+        SELECT format('payment %s: its metadata key %s %s', id, key,
+                      CASE WHEN e.value IS NULL THEN 'is not found by lists'
+                           WHEN shown.value IS NULL THEN 'is found by lists and not shown'
+                           ELSE 'is found by lists with another value, merchant or time' END)
+        FROM (
+            SELECT p.id, key, value, p.merchant_id, p.created_at
+            FROM payments_paymentintent p, jsonb_each_text(p.metadata)
+        ) shown
+        FULL JOIN (
+            SELECT intent_id AS id, key::text AS key, value, merchant_id, created_at
+            FROM payments_metadataentry
+        ) e USING (id, key)
+        WHERE (e.value, e.merchant_id, e.created_at)
+            IS DISTINCT FROM (shown.value, shown.merchant_id, shown.created_at)
+        """,
+    ),
 }
 
 

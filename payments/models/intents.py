@@ -57,9 +57,10 @@ class PaymentIntent(models.Model):
     # Name, e-mail and address: for search and panel, never returned by the API.
     billing_details = models.JSONField(default=dict)
 
-    # The card given and not yet tried; dropped when its attempt ends.
+    # The card given and not yet tried; dropped when its attempt ends. Nobody looks payments up
+    # by it, and a card's row is never deleted.
     sealed_card = models.ForeignKey(
-        SealedCard, models.PROTECT, null=True, related_name="+", db_constraint=False
+        SealedCard, models.PROTECT, null=True, related_name="+", db_constraint=False, db_index=False
     )
     # What may be shown of the last card given or tried.
     card = models.JSONField(null=True)
@@ -86,6 +87,13 @@ class PaymentIntent(models.Model):
             models.Index(fields=["merchant", "amount", "id"], name="payments_by_amount"),
             models.Index(
                 fields=["merchant", "status", "created_at", "id"], name="payments_by_status"
+            ),
+            models.Index(
+                fields=["merchant", "currency", "created_at", "id"], name="payments_by_currency"
+            ),
+            models.Index(
+                fields=["merchant", "capture_method", "created_at", "id"],
+                name="payments_by_capture_method",
             ),
             models.Index(
                 fields=["merchant", "customer", "created_at", "id"],

@@ -10,7 +10,7 @@ from payments.gateways.base import StatementUnreadable
 
 
 class Command(BaseCommand):
-    help = "Compare ledger, payments, events and the bank's book; exit 1 on any difference."
+    help = "Compare ledger, payments, lists, events and the bank's book; exit 1 on any difference."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         try:
