@@ -20,6 +20,8 @@ from core.secrets_in_text import MAX_CHARACTERS, REDACTED, hide_secrets
 
 MAX_DEPTH = 12
 SHORTEST_CODE = 3
+# No card number is smaller: it has 13 digits or more.
+SMALLEST_NUMBER = 10**12
 HUGE = 10**400  # A float has at most 309 digits.
 
 _METHOD, _PAYERS = "paymentmethoddata", "billingdetails"
@@ -117,10 +119,15 @@ def _container(value: Any, path: tuple[int, ...], place: _Place) -> Any:
 
 
 def _key(key: Any, place: _Place) -> Any:
-    shown = _scalar(key)
+    shown = _shown_name(key) if type(key) is str else _scalar(key)
     if place is _Place.ANYWHERE:
         return shown
     return REDACTED if len(_DIGIT.findall(str(shown))) >= SHORTEST_CODE else shown
+
+
+@names.remembered
+def _shown_name(name: str) -> str:
+    return hide_secrets(name)
 
 
 def _name(key: Any) -> str | None:
@@ -134,6 +141,8 @@ def _scalar(value: Any) -> Any:
         return value
     if type(value) is str:
         return hide_secrets(value)
+    if type(value) is int and -SMALLEST_NUMBER < value < SMALLEST_NUMBER:
+        return value
     return _number(value) if _is_a(value, int, float) else hide_secrets(_as_text(value))
 
 
@@ -141,7 +150,7 @@ def _number(value: float) -> int | float | str:
     # A card number has at most 19 digits; str() of a huge int raises, here and where it is written.
     if _is_a(value, int) and abs(value) >= HUGE:
         return "[…]"
-    if not 10**12 <= abs(value) < 10**19 or value != int(value):
+    if not SMALLEST_NUMBER <= abs(value) < 10**19 or value != int(value):
         return value
     digits = str(abs(int(value)))
     return mask_card_numbers(digits) if looks_like_card_number(digits) else value

@@ -1,15 +1,15 @@
 """The one loop that delivers: take what is due, send it, write down how it went.
 
-Two threads, so that neither waits for the other: the event loop sends, a second one speaks with
-the database. Other threads tidy up and send mail meanwhile. What is under way outlives a run; the
-next run goes on with it.
+Three threads, so that none waits for another: the event loop sends, a second one claims, a third
+writes down. Others tidy up and send mail meanwhile. What is under way outlives a run; the next
+run goes on with it.
 """
 
 import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -41,7 +41,7 @@ HOLD_SECONDS = 5.0
 GRACE_SECONDS = 3.5
 BACK_OFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 # How long one thread computes while another one wants to: Python's own 5 ms, for each of a dozen
-# statements, would keep the database's thread behind the event loop's.
+# statements, would keep the database's threads behind the event loop's.
 SWITCH_SECONDS = 0.0005
 
 log = structlog.get_logger(__name__)
@@ -62,7 +62,7 @@ class Drain:
     def __init__(self, *, sender: Callable[..., Sender] = Sender) -> None:
         self._make_sender = sender
         self._runner = asyncio.Runner()
-        self._database = WorkThread("webhooks-database")
+        self._claims, self._ends = WorkThread("webhooks-claims"), WorkThread("webhooks-ends")
         self._faults = OwnFaults(hold_seconds=min(HOLD_SECONDS, spare_seconds() / 4))
         self._flights = Flights(self._faults, now=self._now, landed=self._hear)
         self._sender: Sender | None = None
@@ -100,7 +100,8 @@ class Drain:
         self._is_stopping = True
         self._runner.run(self._wind_up())
         self._runner.close()
-        self._database.close()
+        for thread in (self._claims, self._ends):
+            thread.close()
 
     # --- The loop ------------------------------------------------------------------------------
 
@@ -135,12 +136,10 @@ class Drain:
     async def _round(self) -> None:
         self._round_began_at = time.monotonic()
         self._flights.judge(self._faults.judge())
-        await self._write_down()
         if time.monotonic() - self._looked_at >= LOOK_EVERY_SECONDS:
             self._looked_at = time.monotonic()
             self._may_be_due = True
-        if self._may_be_due:
-            await self._take_up()
+        await _both(self._write_down(), self._take_up())
 
     async def _wait(self) -> None:
         """Wait for something to do, and then for what else comes until the next round."""
@@ -178,14 +177,14 @@ class Drain:
 
     async def _take_up(self) -> None:
         slots, degraded_slots = self._flights.room()
-        if slots <= 0:
+        if not self._may_be_due or slots <= 0:
             return
         # Before the lease begins, so that ours is never the later end.
         claimed_at = Moment.now()
         claim = partial(_claim, slots=slots, degraded_slots=degraded_slots)
         # Before it looks: a wake-up that comes meanwhile counts.
         self._may_be_due = False
-        claimed, self._clock_offset = await self._database.do(claim)
+        claimed, self._clock_offset = await self._claims.do(claim)
         # As long as there is any, there may be more.
         self._may_be_due |= bool(claimed)
         self._is_much_due = len(claimed) == lanes.CLAIM_MAX
@@ -218,12 +217,19 @@ class Drain:
     async def _write_down(self) -> None:
         # Off the lists only when it is written: the database may be away, a row held.
         if answers := list(self._flights.answers):
-            left = await self._database.do(partial(_finish, answers))
+            left = await self._ends.do(partial(_finish, answers))
             self._flights.answers[: len(answers)] = left
             self._may_be_due |= len(left) < len(answers)
         if unsent := list(self._flights.unsent):
-            left_unsent = await self._database.do(partial(lanes.release, unsent))
+            left_unsent = await self._ends.do(partial(lanes.release, unsent))
             self._flights.unsent[: len(unsent)] = left_unsent
+
+
+async def _both(*work: Awaitable[None]) -> None:
+    """Do both at once; what goes wrong with one is told when the other is over too."""
+    for problem in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(problem, BaseException):
+            raise problem
 
 
 def _fewest_first(claimed: Sequence[Claimed]) -> Sequence[Claimed]:
@@ -242,7 +248,7 @@ def _is_signed(claimed: Claimed) -> bool:
     return bool(claimed.secrets)
 
 
-# --- In the database's thread --------------------------------------------------------------------
+# --- In the threads of the database ---------------------------------------------------------------
 
 
 def _claim(*, slots: int, degraded_slots: int) -> tuple[list[Claimed], timedelta]:

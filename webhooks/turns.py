@@ -17,7 +17,7 @@ LEASES_MAX = 8
 LEASES_MAX_DEGRADED = 2
 DEGRADED_AFTER_FAILURES = 5
 # How many endpoints one statement looks at: few where much is due, then more at once.
-FIRST_STRETCH, STRETCH = 200, 1000
+FIRST_STRETCH, STRETCH = 100, 1000
 # Sorts behind every id.
 BEHIND_ALL = "~"
 LIMITS = {
