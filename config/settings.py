@@ -211,6 +211,7 @@ TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
 
 LOCK_TIMEOUT_SECONDS = 3
 IDLE_IN_TRANSACTION_SECONDS = 60
+# For what asks for it (core.statements); off where a pooler in between cannot have any.
 PREPARED_STATEMENTS = env.bool("PREPARED_STATEMENTS", default=True)
 
 
@@ -224,8 +225,6 @@ def _database(name: str, meaning: str) -> dict:
         "options": f"-c lock_timeout={LOCK_TIMEOUT_SECONDS}s -c client_min_messages=error"
         f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS}s",
         "connect_timeout": 3,
-        # None prepares nothing; with 0 only what asks for it, at once (core.statements).
-        "prepare_threshold": 0 if PREPARED_STATEMENTS else None,
     }
     config = environ.Env.db_url_config(url)
     return {**config, "CONN_MAX_AGE": 60, "OPTIONS": {**config.get("OPTIONS", {}), **options}}
@@ -266,7 +265,7 @@ if WEBHOOK_LEASE_SECONDS < 2 * WEBHOOK_TIMEOUT_SECONDS:
 # Deliveries in flight per process.
 WEBHOOK_SLOTS = env.int("WEBHOOK_SLOTS", default=256)
 # Ports that an endpoint's address may name.
-_ports = env.list("WEBHOOK_PORTS", default=["443"])
+_ports = [port.strip() for port in env.list("WEBHOOK_PORTS", default=["443"])]
 if not all(port.isascii() and port.isdecimal() and 0 < int(port) < 65536 for port in _ports):
     raise environ.ImproperlyConfigured(
         "Set WEBHOOK_PORTS to port numbers, separated by commas, such as 443,8443."

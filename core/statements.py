@@ -4,12 +4,16 @@ Django writes the values into a statement's text, and so PostgreSQL parses and p
 which can take as long as its work. Here the text stays the same and the values travel beside it.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 from psycopg import Cursor
+
+_HARMLESS = re.compile(r"[\w,-]*", re.ASCII)
 
 
 def rows(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -32,13 +36,35 @@ def run(query: str, values: Mapping[str, Any]) -> None:
 @contextmanager
 def _executed(query: str, values: Mapping[str, Any]) -> Iterator[Cursor]:
     connection.ensure_connection()
-    with connection.wrap_database_errors, Cursor(connection.connection) as cursor:
-        yield cursor.execute(query, values, prepare=True, binary=True)
+    raw = connection.connection
+    # Only here: of whatever else runs on a connection with a threshold, psycopg keeps the texts of
+    # the last hundred statements, with the values in them.
+    raw.prepare_threshold = 0 if settings.PREPARED_STATEMENTS else None
+    try:
+        with connection.wrap_database_errors, Cursor(raw) as cursor:
+            yield cursor.execute(query, values, prepare=True, binary=True)
+    finally:
+        raw.prepare_threshold = None
+
+
+def use_indexes() -> None:
+    """Let what the caller's transaction prepares read tables by their indexes alone.
+
+    A prepared plan is kept however the tables grow, and one that is made while they are empty would
+    read all of them, again and again, when much comes at once.
+    """
+    run("SET LOCAL enable_seqscan = off", {})
 
 
 def array(values: Iterable[object]) -> str:
     """Write an array of numbers, truth values or ids of ours, none of which needs quotes.
 
     psycopg writes arrays an element at a time, which for some dozens takes longer than the rest.
+
+    :raises ValueError: one of them is something else.
     """
-    return f"{{{','.join(map(str, values))}}}"
+    texts = [str(value) for value in values]
+    joined = ",".join(texts)
+    if joined.count(",") >= max(1, len(texts)) or not _HARMLESS.fullmatch(joined):
+        raise ValueError("only numbers, truth values and ids go into an array's text")
+    return f"{{{joined}}}"

@@ -48,6 +48,21 @@ def test_a_database_that_hangs_up_loses_nothing(settings: Any) -> None:
     assert len(theirs.requests) == 2
 
 
+def test_a_migration_that_changes_a_columns_type_loses_nothing(settings: Any) -> None:
+    with receiver() as theirs, draining():
+        endpoint = endpoint_at(theirs, settings)
+        tell(endpoint.merchant)
+        until(lambda: statuses() == [(1, "succeeded", None)])
+        try:
+            change_the_urls_type(3000)
+            tell(endpoint.merchant, "cus_2")
+            until(lambda: len(theirs.requests) == 2 and not Lane.objects.exists())
+        finally:
+            change_the_urls_type(2000)
+
+    assert len(theirs.requests) == 2
+
+
 def test_our_own_network_spends_nobodys_attempts(settings: Any) -> None:
     acme, globex, initech = (MerchantFactory() for _ in range(3))
     theirs = [Receiver(lambda wire: wire.sendall(receivers.OK)) for _ in range(6)]
@@ -199,6 +214,11 @@ def test_an_answer_that_cannot_be_written_keeps_no_other(settings: Any, monkeypa
 
     assert Delivery.objects.get(endpoint=bad).status == "pending"
     assert Delivery.objects.get(endpoint=good).status == "succeeded"
+
+
+def change_the_urls_type(most: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE webhooks_endpoint ALTER url TYPE varchar({most})")
 
 
 def hang_up_on_everybody_else() -> int:

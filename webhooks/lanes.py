@@ -75,6 +75,7 @@ def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
     now, lease_id, slots = clock.now(), uuid4(), min(slots, CLAIM_MAX)
     if slots < 1:
         return []
+    statements.use_indexes()
     lanes = turns.take(now, lease_id, slots=slots, degraded_slots=degraded_slots)
     return _heads(lanes, now, lease_id) if lanes else []
 
@@ -135,6 +136,7 @@ def _change(
         "lanes": array(one.lane_id for one in claimed),
         "leases": array(one.lease_id for one in claimed),
     }
+    statements.use_indexes()
     lanes = [lane_id for (lane_id,) in statements.rows(LOCK, mine)]
     changed = change(lanes) if lanes else []
     if len(changed) == len(claimed):

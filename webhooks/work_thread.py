@@ -8,14 +8,21 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TypeVar
 
-from django.db import InterfaceError, OperationalError, close_old_connections, connections
+from django.db import (
+    InterfaceError,
+    NotSupportedError,
+    OperationalError,
+    close_old_connections,
+    connections,
+)
 
 from core import context
 
 T = TypeVar("T")
 
-# The database is away, or busy, or was restarted: the same call may succeed later.
-PASSING = (OperationalError, InterfaceError)
+# The database is away, or busy, or was restarted: the same call may succeed later. The last one
+# is what a prepared statement meets when a migration has changed the type of a column.
+PASSING = (OperationalError, InterfaceError, NotSupportedError)
 
 
 class WorkThread:
