@@ -64,21 +64,25 @@ class _Excerpt:
         self.is_cut = False
 
     def of(self, value: Any, depth: int = 0) -> Any:
+        # Most of a body is plain values: they are asked for first.
+        if isinstance(value, str):
+            # Texts stay whole: half a card number would not be recognised as one.
+            self._left -= len(value)
+            return value
         if isinstance(value, CardInput):
             value = _safe_card(value)
-        if isinstance(value, dict | list) and depth > MAX_DEPTH:
+        if not isinstance(value, dict | list):
+            self._left -= 1
+            return value
+        if depth > MAX_DEPTH:
             return "[…]"
-        if isinstance(value, dict):
-            return {
-                name: self.of(inner, depth + 1)
-                for name, inner in value.items()
-                if self._has_room(name) and not may_be_security_code(name)
-            }
         if isinstance(value, list):
             return [self.of(inner, depth + 1) for inner in value if self._has_room("")]
-        # Texts stay whole: half a card number would not be recognised as one.
-        self._left -= len(value) if isinstance(value, str) else 1
-        return value
+        return {
+            name: self.of(inner, depth + 1)
+            for name, inner in value.items()
+            if self._has_room(name) and not may_be_security_code(name)
+        }
 
     def _has_room(self, name: str) -> bool:
         self._left -= len(name) + 1

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from core.rest import lists
+from core.rest import asked, lists
 from core.rest.query import Given
 from tests import described
 from tests.books import logged
@@ -302,7 +302,7 @@ def test_a_cursor_is_one_of_the_lists_own_objects(
     own = {row_id for row_id in theirs if row_id.partition("_")[0] in SHOWN[path]}
     foreign = {*theirs, *owned(globex), *NO_IDS} - own
 
-    for param in lists.CURSORS:
+    for param in asked.CURSORS:
         for row_id in foreign:
             answer = acme.get(address(path, theirs, f"{param}={row_id}"))
             assert answer.refusal == (404, "resource_missing", param), row_id
@@ -342,7 +342,7 @@ def test_every_list_is_tried() -> None:
 def test_a_list_that_takes_what_it_does_not_understand_is_found(
     acme: ApiClient, theirs: Owned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lists, "LIMIT", re.compile("[0-9]+"))
+    monkeypatch.setattr(asked, "LIMIT", re.compile("[0-9]+"))
 
     with pytest.raises(AssertionError, match="limit=101"):
         assert_refuses(acme, "/v1/events", theirs, EVERYWHERE)
