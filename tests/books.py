@@ -1,5 +1,6 @@
 """What is written down after a request: the bank's book, and every table's rows."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,8 @@ from tests.client import Answer, ApiClient
 # A choice's message lists what is allowed, so these may be read in one.
 ALLOWED_TO_BE_READ = {"automatic", "required", "manual", "Idempotency-Key"}
 
+OUR_ID = re.compile(r"\b[a-z]{2,8}_[0-9A-Za-z]{20,30}\b")
+
 
 def captured_by_bank(client: ApiClient) -> int:
     """Return what the bank took from cards for the merchant, in minor units."""
@@ -26,6 +29,11 @@ def captured_by_bank(client: ApiClient) -> int:
 def logged(answer: Answer) -> RequestLog:
     """Return the one row of the request log, by the id that the answer had."""
     return RequestLog.objects.get(id=answer.headers["Request-Id"])
+
+
+def without_ids(text: str) -> str:
+    """Return the text without our random ids: any three digits are in one of them now and then."""
+    return OUR_ID.sub("", text)
 
 
 def row_counts() -> dict[str, int]:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.bank_transport import BankTransport
-from tests.books import logged
+from tests.books import logged, without_ids
 from tests.client import ApiClient
 from tests.factories import payment, payment_method
 from tests.refusals import assert_nothing_stored
@@ -55,7 +55,7 @@ def test_what_is_named_like_a_security_code_is_refused(acme: ApiClient, name: st
 
     assert answer.refusal == (400, "card_data_not_allowed", f"metadata[{name}]")
     assert "payment_method_data[card]" in answer.error["message"]
-    assert CVC not in answer.response.content.decode()
+    assert CVC not in without_ids(answer.response.content.decode())
     assert_nothing_stored()
 
 
@@ -98,7 +98,7 @@ def test_the_log_leaves_codes_out_with_their_names(acme: ApiClient, place: str) 
 
     shown = logged(acme.post(PAYMENTS, body)).request_body
 
-    assert CVC not in shown
+    assert CVC not in without_ids(shown)
     assert [name for name in NAMES if json.dumps(name, ensure_ascii=False) in shown] == []
     assert '"amount":12500' in shown
 
@@ -131,7 +131,7 @@ def test_nothing_that_may_be_a_code_is_shown_of_a_payment_method(
 
     row = logged(answer)
     assert answer.status == 400
-    assert [text for text in (row.request_body, row.response_body) if CVC in text] == []
+    assert CVC not in without_ids(f"{row.request_body} {row.response_body}")
     assert '"amount":12500' in row.request_body
 
 
@@ -150,7 +150,7 @@ def test_nothing_that_may_be_a_code_is_shown_of_a_card(
 ) -> None:
     row = logged(acme.post(CUSTOMERS, body))
 
-    assert CVC not in row.request_body + row.response_body
+    assert CVC not in without_ids(row.request_body + row.response_body)
 
 
 def test_expiry_type_and_billing_details_are_shown(acme: ApiClient, bank: BankTransport) -> None:
