@@ -48,10 +48,11 @@ def _executed(query: str, values: Mapping[str, Any]) -> Iterator[Cursor]:
 
 
 def use_indexes() -> None:
-    """Let what the caller's transaction prepares read tables by their indexes alone.
+    """Let the caller's transaction read tables by their indexes alone.
 
-    A prepared plan is kept however the tables grow, and one that is made while they are empty would
-    read all of them, again and again, when much comes at once.
+    For what takes a chunk of a table of any size. PostgreSQL plans by what it last knew of it: one
+    that was empty then it would read whole, once for each row of the chunk, when much has come
+    since. And a prepared plan is kept however a table grows.
     """
     run("SET LOCAL enable_seqscan = off", {})
 

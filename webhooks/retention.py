@@ -8,7 +8,7 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
-from core import clock
+from core import clock, statements
 from webhooks import signing_secrets
 
 CHUNK = 5_000
@@ -25,8 +25,8 @@ WITH oldest AS MATERIALIZED (
     WHERE id > %(after)s AND NOT is_missed AND status <> 'pending'
     ORDER BY id LIMIT %(chunk)s
 ), forgotten AS (
-    DELETE FROM webhooks_delivery delivery USING oldest
-    WHERE delivery.id = oldest.id AND oldest.created_at < %(before)s AND NOT delivery.is_missed
+    DELETE FROM webhooks_delivery
+    WHERE id = ANY(ARRAY(SELECT id FROM oldest WHERE created_at < %(before)s)) AND NOT is_missed
     RETURNING 1
 )
 SELECT (SELECT count(*) FROM forgotten), max(id), min(created_at) < %(before)s FROM oldest
@@ -55,7 +55,8 @@ FORGET_EVENTS = """
 WITH old AS MATERIALIZED (
     SELECT id FROM events_event WHERE id = ANY(%(old)s) FOR UPDATE SKIP LOCKED
 ), forgotten AS (
-    DELETE FROM webhooks_delivery WHERE event_id IN (SELECT id FROM old) AND status <> 'pending'
+    DELETE FROM webhooks_delivery
+    WHERE event_id = ANY(ARRAY(SELECT id FROM old)) AND status <> 'pending'
 )
 SELECT array_agg(id) FROM old
 """
@@ -94,6 +95,7 @@ def _all_of(forget: Forget, before: datetime) -> int:
 
 @transaction.atomic(durable=True)
 def _deliveries(after: str, before: datetime) -> tuple[int, str | None, bool | None]:
+    statements.use_indexes()
     with connection.cursor() as cursor:
         cursor.execute(FORGET_DELIVERIES, {"after": after, "before": before, "chunk": CHUNK})
         return cursor.fetchone()
@@ -101,6 +103,7 @@ def _deliveries(after: str, before: datetime) -> tuple[int, str | None, bool | N
 
 @transaction.atomic(durable=True)
 def _events(after: str, before: datetime) -> tuple[int, str | None, bool | None]:
+    statements.use_indexes()
     with connection.cursor() as cursor:
         cursor.execute(OLD_EVENTS, {"after": after, "before": before, "chunk": CHUNK})
         old, last, is_old = cursor.fetchone()
