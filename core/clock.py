@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from django.conf import settings
 from django.db import connection
 
-from core import context, statements
+from core import context
 
 FARTHEST = timedelta(days=3652)
 
@@ -66,5 +66,7 @@ def offset_seconds() -> float:
 
 def _stored_offset() -> float:
     # In every piece of work: building it as a queryset takes longer than reading the row.
-    rows = statements.rows("SELECT offset_seconds FROM core_clock", {})
-    return rows[0][0] if rows else 0.0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT offset_seconds FROM core_clock")
+        row = cursor.fetchone()
+    return row[0] if row else 0.0
