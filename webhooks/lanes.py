@@ -18,7 +18,7 @@ from webhooks import outcomes, signing_secrets, turns, wakeups
 from webhooks.exchange import Answer, Claimed
 
 # Deliveries per claim: transactions stay short, and what is claimed is soon under way.
-CLAIM_MAX = 32
+CLAIM_MAX = 28
 
 log = structlog.get_logger(__name__)
 
@@ -64,7 +64,7 @@ UPDATE webhooks_lane SET lease_id = NULL, leased_until = NULL WHERE id = ANY(%(l
 def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
     """Take what may be sent now and keep it from others until its lease is over (real time).
 
-    32 deliveries at most: call it again while it returns any. Endpoints take turns.
+    28 deliveries at most: call it again while it returns any. Endpoints take turns.
 
     :param slots: how many deliveries the caller can make.
     :param degraded_slots: how many of them may go to endpoints that keep failing, or that take
