@@ -80,7 +80,7 @@ def _claim(in_flight: deque[list[Claimed]]) -> list[Claimed]:
 
 def _change(claimed: Claimed) -> list[Claimed]:
     with connection.cursor() as cursor:
-        cursor.execute(FLOOR, [claimed.lane_id])
+        cursor.execute(FLOOR, [claimed.lease.lane_id])
     return []
 
 

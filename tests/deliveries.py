@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.receivers import Receiver
-from webhooks.exchange import Answer, Claimed
+from webhooks.exchange import Answer, Claimed, Lease
 from webhooks.sender import Sender
 
 BODY = '{"id": "evt_1",  "data": {"name": "Ayşe"}}'.encode()
@@ -16,8 +16,7 @@ SECRET = "whsec_0123456789abcdefghijABCDEFGHIJ01"
 
 def delivery(url: str, **changes: Any) -> Claimed:
     facts = {
-        "lane_id": 1,
-        "lease_id": uuid4(),
+        "lease": Lease(1, uuid4()),
         "delivery_id": "whd_1",
         "merchant_id": "mer_1",
         "endpoint_id": "we_1",

@@ -116,7 +116,7 @@ def test_two_claims_never_hold_one_lane_nor_more_than_eight_of_an_endpoint(round
     _, told = run(rounds, two_claims)
 
     for one, other in told:
-        lanes_held = [claimed.lane_id for claimed in (*one, *other)]
+        lanes_held = [claimed.lease.lane_id for claimed in (*one, *other)]
         assert len(lanes_held) == len(set(lanes_held)) == 8
 
 

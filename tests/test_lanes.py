@@ -117,7 +117,7 @@ def test_a_crashed_process_s_delivery_comes_free_and_is_made_again() -> None:
     [again] = claim()
 
     assert (again.delivery_id, again.attempt) == (lost.delivery_id, 1)
-    assert again.lease_id != lost.lease_id
+    assert again.lease != lost.lease
 
 
 def test_one_who_comes_back_after_its_lease_was_taken_over_writes_nothing() -> None:
@@ -133,6 +133,21 @@ def test_one_who_comes_back_after_its_lease_was_taken_over_writes_nothing() -> N
     assert Endpoint.objects.get().failures_in_a_row == 0
     lanes.finish([ok(again)])
     assert deliver() == [2]
+
+
+def test_an_answer_of_a_lease_long_over_takes_the_place_of_no_other() -> None:
+    endpoint = EndpointFactory()
+    tell_many(endpoint.merchant, 2)
+    [late] = claim()
+    leases_run_out()
+    lanes.finish([ok(one) for one in claim()])
+    [second] = claim()
+
+    left = lanes.finish([ok(second), ok(late)])
+
+    assert left == []
+    assert rows(endpoint, "status") == [("succeeded",), ("succeeded",)]
+    assert not Lane.objects.exists()
 
 
 def test_one_who_comes_back_after_its_lease_but_before_others_is_heard() -> None:

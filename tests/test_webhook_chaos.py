@@ -114,7 +114,10 @@ class Chaos:
                 delivery_id = request.headers["pf-delivery-id"]
                 got = Got(lane, event.sequence, delivery_id, is_accepted, request.at)
                 self._journal.got.append(got)
-        return self._journal.examine(self.told)
+        findings = self._journal.examine(self.told)
+        if findings.histories:
+            print(self._journal.fault_times, findings.histories)  # noqa: T201
+        return findings
 
     def end(self) -> None:
         for process in self._workers:

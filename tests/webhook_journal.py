@@ -28,6 +28,8 @@ class Findings:
     out_of_order: list[Got] = field(default_factory=list)
     explained: list[Got] = field(default_factory=list)
     unexplained: list[Got] = field(default_factory=list)
+    # All that came of the lanes in which something was wrong, to be read when it fails.
+    histories: dict[tuple[str, str], list[Got]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return (
@@ -54,6 +56,8 @@ class Journal:
             by_lane[got.lane].append(got)
         for lane, count in expected.items():
             self._examine_lane(by_lane[lane], findings)
+            if any(got.lane == lane for got in findings.out_of_order + findings.unexplained):
+                findings.histories[lane] = by_lane[lane]
             accepted = {got.sequence for got in by_lane[lane] if got.is_accepted}
             missing = set(range(1, count + 1)) - accepted
             findings.lost += [(*lane, sequence) for sequence in sorted(missing)]

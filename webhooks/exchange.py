@@ -2,7 +2,15 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
+
+
+class Lease(NamedTuple):
+    """The right to deliver what is first in a lane; one lane has many, one after the other."""
+
+    lane_id: int
+    id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +22,7 @@ class Claimed:
     :param is_degraded: the endpoint has failed several times in a row, or takes long to answer.
     """
 
-    lane_id: int
-    lease_id: UUID
+    lease: Lease
     delivery_id: str
     merchant_id: str
     endpoint_id: str

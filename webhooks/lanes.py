@@ -5,7 +5,7 @@ skipped: a change of a payment, which plans its events, must never wait in a cir
 anybody's deliveries for somebody else's long change.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -15,7 +15,7 @@ from django.db import transaction
 from core import clock, statements
 from core.statements import array
 from webhooks import outcomes, signing_secrets, turns, wakeups
-from webhooks.exchange import Answer, Claimed
+from webhooks.exchange import Answer, Claimed, Lease
 
 # Deliveries per claim: transactions stay short, and what is claimed is soon under way.
 CLAIM_MAX = 28
@@ -41,7 +41,7 @@ WHERE lane.id = ANY(%(lanes)s::bigint[])
 """
 
 LOCK = """
-SELECT lane.id FROM webhooks_lane AS lane
+SELECT mine.id, mine.lease_id FROM webhooks_lane AS lane
 JOIN unnest(%(lanes)s::bigint[], %(leases)s::uuid[]) AS mine (id, lease_id)
     ON lane.id = mine.id AND lane.lease_id = mine.lease_id
 WHERE lane.id = ANY(%(lanes)s::bigint[])
@@ -49,7 +49,7 @@ FOR UPDATE OF lane SKIP LOCKED
 """
 
 STILL_MINE = """
-SELECT lane.id FROM webhooks_lane AS lane
+SELECT mine.id, mine.lease_id FROM webhooks_lane AS lane
 JOIN unnest(%(lanes)s::bigint[], %(leases)s::uuid[]) AS mine (id, lease_id)
     ON lane.id = mine.id AND lane.lease_id = mine.lease_id
 WHERE lane.id = ANY(%(lanes)s::bigint[])
@@ -88,12 +88,9 @@ def finish(answers: Sequence[Answer]) -> list[Answer]:
     :return: what could not be written yet, for others hold the lane or the endpoint: give it
         again in a moment.
     """
-    by_lane = {answer.claimed.lane_id: answer for answer in answers}
-    held = _change(
-        [answer.claimed for answer in answers],
-        lambda lanes: outcomes.write([by_lane[lane_id] for lane_id in lanes]),
-    )
-    return [answer for answer in answers if answer.claimed.lane_id in held]
+    by_lease = {answer.claimed.lease: answer for answer in answers}
+    held = _change(by_lease, lambda leases: outcomes.write([by_lease[lease] for lease in leases]))
+    return [answer for answer in answers if answer.claimed.lease in held]
 
 
 def release(claimed: Sequence[Claimed]) -> list[Claimed]:
@@ -101,10 +98,10 @@ def release(claimed: Sequence[Claimed]) -> list[Claimed]:
 
     :return: what others hold: give it again in a moment.
     """
-    held = _change(claimed, _free)
+    held = _change([one.lease for one in claimed], _free)
     if len(held) < len(claimed):
         wakeups.wake()
-    return [one for one in claimed if one.lane_id in held]
+    return [one for one in claimed if one.lease in held]
 
 
 def _heads(lanes: list[int], now: datetime, lease_id: UUID) -> list[Claimed]:
@@ -115,7 +112,9 @@ def _heads(lanes: list[int], now: datetime, lease_id: UUID) -> list[Claimed]:
         log.error("webhook_lane_without_delivery", count=len(lanes) - len(rows))
     secrets = signing_secrets.open_for([row[3] for row in rows], now)
     return [
-        Claimed(lane_id, lease_id, *facts, body=bytes(body), secrets=secrets.get(facts[2], ()))
+        Claimed(
+            Lease(lane_id, lease_id), *facts, body=bytes(body), secrets=secrets.get(facts[2], ())
+        )
         for lane_id, *facts, body in rows
     ]
 
@@ -125,25 +124,26 @@ def _heads(lanes: list[int], now: datetime, lease_id: UUID) -> list[Claimed]:
 
 @transaction.atomic(durable=True)
 def _change(
-    claimed: Sequence[Claimed], change: Callable[[Sequence[int]], Sequence[int]]
-) -> set[int]:
+    leases: Collection[Lease], change: Callable[[Sequence[Lease]], Sequence[int]]
+) -> set[Lease]:
     """Lock the lanes whose lease is still the caller's, and change them.
 
     :param change: returns the lanes that it changed, and thereby took the lease from.
-    :return: the lanes that are still the caller's, but held by others.
+    :return: the leases that are still the caller's, on lanes held by others.
     """
-    mine = {
-        "lanes": array(one.lane_id for one in claimed),
-        "leases": array(one.lease_id for one in claimed),
+    asked = {
+        "lanes": array(lease.lane_id for lease in leases),
+        "leases": array(lease.id for lease in leases),
     }
     statements.use_indexes()
-    lanes = [lane_id for (lane_id,) in statements.rows(LOCK, mine)]
-    changed = change(lanes) if lanes else []
-    if len(changed) == len(claimed):
+    mine = [Lease(*row) for row in statements.rows(LOCK, asked)]
+    changed = change(mine) if mine else []
+    if len(changed) == len(leases):
         return set()
-    return {lane_id for (lane_id,) in statements.rows(STILL_MINE, mine)}
+    return {Lease(*row) for row in statements.rows(STILL_MINE, asked)}
 
 
-def _free(lanes: Sequence[int]) -> Sequence[int]:
+def _free(leases: Sequence[Lease]) -> Sequence[int]:
+    lanes = [lease.lane_id for lease in leases]
     statements.run(FREE, {"lanes": array(lanes)})
     return lanes

@@ -149,7 +149,7 @@ def write(answers: Sequence[Answer]) -> list[int]:
     _record(steps, now)
     if again := [step for step in steps if step.delay_seconds is not None]:
         _try_again(again, now)
-    return [step.answer.claimed.lane_id for step in steps]
+    return [step.answer.claimed.lease.lane_id for step in steps]
 
 
 def _without(held: set[str], answers: Sequence[Answer]) -> list[Answer]:
@@ -224,7 +224,7 @@ def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answ
 
 def _record(steps: list[_Step], now: datetime) -> None:
     """Write the attempts down, and let what waits behind those that are over be sent."""
-    over = array(step.answer.claimed.lane_id for step in steps if step.delay_seconds is None)
+    over = array(step.answer.claimed.lease.lane_id for step in steps if step.delay_seconds is None)
     went = orjson.dumps([_facts(step) for step in steps]).decode()
     statements.run(RECORD, {"went": went, "over": over, "now": now})
 
@@ -249,7 +249,7 @@ def _try_again(steps: list[_Step], now: datetime) -> None:
     statements.run(
         TRY_AGAIN,
         {
-            "lanes": array(step.answer.claimed.lane_id for step in steps),
+            "lanes": array(step.answer.claimed.lease.lane_id for step in steps),
             "deliveries": array(step.answer.claimed.delivery_id for step in steps),
             "ids": array(ids.new("whd") for _ in steps),
             "delays": array(step.delay_seconds for step in steps),
