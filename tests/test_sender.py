@@ -1,6 +1,8 @@
 """One attempt: what goes out, what its answer means, and where it may not go."""
 
+import asyncio
 import errno
+import itertools
 import socket
 import ssl
 import time
@@ -249,6 +251,41 @@ def test_a_request_whose_time_is_over_is_not_written(settings: Any, monkeypatch:
         answer = deliver(theirs, settings)
 
     assert (answer.error, theirs.requests) == ("timeout", [])
+
+
+def test_wherever_the_process_stands_still_nothing_is_sent_too_late(settings: Any) -> None:
+    late: list[int] = []
+    for step in itertools.count():
+        sent_afterwards = sent_after_standing_still(step, settings)
+        if sent_afterwards is None:
+            break
+        late += [step] * sent_afterwards
+
+    assert step > 20, "two deliveries take more steps of the event loop than that"
+    assert late == []
+
+
+def sent_after_standing_still(at_step: int, settings: Any) -> int | None:
+    """Make two deliveries on one connection; before a step of the event loop a minute goes by.
+
+    :return: what was sent after it; None if there are fewer steps.
+    """
+    run, steps, went_on_at = asyncio.Handle._run, itertools.count(), list[float]()
+    with receiver() as theirs, pytest.MonkeyPatch.context() as patch:
+
+        def stand_still(handle: Any) -> None:
+            if next(steps) == at_step:
+                patch.setattr(Moment, "age_seconds", 60.0)
+                time.sleep(0.05)  # What was sent before has come by then.
+                went_on_at.append(time.time())
+            run(handle)
+
+        patch.setattr(asyncio.Handle, "_run", stand_still)
+        settings.WEBHOOK_DEV_HOSTS = [theirs.host]
+        post(theirs.url, theirs.url)
+    if not went_on_at:
+        return None
+    return sum(request.at > went_on_at[0] for request in theirs.requests)
 
 
 def test_only_so_many_connections_stay_open(settings: Any) -> None:

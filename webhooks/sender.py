@@ -15,6 +15,7 @@ from typing import Self
 from weakref import WeakSet
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from django.conf import settings
@@ -79,9 +80,18 @@ class _Timely(aiohttp.ClientRequest):
         trip.is_connected, trip.is_on_an_old_connection = True, protocol in _old
         if protocol is not None:
             _old.add(protocol)
-        if trip.began.age_seconds > settings.WEBHOOK_TIMEOUT_SECONDS:
-            raise TimeoutError
         return await super().send(conn)
+
+    async def write_bytes(
+        self, writer: AbstractStreamWriter, conn: Connection, content_length: int | None = None
+    ) -> None:
+        # Here and not in `send`: this is a task of its own, whose turn comes after those of all
+        # other requests, and head and body leave together in it, with no turn in between.
+        is_late = _trip.get().began.age_seconds > settings.WEBHOOK_TIMEOUT_SECONDS
+        if is_late and conn.protocol is not None:
+            conn.protocol.set_exception(TimeoutError())
+        else:
+            await super().write_bytes(writer, conn, content_length)
 
 
 class Sender:
