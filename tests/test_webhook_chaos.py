@@ -91,7 +91,7 @@ class Chaos:
         """Let one of the processes die or stand still while something is under way."""
         before, number = self.received, self._random.randrange(2)
         until(lambda: self.received > before + 10)
-        time.sleep(self._random.random() / 4)
+        time.sleep(self._random.random() / 20)
         worker = self._workers[number]
         self._journal.fault_times.append(time.time())
         self.faults[fault] += 1
