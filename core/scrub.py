@@ -10,7 +10,7 @@ import re
 import reprlib
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from core import names
@@ -54,16 +54,31 @@ def scrub(value: Any, *, name: str | None = None) -> Any:
         that hold a card are looked into: nothing with digits is left there but the facts
         that the API shows.
     """
-    return _scrub(value, name, (), _Place.ANYWHERE)
+    return _scrub(value, name, _NAMELESS if name is None else _reading(name), (), _Place.ANYWHERE)
 
 
-def _scrub(value: Any, name: str | None, path: tuple[int, ...], around: _Place) -> Any:
-    plain, is_secret = _reading(name) if name is not None else ("", False)
+class _Name(NamedTuple):
+    """What a name says of its value; `place` is the value's, if nothing around it says more.
+
+    :param hides: whatever the value is, nothing of it is shown.
+    """
+
+    plain: str
+    hides: bool
+    place: _Place
+    shown: str = ""
+
+
+def _scrub(
+    value: Any, name: str | None, reading: _Name, path: tuple[int, ...], around: _Place
+) -> Any:
+    plain, hides, place, _shown = reading
     if plain == "card" and not _is_a(value, dict):
         return REDACTED
-    if is_secret:
+    if hides:
         return value if around is _Place.CARD and _is_masked_number(value) else REDACTED
-    place = _place(plain, around)
+    if around is not _Place.ANYWHERE:
+        place = _place_within(plain, around)
     if type(value) not in _PLAIN and _is_a(value, dict, list, tuple, set, frozenset):
         return _container(value, path, place)
     shown = _scalar(value)
@@ -71,22 +86,29 @@ def _scrub(value: Any, name: str | None, path: tuple[int, ...], around: _Place) 
     return REDACTED if is_hidden else shown
 
 
+_NAMELESS = _Name("", hides=False, place=_Place.ANYWHERE)
+
+
 @names.remembered
-def _reading(name: str) -> tuple[str, bool]:
-    """Return the name as names compare, and whether it hides its value."""
+def _reading(name: str) -> _Name:
     outer, *inner = (names.plain(part) for part in names.parts(name))
     is_method = outer == _METHOD and inner[:1] != [_PAYERS]
     is_of_a_card = inner and (is_method or any(map(_CARD.fullmatch, [outer, *inner])))
-    return names.plain(name), bool(is_of_a_card) or names.is_secret(name)
+    plain, hides = names.plain(name), bool(is_of_a_card) or names.is_secret(name)
+    return _Name(plain, hides, _place(plain), hide_secrets(name))
 
 
-def _place(plain: str, around: _Place) -> _Place:
+def _place(plain: str) -> _Place:
     if plain == _METHOD:
         return _Place.METHOD
-    if around is _Place.METHOD and plain == _PAYERS:
-        return _Place.ANYWHERE
-    is_card = around is not _Place.ANYWHERE or ("card" in plain and _CARD.fullmatch(plain))
-    return _Place.CARD if is_card else around
+    return _Place.CARD if _CARD.fullmatch(plain) else _Place.ANYWHERE
+
+
+def _place_within(plain: str, around: _Place) -> _Place:
+    if plain == _METHOD:
+        return _Place.METHOD
+    is_payers = around is _Place.METHOD and plain == _PAYERS
+    return _Place.ANYWHERE if is_payers else _Place.CARD
 
 
 def _is_masked_number(value: Any) -> bool:
@@ -111,29 +133,22 @@ def _container(value: Any, path: tuple[int, ...], place: _Place) -> Any:
     path = (*path, id(value))
     # The base type's own iteration: a subclass's (QueryDict) may drop values, or raise.
     if _is_a(value, dict):
-        items = list(dict.items(value))
-        return {_key(key, place): _scrub(item, _name(key), path, place) for key, item in items}
+        return _mapping(list(dict.items(value)), path, place)
     kind = next(kind for kind in (list, tuple, set, frozenset) if _is_a(value, kind))
-    scrubbed = [_scrub(item, None, path, place) for item in list(kind.__iter__(value))]
+    scrubbed = [_scrub(item, None, _NAMELESS, path, place) for item in list(kind.__iter__(value))]
     return tuple(scrubbed) if kind is tuple else scrubbed
 
 
-def _key(key: Any, place: _Place) -> Any:
-    shown = _shown_name(key) if type(key) is str else _scalar(key)
-    if place is _Place.ANYWHERE:
-        return shown
-    return REDACTED if len(_DIGIT.findall(str(shown))) >= SHORTEST_CODE else shown
-
-
-@names.remembered
-def _shown_name(name: str) -> str:
-    return hide_secrets(name)
-
-
-def _name(key: Any) -> str | None:
-    if type(key) is str:
-        return key
-    return _as_text(key) if _is_a(key, str, bytes) else None
+def _mapping(items: list[tuple[Any, Any]], path: tuple[int, ...], place: _Place) -> Any:
+    scrubbed = {}
+    for key, item in items:
+        name = key if type(key) is str else _as_text(key) if _is_a(key, str, bytes) else None
+        reading = _NAMELESS if name is None else _reading(name)
+        shown = reading.shown if type(key) is str else _scalar(key)
+        if place is not _Place.ANYWHERE and len(_DIGIT.findall(str(shown))) >= SHORTEST_CODE:
+            shown = REDACTED
+        scrubbed[shown] = _scrub(item, name, reading, path, place)
+    return scrubbed
 
 
 def _scalar(value: Any) -> Any:

@@ -55,7 +55,7 @@ class Metadata(Strict):
             metadata_entries__merchant=rows.merchant,
             metadata_entries__key=key,
             metadata_entries__value=value,
-        ).annotate(
+        ).alias(
             along_created_at=F("metadata_entries__created_at"),
             along_id=F("metadata_entries__intent_id"),
         )
@@ -65,8 +65,8 @@ class Metadata(Strict):
         """Return the entries of the first pair: one for each payment that has them all."""
         (key, value), *others = wanted
         rows = MetadataEntry.objects.filter(merchant=merchant, key=key, value=value)
-        rows = rows.annotate(along_created_at=F("created_at"), along_id=F("intent_id"))
-        return _with_others(rows, merchant, others, payment="intent_id")
+        rows = rows.alias(along_created_at=F("created_at"), along_id=F("intent_id"))
+        return _with_others(rows, merchant, others, payment="intent_id").values("intent_id")
 
 
 def _with_others(

@@ -6,7 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from core.fields import SealedField, id_field
+from core.fields import JSONField, SealedField, id_field
 from core.querysets import MerchantRows
 
 
@@ -27,7 +27,7 @@ class Endpoint(models.Model):
     enabled_events = ArrayField(models.CharField(max_length=60))
     status = models.CharField(max_length=8, choices=Status, default=Status.ENABLED)
     description = models.CharField(max_length=1000, null=True)
-    metadata = models.JSONField(default=dict)
+    metadata = JSONField(default=dict)
     api_version = models.CharField(max_length=10)
     # While set, what was missed is being put before what is new and nothing is sent. 0 when
     # it was just asked for; then a transaction: events of older ones may not be seen yet.

@@ -6,9 +6,10 @@ understand it refuses by the parameter's name, and never repeats a value.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from datetime import UTC, datetime
 from operator import ge, gt, le, lt
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from django import forms
 from django.db.models import QuerySet
@@ -62,7 +63,7 @@ class Filters(FilterSet):
     def stand_ins(self) -> Rows | None:
         """Return as many rows of another table as match, which are counted faster; None without.
 
-        They are annotated with the `along_` columns of the list's order.
+        They have the `along_` columns of the list's order, and values in an index alone.
         """
         return None
 
@@ -90,7 +91,7 @@ def column(rows: Rows, name: str) -> str:
     """Return what to read in the order of column `name`.
 
     A filter whose own table has the column too, in an index behind what it asks for,
-    annotates the rows with `along_<name>`: read along that one, a page costs the same at
+    gives the rows an alias `along_<name>`: read along that one, a page costs the same at
     any depth.
     """
     along = f"along_{name}"
@@ -137,6 +138,11 @@ class Strict(Filter):
         :raises ParameterInvalid: what is given means nothing.
         """
         raise NotImplementedError
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        # A FilterSet copies its filters for each query, to tell them whose they are; what
+        # they know themselves never changes.
+        return copy(self)
 
     def shapes(self, name: str) -> dict[str, Shape]:
         """Return what it reads, in the words of the schema: by parameter what it may hold."""

@@ -207,7 +207,7 @@ def _countable(filters: Filters, matching: _Matching, asked: Asked) -> Rows:
     """
     rows = filters.stand_ins() if asked.text is None else None
     if rows is None:
-        rows = matching.within(matching.bounds)
+        rows = matching.within(matching.bounds).values("pk")
     order = columns(rows, (asked.created, "id"))
     newest = () if filters.takes_any_of_several else (f"-{name}" for name in order)
-    return rows.order_by(*newest).values(order[-1])
+    return rows.order_by(*newest)

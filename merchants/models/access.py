@@ -1,6 +1,6 @@
 from django.db import models
 
-from core.fields import SealedField, id_field
+from core.fields import JSONField, SealedField, id_field
 from merchants.models.merchant import Merchant
 from merchants.models.people import User
 
@@ -14,7 +14,7 @@ class ApiKey(models.Model):
     hash = models.BinaryField(unique=True, max_length=32, editable=False)
     last4 = models.CharField(max_length=4)
     # {resource: "none" | "read" | "write"}; a resource that is not named is "write".
-    scopes = models.JSONField(default=dict, blank=True)
+    scopes = JSONField(default=dict, blank=True)
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField()
     # Keys live in real time, whatever the sandbox's clock says.

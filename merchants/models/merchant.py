@@ -1,6 +1,6 @@
 from django.db import models
 
-from core.fields import id_field
+from core.fields import JSONField, id_field
 
 
 class Merchant(models.Model):
@@ -26,7 +26,7 @@ class Merchant(models.Model):
     # May take payments without 3-D Secure, within `NonSecureLimit`.
     non_secure_allowed = models.BooleanField(default=False)
     api_version = models.CharField(max_length=10)
-    metadata = models.JSONField(default=dict)
+    metadata = JSONField(default=dict)
     created_at = models.DateTimeField()
 
     # DRF takes the merchant as the request's principal.

@@ -1,7 +1,7 @@
 from django.db import models
 from django.db.models import F, Q
 
-from core.fields import id_field
+from core.fields import JSONField, id_field
 from core.querysets import MerchantRows
 from payments.models.intents import PaymentIntent
 from payments.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus, Operation
@@ -32,20 +32,20 @@ class Attempt(models.Model):
     sealed_card = models.ForeignKey(
         SealedCard, models.PROTECT, related_name="+", db_constraint=False
     )
-    card = models.JSONField()
+    card = JSONField()
     return_url = models.CharField(max_length=2000, null=True)
     three_d_secure_requested = models.CharField(max_length=9)
     # Known from the start (asked for, a domestic debit card, over the limits), or because the
     # bank softly declined the attempt before this one.
     authentication_demanded = models.BooleanField(default=False)
     # How 3-D Secure went, as the API shows it: flow, result, version, eci, transaction_id.
-    authentication = models.JSONField(default=dict)
+    authentication = JSONField(default=dict)
     acs_url = models.CharField(max_length=2000, null=True)
     # Internal: the authentication's outcome and its proof, and when it was used up.
     md_status = models.CharField(max_length=2, null=True)
     cavv = models.CharField(max_length=64, null=True)
     authenticated_at = models.DateTimeField(null=True)
-    error = models.JSONField(null=True)
+    error = JSONField(null=True)
     authorization_code = models.CharField(max_length=40, null=True)
     network_reference = models.CharField(max_length=80, null=True)
     # The request that began it: what the attempt's later events name as their cause.

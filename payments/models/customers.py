@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
-from core.fields import id_field
+from core.fields import JSONField, id_field
 from core.querysets import MerchantRows
 
 
@@ -30,12 +30,12 @@ class Customer(models.Model):
     phone = models.CharField(max_length=40, null=True)
     description = models.CharField(max_length=1000, null=True)
     # What was given of: line1 line2 city state postal_code country.
-    address = models.JSONField(null=True)
+    address = JSONField(null=True)
     # Name, phone, and an address like that.
-    shipping = models.JSONField(null=True)
+    shipping = JSONField(null=True)
     default_currency = models.CharField(max_length=3, null=True)
     preferred_locales = ArrayField(models.CharField(max_length=20), default=list)
-    metadata = models.JSONField(default=dict)
+    metadata = JSONField(default=dict)
     created_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True)
 

@@ -4,7 +4,7 @@ from django.db.models import F, Q
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Left, Lower
 
-from core.fields import id_field
+from core.fields import JSONField, id_field
 from core.querysets import MerchantRows
 from payments.models.customers import Customer
 from payments.states import Status
@@ -52,10 +52,10 @@ class PaymentIntent(models.Model):
         db_index=False,
     )
     description = models.CharField(max_length=1000, null=True)
-    metadata = models.JSONField(default=dict)
+    metadata = JSONField(default=dict)
     return_url = models.CharField(max_length=2000, null=True)
     # Name, e-mail and address: for search and panel, never returned by the API.
-    billing_details = models.JSONField(default=dict)
+    billing_details = JSONField(default=dict)
 
     # The card given and not yet tried; dropped when its attempt ends. Nobody looks payments up
     # by it, and a card's row is never deleted.
@@ -63,16 +63,16 @@ class PaymentIntent(models.Model):
         SealedCard, models.PROTECT, null=True, related_name="+", db_constraint=False, db_index=False
     )
     # What may be shown of the last card given or tried.
-    card = models.JSONField(null=True)
+    card = JSONField(null=True)
     three_d_secure_requested = models.CharField(max_length=9, default="automatic")
     three_d_secure_effective = models.CharField(max_length=9, default="automatic")
-    next_action = models.JSONField(null=True)
-    last_payment_error = models.JSONField(null=True)
-    fraud = models.JSONField(null=True)
+    next_action = JSONField(null=True)
+    last_payment_error = JSONField(null=True)
+    fraud = JSONField(null=True)
 
     # Ids, oldest first, so that a payment is shown without reading other tables.
-    attempt_ids = models.JSONField(default=list)
-    line_item_ids = models.JSONField(default=list)
+    attempt_ids = JSONField(default=list)
+    line_item_ids = JSONField(default=list)
 
     canceled_at = models.DateTimeField(null=True)
     cancellation_reason = models.CharField(max_length=30, null=True)
