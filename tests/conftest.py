@@ -15,7 +15,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers
-from tests import described
+from tests import described, stripe_calls
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
 from tests.emptying import empty
@@ -172,3 +172,11 @@ def sdk_service(
             yield service
         for alias in ("default", "bank"):
             empty(alias)
+
+
+@pytest.fixture
+def stripe_calls_us(
+    sdk_service: SdkService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Stripe's package for Python calls the service with Acme's key."""
+    stripe_calls.tell(sdk_service, monkeypatch, tmp_path)

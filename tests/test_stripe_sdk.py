@@ -4,7 +4,6 @@ Nothing of it is replaced: address and key are set as its documentation says.
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,16 +11,13 @@ import stripe
 
 from tests.factories import DECLINED_CARD, RETURN_URL, confirmation, line, payment, three_d_secure
 from tests.sdk_service import SdkService
-from tests.stripe_calls import client, tell
+from tests.stripe_calls import client
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
-
-
-@pytest.fixture(autouse=True)
-def _stripe_calls_us(
-    sdk_service: SdkService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    tell(sdk_service, monkeypatch, tmp_path)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(databases=["default", "bank"]),
+    pytest.mark.usefixtures("stripe_calls_us"),
+]
 
 
 # --- Payments ---------------------------------------------------------------------------------

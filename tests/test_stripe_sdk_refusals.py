@@ -1,6 +1,5 @@
 """What Stripe's official SDK for Python makes of our refusals, headers and webhooks."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,16 +9,13 @@ import stripe
 from tests.draining import until
 from tests.factories import payment
 from tests.sdk_service import VECTORS, SdkService
-from tests.stripe_calls import client, tell
+from tests.stripe_calls import client
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
-
-
-@pytest.fixture(autouse=True)
-def _stripe_calls_us(
-    sdk_service: SdkService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    tell(sdk_service, monkeypatch, tmp_path)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(databases=["default", "bank"]),
+    pytest.mark.usefixtures("stripe_calls_us"),
+]
 
 
 # --- Errors -----------------------------------------------------------------------------------
