@@ -1,6 +1,6 @@
 from django.db import models
 
-from core.fields import id_field
+from core.fields import CodeField, id_field
 from core.querysets import MerchantRows
 
 
@@ -13,7 +13,7 @@ class Event(models.Model):
     )
     type = models.CharField(max_length=60)
     aggregate_type = models.CharField(max_length=40)
-    aggregate_id = models.CharField(max_length=40, db_collation="C")
+    aggregate_id = CodeField(max_length=40)
     sequence = models.PositiveIntegerField()
     request_id = models.CharField(max_length=40)
     body = models.BinaryField()
@@ -39,5 +39,5 @@ class Event(models.Model):
 class Counter(models.Model):
     """The last sequence given out for an object; outlives pruned events."""
 
-    aggregate_id = models.CharField(primary_key=True, max_length=40, db_collation="C")
+    aggregate_id = CodeField(primary_key=True, max_length=40)
     last = models.PositiveIntegerField()

@@ -1,5 +1,7 @@
 from django.db import models
 
+from core.fields import CodeField
+
 
 class Account(models.Model):
     """One pot of one merchant in one currency; its balance is the sum of its entries."""
@@ -12,7 +14,7 @@ class Account(models.Model):
         # The other side of every charge: what the acquirer owes us for this merchant.
         ACQUIRER = "acquirer"
 
-    id = models.CharField(primary_key=True, max_length=80, db_collation="C", editable=False)
+    id = CodeField(primary_key=True, max_length=80, editable=False)
     merchant = models.ForeignKey("merchants.Merchant", models.PROTECT, related_name="+")
     currency = models.CharField(max_length=3)
     kind = models.CharField(max_length=12, choices=Kind)
@@ -39,7 +41,7 @@ class Movement(models.Model):
     merchant = models.ForeignKey("merchants.Merchant", models.PROTECT, related_name="+")
     kind = models.CharField(max_length=20, choices=Kind)
     # What moved it: the attempt of a charge.
-    cause_id = models.CharField(max_length=40, db_collation="C")
+    cause_id = CodeField(max_length=40)
     created_at = models.DateTimeField()
 
     class Meta:

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import F, Q
 
+from core.fields import CodeField
 from testbank.states import AuthenticationState, Decision, RiskLevel, State
 
 # The shortest card number has 13 digits; nothing the book keeps has that many in a row.
@@ -12,7 +13,7 @@ DIGITS_OF_A_CARD = "[0-9]{13}"
 class Authorization(models.Model):
     """One authorisation, by the reference that the service chose. Amounts in minor units."""
 
-    reference = models.CharField(max_length=64, unique=True, db_collation="C")
+    reference = CodeField(max_length=64, unique=True)
     merchant = models.CharField(max_length=64)
     amount = models.BigIntegerField()
     capture = models.BooleanField(help_text="Whether the money is taken with the yes.")
@@ -120,8 +121,8 @@ class Authentication(models.Model):
     the payer goes after the service: the pages' content policy must allow it.
     """
 
-    reference = models.CharField(max_length=64, unique=True, db_collation="C")
-    transaction_id = models.CharField(max_length=32, unique=True, db_collation="C")
+    reference = CodeField(max_length=64, unique=True)
+    transaction_id = CodeField(max_length=32, unique=True)
     merchant = models.CharField(max_length=64)
     merchant_name = models.CharField(max_length=250)
     amount = models.BigIntegerField()

@@ -1,25 +1,25 @@
 from django.db import models
 from django.db.models import Q
 
-from core.fields import SealedField
+from core.fields import CodeField, SealedField
 
 
 class SealedCard(models.Model):
     """A card whose number is sealed; after its destruction what is left of it."""
 
-    token = models.CharField(primary_key=True, max_length=40, db_collation="C", editable=False)
+    token = CodeField(primary_key=True, max_length=40, editable=False)
     merchant = models.ForeignKey(
         "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
     )
     # Equal numbers of one merchant have equal fingerprints; across merchants they differ.
-    fingerprint = models.CharField(max_length=64, db_collation="C")
+    fingerprint = CodeField(max_length=64)
     bin = models.CharField(max_length=6)
     last4 = models.CharField(max_length=4)
     exp_month = models.SmallIntegerField()
     exp_year = models.SmallIntegerField()
     # The number and the holder's name; null once destroyed.
     sealed = SealedField(null=True, key_id_field="key_id")
-    key_id = models.CharField(max_length=255, db_collation="C")
+    key_id = CodeField(max_length=255)
     created_at = models.DateTimeField()
     destroyed_at = models.DateTimeField(null=True)
 

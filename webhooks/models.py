@@ -6,7 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from core.fields import JSONField, SealedField, id_field
+from core.fields import CodeField, JSONField, SealedField, id_field
 from core.querysets import MerchantRows
 
 
@@ -144,8 +144,8 @@ class Delivery(models.Model):
     event_type = models.CharField(max_length=60)
     url = models.CharField(max_length=2000)
     # Which lane it waits in: the changed object's id; for a resend its own.
-    lane_key = models.CharField(max_length=40, db_collation="C")
-    aggregate_id = models.CharField(max_length=40, db_collation="C")
+    lane_key = CodeField(max_length=40)
+    aggregate_id = CodeField(max_length=40)
     sequence = models.PositiveIntegerField()
     trigger = models.CharField(max_length=9, choices=Trigger, default=Trigger.AUTOMATIC)
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
@@ -206,7 +206,7 @@ class Lane(models.Model):
     """
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+", db_index=False)
-    key = models.CharField(max_length=40, db_collation="C")
+    key = CodeField(max_length=40)
     open_count = models.PositiveIntegerField()
     is_resend = models.BooleanField(default=False)
     # In the movable clock: when the head may be sent.

@@ -3,6 +3,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+import core.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -17,9 +19,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "aggregate_id",
-                    models.CharField(
-                        db_collation="C", max_length=40, primary_key=True, serialize=False
-                    ),
+                    core.fields.CodeField(max_length=40, primary_key=True, serialize=False),
                 ),
                 ("last", models.PositiveIntegerField()),
             ],
@@ -29,8 +29,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
@@ -39,7 +38,7 @@ class Migration(migrations.Migration):
                 ),
                 ("type", models.CharField(max_length=60)),
                 ("aggregate_type", models.CharField(max_length=40)),
-                ("aggregate_id", models.CharField(db_collation="C", max_length=40)),
+                ("aggregate_id", core.fields.CodeField(max_length=40)),
                 ("sequence", models.PositiveIntegerField()),
                 ("request_id", models.CharField(max_length=40)),
                 ("body", models.BinaryField()),

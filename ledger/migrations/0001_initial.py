@@ -3,6 +3,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+import core.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -17,8 +19,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=80,
                         primary_key=True,
@@ -53,7 +54,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("kind", models.CharField(choices=[("charge", "Charge")], max_length=20)),
-                ("cause_id", models.CharField(db_collation="C", max_length=40)),
+                ("cause_id", core.fields.CodeField(max_length=40)),
                 ("created_at", models.DateTimeField()),
                 (
                     "merchant",

@@ -7,6 +7,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+import core.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -103,8 +105,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
@@ -200,11 +201,11 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("key", models.CharField(db_collation="C", max_length=255)),
+                ("key", core.fields.CodeField(max_length=255)),
                 ("fingerprint", models.BinaryField(max_length=32)),
                 ("request_id", models.CharField(max_length=40)),
                 ("lease_until", models.DateTimeField()),
-                ("object_id", models.CharField(db_collation="C", max_length=40, null=True)),
+                ("object_id", core.fields.CodeField(max_length=40, null=True)),
                 ("is_settled", models.BooleanField(default=False)),
                 ("response_status", models.SmallIntegerField(null=True)),
                 ("sealed_response", models.BinaryField(null=True)),
@@ -246,8 +247,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
@@ -308,8 +308,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
@@ -324,7 +323,7 @@ class Migration(migrations.Migration):
                 ("duration_ms", models.IntegerField()),
                 ("api_key", models.CharField(max_length=40, null=True)),
                 ("idempotency_key", models.CharField(max_length=255, null=True)),
-                ("object_id", models.CharField(db_collation="C", max_length=40, null=True)),
+                ("object_id", core.fields.CodeField(max_length=40, null=True)),
                 ("ip", models.CharField(max_length=45, null=True)),
                 ("api_version", models.CharField(max_length=10, null=True)),
                 ("request_body", models.TextField(null=True)),

@@ -1,6 +1,6 @@
 from django.db import models
 
-from core.fields import JSONField, SealedField, id_field
+from core.fields import CodeField, JSONField, SealedField, id_field
 from merchants.models.merchant import Merchant
 from merchants.models.people import User
 
@@ -33,13 +33,13 @@ class IdempotencyKey(models.Model):
     """
 
     merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="+")
-    key = models.CharField(max_length=255, db_collation="C")
+    key = CodeField(max_length=255)
     fingerprint = models.BinaryField(max_length=32)
     request_id = models.CharField(max_length=40)
     # Whoever holds the lease works on the request; when it is over, a retry may take it.
     lease_until = models.DateTimeField()
     # The recovery point: what the request is about, and whether all but the answer is done.
-    object_id = models.CharField(max_length=40, null=True, db_collation="C")
+    object_id = CodeField(max_length=40, null=True)
     is_settled = models.BooleanField(default=False)
     # Both null while there is no answer; the body alone once a secret in it is forgotten.
     response_status = models.SmallIntegerField(null=True)

@@ -1,7 +1,7 @@
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 
-from core.fields import id_field
+from core.fields import CodeField, id_field
 from core.querysets import MerchantRows
 
 
@@ -29,7 +29,7 @@ class RequestLog(models.Model):
     duration_ms = models.IntegerField()
     api_key = models.CharField(max_length=40, null=True)
     idempotency_key = models.CharField(max_length=255, null=True)
-    object_id = models.CharField(max_length=40, null=True, db_collation="C")
+    object_id = CodeField(max_length=40, null=True)
     ip = models.CharField(max_length=45, null=True)
     api_version = models.CharField(max_length=10, null=True)
     request_body = models.TextField(null=True)

@@ -8,6 +8,8 @@ import django.db.models.fields.json
 import django.db.models.functions.text
 from django.db import migrations, models
 
+import core.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -23,8 +25,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
@@ -63,8 +64,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
@@ -163,8 +163,8 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                ("key", models.CharField(db_collation="C", max_length=40)),
-                ("value", models.CharField(db_collation="C", max_length=500)),
+                ("key", core.fields.CodeField(max_length=40)),
+                ("value", core.fields.CodeField(max_length=500)),
                 ("created_at", models.DateTimeField()),
                 (
                     "merchant",
@@ -192,8 +192,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
@@ -244,8 +243,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
@@ -270,7 +268,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "acquirer_reference",
-                    models.CharField(db_collation="C", max_length=40, unique=True),
+                    core.fields.CodeField(max_length=40, unique=True),
                 ),
                 ("amount", models.BigIntegerField()),
                 ("surcharge", models.BigIntegerField(default=0)),

@@ -1,7 +1,7 @@
 from django.db import models
 from django.db.models import F, Q
 
-from core.fields import JSONField, id_field
+from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantRows
 from payments.models.intents import PaymentIntent
 from payments.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus, Operation
@@ -22,7 +22,7 @@ class Attempt(models.Model):
         max_length=16, choices=AttemptStatus, default=AttemptStatus.PROCESSING
     )
     # Ours, sent to the bank with everything that concerns this attempt.
-    acquirer_reference = models.CharField(max_length=40, unique=True, db_collation="C")
+    acquirer_reference = CodeField(max_length=40, unique=True)
     amount = models.BigIntegerField()
     surcharge = models.BigIntegerField(default=0)
     captured_minor = models.BigIntegerField(default=0)

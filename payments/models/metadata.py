@@ -1,5 +1,6 @@
 from django.db import models
 
+from core.fields import CodeField
 from payments.models.intents import PaymentIntent
 
 
@@ -20,8 +21,8 @@ class MetadataEntry(models.Model):
     merchant = models.ForeignKey(
         "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
     )
-    key = models.CharField(max_length=40, db_collation="C")
-    value = models.CharField(max_length=500, db_collation="C")
+    key = CodeField(max_length=40)
+    value = CodeField(max_length=500)
     # The payment's own.
     created_at = models.DateTimeField()
 

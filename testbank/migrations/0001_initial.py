@@ -3,6 +3,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+import core.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -19,8 +21,8 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("reference", models.CharField(db_collation="C", max_length=64, unique=True)),
-                ("transaction_id", models.CharField(db_collation="C", max_length=32, unique=True)),
+                ("reference", core.fields.CodeField(max_length=64, unique=True)),
+                ("transaction_id", core.fields.CodeField(max_length=32, unique=True)),
                 ("merchant", models.CharField(max_length=64)),
                 ("merchant_name", models.CharField(max_length=250)),
                 ("amount", models.BigIntegerField()),
@@ -129,7 +131,7 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("reference", models.CharField(db_collation="C", max_length=64, unique=True)),
+                ("reference", core.fields.CodeField(max_length=64, unique=True)),
                 ("merchant", models.CharField(max_length=64)),
                 ("amount", models.BigIntegerField()),
                 (

@@ -3,6 +3,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+import core.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -17,21 +19,20 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "token",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
                         serialize=False,
                     ),
                 ),
-                ("fingerprint", models.CharField(db_collation="C", max_length=64)),
+                ("fingerprint", core.fields.CodeField(max_length=64)),
                 ("bin", models.CharField(max_length=6)),
                 ("last4", models.CharField(max_length=4)),
                 ("exp_month", models.SmallIntegerField()),
                 ("exp_year", models.SmallIntegerField()),
                 ("sealed", models.BinaryField(null=True)),
-                ("key_id", models.CharField(db_collation="C", max_length=255)),
+                ("key_id", core.fields.CodeField(max_length=255)),
                 ("created_at", models.DateTimeField()),
                 ("destroyed_at", models.DateTimeField(null=True)),
                 (

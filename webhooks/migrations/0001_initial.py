@@ -6,6 +6,8 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 from django.db import migrations, models
 
+import core.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -21,8 +23,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
@@ -74,8 +75,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.CharField(
-                        db_collation="C",
+                    core.fields.CodeField(
                         editable=False,
                         max_length=40,
                         primary_key=True,
@@ -84,8 +84,8 @@ class Migration(migrations.Migration):
                 ),
                 ("event_type", models.CharField(max_length=60)),
                 ("url", models.CharField(max_length=2000)),
-                ("lane_key", models.CharField(db_collation="C", max_length=40)),
-                ("aggregate_id", models.CharField(db_collation="C", max_length=40)),
+                ("lane_key", core.fields.CodeField(max_length=40)),
+                ("aggregate_id", core.fields.CodeField(max_length=40)),
                 ("sequence", models.PositiveIntegerField()),
                 (
                     "trigger",
@@ -163,7 +163,7 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("key", models.CharField(db_collation="C", max_length=40)),
+                ("key", core.fields.CodeField(max_length=40)),
                 ("open_count", models.PositiveIntegerField()),
                 ("is_resend", models.BooleanField(default=False)),
                 ("due_at", models.DateTimeField()),
