@@ -1,6 +1,5 @@
 """`Idempotency-Key`: one key, one effect, one answer (contract 6)."""
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,8 +13,8 @@ from core import context
 from core.detection import contains_card_number
 from core.errors import DomainError
 from core.keyring import ring
-from core.rest.parsers import CardInput
 from core.secrets_in_text import holds_secret_key
+from merchants import fingerprint
 from merchants.models import IdempotencyKey, Merchant
 
 MAX_LENGTH = 255
@@ -105,7 +104,7 @@ def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: An
     if key is None:
         return
     _validate(key)
-    claim = Claim(merchant.id, key, _fingerprint(method_and_path, body))
+    claim = Claim(merchant.id, key, fingerprint.of(method_and_path, body))
     row = _row(claim).first()
     if row is not None:
         _require_same_request(row, claim)
@@ -285,20 +284,6 @@ def _validate(key: str) -> None:
     # It is stored as it is sent, for people look requests up by it.
     if not printable or contains_card_number(key) or holds_secret_key(key):
         raise IdempotencyKeyInvalid
-
-
-def _fingerprint(method_and_path: str, body: Any) -> bytes:
-    # Keyed: a plain hash of a body with a card number in it can be tried out.
-    canonical = json.dumps([method_and_path, body], sort_keys=True, default=_card_for_fingerprint)
-    return ring().mac("idempotency", canonical.encode())
-
-
-def _card_for_fingerprint(card: Any) -> dict[str, Any]:
-    if not isinstance(card, CardInput):
-        raise TypeError("only a card has no JSON form here")
-    number = json.dumps(card.fields.get("number"))
-    shown = {name: value for name, value in card.fields.items() if name != "cvc"}
-    return {**shown, "number": ring().mac("card_fingerprint", number.encode()).hex()}
 
 
 def _seal_context(row: IdempotencyKey | Claim) -> str:
