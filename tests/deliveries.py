@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from tests.receivers import Receiver
 from webhooks.exchange import Answer, Claimed, Lease
+from webhooks.moments import Moment
 from webhooks.sender import Sender
 
 BODY = '{"id": "evt_1",  "data": {"name": "Ayşe"}}'.encode()
@@ -17,6 +18,7 @@ SECRET = "whsec_0123456789abcdefghijABCDEFGHIJ01"
 def delivery(url: str, **changes: Any) -> Claimed:
     facts = {
         "lease": Lease(1, uuid4()),
+        "since": Moment.now(),
         "delivery_id": "whd_1",
         "merchant_id": "mer_1",
         "endpoint_id": "we_1",
@@ -35,21 +37,29 @@ def real_now() -> datetime:
     return datetime.now(UTC)
 
 
-def post(
-    *urls: str, between: Callable[[], None] = lambda: None, rest_seconds: float = 0, **options: Any
+def send(
+    *deliveries: Claimed,
+    between: Callable[[], None] = lambda: None,
+    rest_seconds: float = 0,
+    **options: Any,
 ) -> list[Answer]:
-    """Send to the addresses one after the other, by one sender that may rest in between."""
+    """Make the deliveries one after the other, by one sender that may rest in between."""
 
-    async def send() -> list[Answer]:
+    async def make() -> list[Answer]:
         answers = []
         async with Sender(now=real_now, **options) as sender:
-            for url in urls:
-                answers.append(await sender.post(delivery(url)))
+            for one in deliveries:
+                answers.append(await sender.post(one))
                 between()
                 await asyncio.sleep(rest_seconds)
         return answers
 
-    return asyncio.run(send())
+    return asyncio.run(make())
+
+
+def post(*urls: str, **options: Any) -> list[Answer]:
+    """Send to the addresses one after the other, as `send` does."""
+    return send(*map(delivery, urls), **options)
 
 
 def deliver(to: Receiver, settings: Any, **options: Any) -> Answer:

@@ -23,6 +23,7 @@ from tests.factories import EndpointFactory, MerchantFactory
 from tests.receivers import Receiver, receiver
 from webhooks.models import Delivery, Endpoint, Lane, SigningSecret
 from webhooks.sender import NotSent, Sender
+from webhooks.trips import TooLate
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -116,17 +117,20 @@ def refuse(merchant: Merchant, settings: Any, *, endpoints: int) -> None:
         tell(merchant, f"cus_{number}")
 
 
-def test_without_files_to_open_nobodys_attempts_are_spent(settings: Any, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("lack", [NotSent, TooLate])  # Of files to open, or of time.
+def test_what_was_not_written_spends_no_attempt(
+    lack: type[Exception], settings: Any, monkeypatch: Any
+) -> None:
     post, tried = Sender.post, []
 
-    async def lack(sender: Sender, claimed: Any) -> Any:
+    async def lacking(sender: Sender, claimed: Any) -> Any:
         tried.append(claimed)
         if len(tried) == 1:
-            raise NotSent
+            raise lack
         return await post(sender, claimed)
 
     monkeypatch.setattr("webhooks.flights.REST_SECONDS", 0.2)
-    monkeypatch.setattr(Sender, "post", lack)
+    monkeypatch.setattr(Sender, "post", lacking)
     with receiver() as theirs:
         tell(endpoint_at(theirs, settings).merchant)
         run_until(lambda: not Lane.objects.exists())

@@ -24,11 +24,11 @@ from core.memory import keep_what_is_loaded
 from webhooks import errands, lanes
 from webhooks.connections import allow_files
 from webhooks.exchange import Answer, Claimed
-from webhooks.flights import Flights, cancel, spare_seconds
+from webhooks.flights import Flights, cancel
 from webhooks.listening import listen
-from webhooks.moments import Moment
 from webhooks.own_faults import OwnFaults
 from webhooks.sender import Sender
+from webhooks.trips import spare_seconds
 from webhooks.work_thread import PASSING, WorkThread
 
 LOOK_EVERY_SECONDS = 1.0
@@ -179,8 +179,6 @@ class Drain:
         slots, degraded_slots = self._flights.room()
         if not self._may_be_due or slots <= 0:
             return
-        # Before the lease begins, so that ours is never the later end.
-        claimed_at = Moment.now()
         claim = partial(_claim, slots=slots, degraded_slots=degraded_slots)
         # Before it looks: a wake-up that comes meanwhile counts.
         self._may_be_due = False
@@ -189,7 +187,7 @@ class Drain:
         self._may_be_due |= bool(claimed)
         self._is_much_due = len(claimed) == lanes.CLAIM_MAX
         if self._sender:
-            self._flights.begin(self._sender, self._chosen(claimed), claimed_at)
+            self._flights.begin(self._sender, self._chosen(claimed))
 
     def _chosen(self, claimed: Sequence[Claimed]) -> Sequence[Claimed]:
         """Return what to send now: in a pause a few probes, and the rest is given back."""

@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from webhooks.moments import Moment
+
 
 class Lease(NamedTuple):
     """The right to deliver what is first in a lane; one lane has many, one after the other."""
@@ -17,12 +19,15 @@ class Lease(NamedTuple):
 class Claimed:
     """A delivery that this process alone may make, until its lease is over.
 
+    :param since: a moment no later than the beginning of the lease, so that ours never seems
+        to last longer than it does.
     :param body: the event's stored bytes, sent as they are.
     :param secrets: what to sign with, the newest first.
     :param is_degraded: the endpoint has failed several times in a row, or takes long to answer.
     """
 
     lease: Lease
+    since: Moment
     delivery_id: str
     merchant_id: str
     endpoint_id: str

@@ -10,9 +10,9 @@ import structlog
 from django.conf import settings
 
 from webhooks.exchange import Answer, Claimed
-from webhooks.moments import Moment
 from webhooks.own_faults import OwnFaults, Verdict
 from webhooks.sender import NotSent, Sender
+from webhooks.trips import TooLate, spare_seconds
 
 # An attempt that nobody listened to for more than this part of its time is not counted.
 DEAF_PART = 0.1
@@ -44,10 +44,10 @@ class Flights:
         self._deaf_seconds = 0.0
         self._rests_until = float("-inf")
 
-    def begin(self, sender: Sender, claimed: Iterable[Claimed], claimed_at: Moment) -> None:
-        """Send these; who took them up did so no earlier than `claimed_at`."""
+    def begin(self, sender: Sender, claimed: Iterable[Claimed]) -> None:
+        """Send these."""
         for delivery in claimed:
-            task = asyncio.create_task(self._send(sender, delivery, claimed_at))
+            task = asyncio.create_task(self._send(sender, delivery))
             self._under_way[task] = delivery
             task.add_done_callback(self._over)
 
@@ -78,12 +78,15 @@ class Flights:
             await asyncio.wait(list(self._under_way), timeout=grace_seconds)
         await cancel(list(self._under_way))
 
-    async def _send(self, sender: Sender, claimed: Claimed, claimed_at: Moment) -> Answer | None:
+    async def _send(self, sender: Sender, claimed: Claimed) -> Answer | None:
         # The process may have stood still since: then somebody else sends it.
-        if claimed_at.age_seconds > spare_seconds() / 2:
+        if claimed.since.age_seconds > spare_seconds() / 2:
             return None
         deaf_seconds = self._deaf_seconds
-        answer = await sender.post(claimed)
+        try:
+            answer = await sender.post(claimed)
+        except TooLate:
+            return None
         deaf_seconds = self._deaf_seconds - deaf_seconds
         was_heard = deaf_seconds <= settings.WEBHOOK_TIMEOUT_SECONDS * DEAF_PART
         # Without a status, and we did not listen: it may have been answered.
@@ -110,11 +113,6 @@ class Flights:
         if time.monotonic() >= self._rests_until:
             log.error("webhooks_lack_files", reason=str(problem.__cause__))
         self._rests_until = time.monotonic() + REST_SECONDS
-
-
-def spare_seconds() -> float:
-    """Return what the lease has beside the attempt: to begin, to hold back, to write down."""
-    return settings.WEBHOOK_LEASE_SECONDS - settings.WEBHOOK_TIMEOUT_SECONDS
 
 
 async def cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:

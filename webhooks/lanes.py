@@ -6,8 +6,7 @@ anybody's deliveries for somebody else's long change.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import structlog
 from django.db import transaction
@@ -16,6 +15,7 @@ from core import clock, statements
 from core.statements import array
 from webhooks import outcomes, signing_secrets, turns, wakeups
 from webhooks.exchange import Answer, Claimed, Lease
+from webhooks.moments import Moment
 
 # Deliveries per claim: transactions stay short, and what is claimed is soon under way.
 CLAIM_MAX = 28
@@ -60,7 +60,6 @@ UPDATE webhooks_lane SET lease_id = NULL, leased_until = NULL WHERE id = ANY(%(l
 """
 
 
-@transaction.atomic(durable=True)
 def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
     """Take what may be sent now and keep it from others until its lease is over (real time).
 
@@ -70,14 +69,9 @@ def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
     :param degraded_slots: how many of them may go to endpoints that keep failing, or that take
         long to answer.
     """
-    # Durable, although a lost lease would lose no delivery: after a crash of the database somebody
-    # else would take the lane while this process still sends, and go on to what comes behind.
-    now, lease_id, slots = clock.now(), uuid4(), min(slots, CLAIM_MAX)
-    if slots < 1:
-        return []
-    statements.use_indexes()
-    lanes = turns.take(now, lease_id, slots=slots, degraded_slots=degraded_slots)
-    return _heads(lanes, now, lease_id) if lanes else []
+    slots = min(slots, CLAIM_MAX)
+    # Before the transaction, whose beginning is what PostgreSQL counts a lease from.
+    return _claim(Moment.now(), slots, degraded_slots) if slots > 0 else []
 
 
 def finish(answers: Sequence[Answer]) -> list[Answer]:
@@ -104,19 +98,27 @@ def release(claimed: Sequence[Claimed]) -> list[Claimed]:
     return [one for one in claimed if one.lease in held]
 
 
-def _heads(lanes: list[int], now: datetime, lease_id: UUID) -> list[Claimed]:
-    rows = statements.rows(
-        HEADS, {"lanes": array(lanes), "degraded_after": turns.DEGRADED_AFTER_FAILURES}
-    )
+# Durable, although a lost lease would lose no delivery: after a crash of the database somebody
+# else would take the lane while this process still sends, and go on to what comes behind.
+@transaction.atomic(durable=True)
+def _claim(since: Moment, slots: int, degraded_slots: int) -> list[Claimed]:
+    now, lease_id = clock.now(), uuid4()
+    statements.use_indexes()
+    lanes = turns.take(now, lease_id, slots=slots, degraded_slots=degraded_slots)
+    if not lanes:
+        return []
+    heads = {"lanes": array(lanes), "degraded_after": turns.DEGRADED_AFTER_FAILURES}
+    rows = statements.rows(HEADS, heads)
     if len(rows) < len(lanes):
         log.error("webhook_lane_without_delivery", count=len(lanes) - len(rows))
     secrets = signing_secrets.open_for([row[3] for row in rows], now)
     return [
         Claimed(
-            Lease(lane_id, lease_id), *facts, body=bytes(body), secrets=secrets.get(facts[2], ())
+            Lease(lane_id, lease_id), since, *facts,
+            body=bytes(body), secrets=secrets.get(facts[2], ()),
         )
         for lane_id, *facts, body in rows
-    ]
+    ]  # fmt: skip
 
 
 # --- With the lease's lanes in hand -----------------------------------------------------------

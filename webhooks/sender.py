@@ -8,20 +8,14 @@ import ssl
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
-from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
-from weakref import WeakSet
 
 import aiohttp
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.connector import Connection
 from django.conf import settings
 from yarl import URL
 
-from webhooks import signature
+from webhooks import signature, trips
 from webhooks.addresses import is_public
 from webhooks.connections import (
     BlockedAddress,
@@ -33,7 +27,7 @@ from webhooks.connections import (
 )
 from webhooks.excerpts import READ_BYTES, excerpt
 from webhooks.exchange import Answer, Claimed
-from webhooks.moments import Moment
+from webhooks.trips import TimelyRequest, Trip
 
 # What an answer's body is waited for, once its status has decided.
 BODY_SECONDS = 0.5
@@ -50,48 +44,6 @@ HEADERS = {
 
 class NotSent(Exception):
     """This machine lacks what a connection needs, open files above all."""
-
-
-@dataclass(slots=True)
-class _Trip:
-    """How far a request came."""
-
-    began: Moment
-    is_connected: bool = False
-    is_on_an_old_connection: bool = False
-
-
-# Of the request that this task makes. aiohttp's own way, tracing, calls a function of its own at
-# each of ten steps: about a tenth of what a delivery takes.
-_trip: ContextVar[_Trip] = ContextVar("trip")
-# The connections that have carried a request.
-_old: WeakSet[ResponseHandler] = WeakSet()
-
-
-class _Timely(aiohttp.ClientRequest):
-    """A request that notes how far it came, and is not written once its time is over.
-
-    A process that stood still goes on where it was before it looks at the clock; by then
-    somebody else may have sent this delivery, and the next.
-    """
-
-    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        trip, protocol = _trip.get(), conn.protocol
-        trip.is_connected, trip.is_on_an_old_connection = True, protocol in _old
-        if protocol is not None:
-            _old.add(protocol)
-        return await super().send(conn)
-
-    async def write_bytes(
-        self, writer: AbstractStreamWriter, conn: Connection, content_length: int | None = None
-    ) -> None:
-        # Here and not in `send`: this is a task of its own, whose turn comes after those of all
-        # other requests, and head and body leave together in it, with no turn in between.
-        is_late = _trip.get().began.age_seconds > settings.WEBHOOK_TIMEOUT_SECONDS
-        if is_late and conn.protocol is not None:
-            conn.protocol.set_exception(TimeoutError())
-        else:
-            await super().write_bytes(writer, conn, content_length)
 
 
 class Sender:
@@ -136,11 +88,14 @@ class Sender:
 
         The status decides (contract 9): what becomes of the body afterwards does not.
 
+        What was not answered in time is broken off: a receiver that was slow to read it must not
+        find it later, behind what was sent since.
+
         :raises NotSent: there was no connection, and not for the receiver's or the network's sake.
+        :raises TooLate: the process stood still, so that it could not be written in time.
         """
-        attempted_at, trip = self._now(), _Trip(Moment.now())
-        _trip.set(trip)
-        status, kept, error = None, None, None
+        attempted_at, trip = self._now(), trips.begin(claimed.since)
+        response, status, kept, error = None, None, None, None
         try:
             async with asyncio.timeout(settings.WEBHOOK_TIMEOUT_SECONDS):
                 response = await self._request(claimed, trip)
@@ -148,8 +103,11 @@ class Sender:
             if is_our_lack(problem):
                 raise NotSent from problem
             error = _error(problem)
+        finally:
+            if response is None:
+                trip.break_off()
         took = trip.began.age_seconds
-        if not error:
+        if response is not None:
             status = response.status
             error = None if 200 <= status < 300 else "http_status"
             kept = await _first_of(response, settings.WEBHOOK_TIMEOUT_SECONDS - took)
@@ -163,7 +121,7 @@ class Sender:
             was_reached=_was_reached(error, trip),
         )
 
-    async def _request(self, claimed: Claimed, trip: _Trip) -> aiohttp.ClientResponse:
+    async def _request(self, claimed: Claimed, trip: Trip) -> aiohttp.ClientResponse:
         url = _as_registered(claimed.url)
         is_exempt = f"{url.raw_host}:{url.port}".lower() in settings.WEBHOOK_DEV_HOSTS
         if url.scheme != "https" and not is_exempt:
@@ -194,7 +152,7 @@ def _session(pool: aiohttp.TCPConnector) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=pool,
         timeout=NO_TIMEOUTS,  # One deadline is over everything, in real time.
-        request_class=_Timely,
+        request_class=TimelyRequest,
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
         auto_decompress=False,
@@ -213,7 +171,7 @@ def _anything(_address: object) -> bool:
     return True
 
 
-def _met_a_closed_connection(problem: Exception, trip: _Trip) -> bool:
+def _met_a_closed_connection(problem: Exception, trip: Trip) -> bool:
     # `message` is what had come of an answer, or a text of aiohttp's when nothing had.
     is_nothing = isinstance(getattr(problem, "message", ""), str)
     return trip.is_on_an_old_connection and is_nothing
@@ -251,7 +209,7 @@ def _error(problem: Exception) -> str:
     return "connection_error"
 
 
-def _was_reached(error: str | None, trip: _Trip) -> bool:
+def _was_reached(error: str | None, trip: Trip) -> bool:
     if error == "timeout":
         return trip.is_connected and not trip.is_on_an_old_connection
     # Who takes a connection and then hangs up was reached.
