@@ -134,8 +134,11 @@ def _first6_last4(run: str) -> str:
 # The last one stands for bytes that are no UTF-8: another encoding's no-break space, for one.
 _BLANK = "\x85\u115f\u1160\u2800\u3164\uffa0\ufffd"
 _DOTS = "·‧∙⋅・･"
+_DASHES = "\u2212\u02d7\u2043\u207b\u208b\u2796\u30fc"
+# Characters that show nothing, although Unicode has no category for that.
+_NOTHING = "\u2065\ufff0\ufff1\ufff2\ufff3\ufff4\ufff5\ufff6\ufff7\ufff8\ufffc"
 _BY_CATEGORY = {
-    "Cf": "", "Mn": "", "Me": "", "Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-", "Pc": "_",
+    "Cf": "", "Mn": "", "Me": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-", "Pc": "_",
 }  # fmt: skip
 # Every block with digits, spaces, dashes or marks; not the large ones of Han, Hangul, Tangut and
 # cuneiform, which would double the time to build the table.
@@ -167,7 +170,8 @@ def _folds() -> dict[int, str]:
     A table, not `unicodedata.normalize` of the whole text: that one is quadratic in
     combining marks.
     """
-    folds = {ord(char): " " for char in _BLANK} | {ord(char): "." for char in _DOTS}
+    alike = {" ": _BLANK, ".": _DOTS, "-": _DASHES, "": _NOTHING}
+    folds = {ord(char): plain for plain, chars in alike.items() for char in chars}
     for code in (code for block in _LOOKED_AT for code in block):
         fold = _fold(chr(code))
         if fold is not None:
@@ -182,6 +186,9 @@ def _fold(char: str) -> str | None:
     by_category = _BY_CATEGORY.get(unicodedata.category(char))
     if by_category is not None:
         return by_category
+    digit = unicodedata.digit(char, None)  # Of circled ones, too.
+    if digit is not None:
+        return str(digit)
     plain = unicodedata.normalize("NFKC", char)
     if any(part.isdecimal() for part in plain):
         return "".join(str(unicodedata.decimal(part, part)) for part in plain)

@@ -27,7 +27,7 @@ SECRET_NAMES = frozenset({
     "cookie", "cookies", "set_cookie", "sessionid", "pf_signature",
 })  # fmt: skip
 
-_HARMLESS = re.compile(r"(?=.{1,40}\Z)[^\W\d]*\d?[^\W\d]*")
+_HARMLESS = re.compile(r"(?=.{1,40}\Z)(?!.*(?:sk|whsec)_)[^\W\d]*\d?[^\W\d]*")
 _ODD = re.compile(r"[\W_]+")
 _BETWEEN_PARTS = re.compile(r"[\[\].]+")
 _WHOSE = r"(?:x|cc|(?:credit|debit|payment|bank)?cards?|kredi|kart[ıi]?)*"
@@ -46,13 +46,16 @@ def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
     """Decorate what is asked of the same few names again and again.
 
     Only short names of letters and at most one digit (`last4`) are remembered: the API's own
-    are, and no secret is.
+    are, and no secret is. When there are too many, all are forgotten: what is asked most is soon
+    known again, whatever names somebody has sent.
     """
 
     class Known(dict[str, T]):
         def __missing__(self, name: str) -> T:
             found = read(name)
-            if len(self) < MOST_REMEMBERED and _HARMLESS.fullmatch(name):
+            if _HARMLESS.fullmatch(name):
+                if len(self) >= MOST_REMEMBERED:
+                    self.clear()
                 self[name] = found
             return found
 

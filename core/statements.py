@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, ProgrammingError, connection
 from psycopg import Cursor
+from psycopg.errors import InvalidSqlStatementName
 
 _HARMLESS = re.compile(r"[\w,-]*", re.ASCII)
 
@@ -21,6 +22,7 @@ def rows(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
 
     Types are told in the text (`%(ids)s::text[]`): PostgreSQL cannot guess them from the values.
 
+    :raises OperationalError: among others, when the connection has lost what was prepared.
     :raises DatabaseError: Django's, as from any cursor of its.
     """
     with _executed(query, values) as cursor:
@@ -43,6 +45,13 @@ def _executed(query: str, values: Mapping[str, Any]) -> Iterator[Cursor]:
     try:
         with connection.wrap_database_errors, Cursor(raw) as cursor:
             yield cursor.execute(query, values, prepare=True, binary=True)
+    except ProgrammingError as problem:
+        if not isinstance(problem.__cause__, InvalidSqlStatementName):
+            raise
+        # Somebody in between has given us another session, or thrown away what this one had
+        # prepared. It would not come back by itself.
+        connection.close()
+        raise OperationalError("a prepared statement is gone") from problem
     finally:
         raw.prepare_threshold = None
 

@@ -1,3 +1,4 @@
+import itertools
 import json
 import logging
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.logs import logging_config
+from core import names
 from core.cards import CardData
 from core.detection import contains_card_number
 from core.scrub import MAX_CHARACTERS, scrub
@@ -268,3 +270,29 @@ def test_what_a_database_error_says_of_people_is_not_shown(detail: str) -> None:
     assert "a_rule" in shown
     assert "Ada" not in shown
     assert "ada@" not in shown
+
+
+def test_what_names_say_is_remembered_whatever_others_were_sent() -> None:
+    asked = []
+    reading = names.remembered(lambda name: asked.append(name) or len(name))
+
+    for letters in itertools.product("abcdefghijk", repeat=4):
+        reading("".join(letters))
+    asked.clear()
+
+    assert [reading("amount"), reading("amount"), reading("last4"), reading("last4")] == [
+        6,
+        6,
+        5,
+        5,
+    ]
+    assert asked == ["amount", "last4"]
+
+
+@pytest.mark.parametrize("name", ["sk_live_abcdefghij", "whsec_abcdefghij", "k3y0", "a" * 41, ""])
+def test_what_may_be_a_secret_is_not_remembered_as_a_name(name: str) -> None:
+    asked = []
+    reading = names.remembered(lambda name: asked.append(name) or len(name))
+
+    assert reading(name) == reading(name) == len(name)
+    assert asked == [name, name]
