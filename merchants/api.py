@@ -59,7 +59,7 @@ class ApiViewSet(ViewSet):
         fields = self._fields_to_expand(request)
         if request.method == "POST":
             self.body = dict(request.data or {})
-            fields += _expand_of(self.body)
+            fields += self._fields_to_expand_in_body()
         # Before a replay, which may show what another key of the merchant was allowed to see.
         self.expansion = self._expansion(fields)
         if request.method == "POST":
@@ -73,6 +73,11 @@ class ApiViewSet(ViewSet):
             for [unknown, *_] in given.values():
                 raise unknown.refusal()
         return expand
+
+    def _fields_to_expand_in_body(self) -> list[str]:
+        if "expand" in self.body and not self.expandable:
+            raise ParameterInvalid("Nothing can be expanded here.", param=expansion.PARAM)
+        return _expand_of(self.body)
 
     def page_of(self, rows: QuerySet[Any], *, cursors: QuerySet[Any] | None = None) -> Page:
         """Return the page of rows that the request asks for; see `lists.page`."""

@@ -1,5 +1,7 @@
 """`expand[]`: whole objects in the place of ids (spec: Expandable fields)."""
 
+from typing import Any
+
 import pytest
 
 from merchants import keys
@@ -102,6 +104,13 @@ def test_an_unknown_field_is_refused(field: str, acme: ApiClient, bank: BankTran
     paid = acme.pay()
 
     answer = acme.get(f"/v1/payment_intents/{paid['id']}?expand[]={field}")
+
+    assert answer.refusal == (400, "parameter_invalid", "expand[]")
+
+
+@pytest.mark.parametrize("fields", [["customer"], [], None, "customer"])
+def test_a_body_that_has_nothing_to_expand_says_so(acme: ApiClient, fields: Any) -> None:
+    answer = acme.post("/v1/customers", {"expand": fields})
 
     assert answer.refusal == (400, "parameter_invalid", "expand[]")
 

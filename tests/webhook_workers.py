@@ -45,7 +45,10 @@ def worker(log: Path, *hosts: str, command: list[str] | None = None) -> Iterator
     try:
         yield process.started()
     finally:
-        process.kill()
+        if command:
+            process.stop()  # Celery's beat is a process of its own, which a kill would leave.
+        else:
+            process.kill()
 
 
 def celery(directory: Path) -> list[str]:
