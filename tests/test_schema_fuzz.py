@@ -98,6 +98,9 @@ def examples(count: int, *, are_random: bool) -> hypothesis_settings:
 
 def with_real_things(case: Case, world: World, draw: Any) -> None:
     """Put ids that exist, and cards that are taken, into some places of a made-up request."""
+    # What is made up may be one of the schema's own examples, which the next request has too.
+    for part in ("path_parameters", "query", "body"):
+        setattr(case, part, deepcopy(getattr(case, part)))
     for name in case.path_parameters or {}:
         if name in world.own and draw(st.integers(0, 4)):
             case.path_parameters[name] = draw(st.sampled_from(world.ids(name)))
