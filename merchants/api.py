@@ -75,9 +75,11 @@ class ApiViewSet(ViewSet):
         return expand
 
     def _fields_to_expand_in_body(self) -> list[str]:
-        if "expand" in self.body and not self.expandable:
+        is_asked = "expand" in self.body
+        fields = _expand_of(self.body)
+        if is_asked and not self.expandable:
             raise ParameterInvalid("Nothing can be expanded here.", param=expansion.PARAM)
-        return _expand_of(self.body)
+        return fields
 
     def page_of(self, rows: QuerySet[Any], *, cursors: QuerySet[Any] | None = None) -> Page:
         """Return the page of rows that the request asks for; see `lists.page`."""

@@ -1,5 +1,7 @@
 """What the tables are indexed by."""
 
+import re
+
 import pytest
 from django.db import connection
 
@@ -25,4 +27,4 @@ def test_the_first_one_finds_what_begins_so() -> None:
         cursor.execute("EXPLAIN SELECT 1 FROM events_event WHERE id LIKE 'evt_0Vb%'")
         plan = "\n".join(line for (line,) in cursor.fetchall())
 
-    assert "Index Cond: ((id >= 'evt'" in plan
+    assert re.search(r"Index Cond: .*>= 'evt'", plan), plan
