@@ -72,7 +72,9 @@ class Chaos:
         return sum(len(theirs.seen) for theirs in self._receivers)
 
     def tell(self, events: int) -> None:
-        """Tell so many events of the merchants' objects, many at once."""
+        """Tell so many events of the merchants' objects, many at once, to both processes."""
+        for process in self._workers:
+            process.started()
         for _ in range(events // BURST):
             with transaction.atomic():
                 for _ in range(BURST):
