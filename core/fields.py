@@ -35,10 +35,10 @@ def id_field(**options: Any) -> CodeField:
 
 
 class JSONField(models.JSONField):
-    """JSON, read five times as fast as Django's own field reads it."""
+    """JSON, read by orjson: a page of a hundred payments has hundreds of these to read."""
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        if type(value) is not str or isinstance(expression, KeyTransform):
+        if self.decoder or type(value) is not str or isinstance(expression, KeyTransform):
             return super().from_db_value(value, expression, connection)
         return orjson.loads(value)
 

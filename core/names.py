@@ -27,7 +27,7 @@ SECRET_NAMES = frozenset({
     "cookie", "cookies", "set_cookie", "sessionid", "pf_signature",
 })  # fmt: skip
 
-_HARMLESS = re.compile(r"(?=.{1,40}\Z)(?!.*(?:sk|whsec)_)[^\W\d]*\d?[^\W\d]*")
+_HARMLESS = re.compile(r"(?=.{1,40}\Z)(?!(?:.*_)?(?:sk|whsec)_)[^\W\d]*\d?[^\W\d]*")
 _ODD = re.compile(r"[\W_]+")
 _BETWEEN_PARTS = re.compile(r"[\[\].]+")
 _WHOSE = r"(?:x|cc|(?:credit|debit|payment|bank)?cards?|kredi|kart[ıi]?)*"
@@ -59,7 +59,7 @@ def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
                 self[name] = found
             return found
 
-    # A dict's own look-up, which costs a tenth of a function of ours that asks it.
+    # A dict's own look-up: for a name that is known no function of ours is called.
     return Known().__getitem__
 
 

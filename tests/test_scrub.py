@@ -280,12 +280,7 @@ def test_what_names_say_is_remembered_whatever_others_were_sent() -> None:
         reading("".join(letters))
     asked.clear()
 
-    assert [reading("amount"), reading("amount"), reading("last4"), reading("last4")] == [
-        6,
-        6,
-        5,
-        5,
-    ]
+    assert [reading(name) for name in ("amount", "amount", "last4", "last4")] == [6, 6, 5, 5]
     assert asked == ["amount", "last4"]
 
 
