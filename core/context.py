@@ -23,6 +23,7 @@ class Work:
     clock_offset_seconds: float | None = None
     facts: dict[str, str] = field(default_factory=dict)  # For the access log: merchant, key.
     is_irrevocable: bool = False
+    has_asked_others: bool = False  # Whatever they answer has to be written down.
     idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
     body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
     told_of: tuple[str, str] | None = None  # Merchant and object of the last event recorded.
@@ -43,7 +44,9 @@ def begin(budget_seconds: float = REQUEST_BUDGET_SECONDS) -> Work:
 
 
 def end() -> None:
-    """Forget the current work."""
+    """Forget the current work; what follows its answer may be given up."""
+    if work := _current.get():
+        work.has_asked_others = False
     _current.set(None)
 
 

@@ -20,6 +20,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 from urllib3.util import Timeout
 
+from core import connections
+
 ANSWER_MAX_BYTES = 64 * 1024
 CONNECT_SECONDS = 3.0
 CONNECTIONS_KEPT = 32
@@ -81,6 +83,7 @@ def new_session() -> requests.Session:
 def _exchange(
     session: requests.Session, method: str, url: str, body: "_Body | None", seconds: float
 ) -> bytes:
+    connections.give_back_to_ask()
     with session.request(
         method,
         url,
