@@ -6,7 +6,8 @@ for each of its few threads.
 """
 
 from django.conf import settings
-from django.db import connections, transaction
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from core import context
 
@@ -33,15 +34,10 @@ def share() -> None:
 def give_back() -> None:
     """Lend this thread's connections to others, where they are shared.
 
-    The next statement takes one again, and waits for it as briefly as any.
-
-    :raises RuntimeError: a transaction is open, whose locks would be held for as long as
-        whoever is waited for likes.
+    The next statement takes one again. Inside a transaction the connection stays.
     """
     for connection in connections.all(initialized_only=True):
-        if connection.in_atomic_block and not _is_a_tests_own(connection.atomic_blocks[-1]):
-            raise RuntimeError("nobody outside is waited for inside a transaction")
-        if connection.settings_dict["OPTIONS"].get("pool"):
+        if connection.settings_dict["OPTIONS"].get("pool") and not connection.in_atomic_block:
             connection.close()
 
 
@@ -51,13 +47,18 @@ def give_back_to_ask() -> None:
     The answer has to be written down: from now on the work at hand waits for a connection
     for as long as its time lasts.
 
-    :raises RuntimeError: a transaction is open.
+    :raises RuntimeError: a transaction is open, whose locks would be held for as long as
+        the other side likes.
     """
+    if any(map(_is_in_transaction, connections.all(initialized_only=True))):
+        raise RuntimeError("nobody outside is asked inside a transaction")
     give_back()
     if work := context.current():
         work.has_asked_others = True
 
 
-def _is_a_tests_own(block: transaction.Atomic) -> bool:
-    # As `atomic(durable=True)` looks, which the use cases' transactions are opened by.
-    return getattr(block, "_from_testcase", False)
+def _is_in_transaction(connection: BaseDatabaseWrapper) -> bool:
+    if not connection.in_atomic_block:
+        return False
+    # A test's own is none of the service's: `atomic(durable=True)` looks for it in the same way.
+    return not getattr(connection.atomic_blocks[-1], "_from_testcase", False)
