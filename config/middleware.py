@@ -48,6 +48,7 @@ class RequestFrame:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
         work = context.begin()
+        work.is_request = True
         try:
             response = self._refused(request) or self.get_response(request)
             response["Request-Id"] = work.request_id

@@ -207,6 +207,12 @@ TESTBANK_SIGNING_KEY = (
 )
 TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
 
+# Threads per web process, as config/gunicorn.py starts them; three quarters may wait for a bank.
+WEB_THREADS = env.int("WEB_THREADS", default=64)
+if WEB_THREADS < 1:
+    raise environ.ImproperlyConfigured("Set WEB_THREADS to 1 or more threads per process.")
+ACQUIRER_SLOTS = max(1, WEB_THREADS * 3 // 4)
+
 # --- Storage --------------------------------------------------------------------------------
 
 LOCK_TIMEOUT_SECONDS = 3
