@@ -93,8 +93,9 @@ def _successor(declined: Attempt) -> Attempt:
 @transaction.atomic(durable=True)
 def _await_payer(attempt: Attempt, challenge: Challenge) -> PaymentIntent:
     idempotency.settle()
+    begun = attempt
     intent, attempt = settlement.locked(attempt)
-    if attempt.status != AttemptStatus.PROCESSING:
+    if attempt.status != AttemptStatus.PROCESSING or settlement.has_gone_on(attempt, since=begun):
         return intent
     before = render.payment_intent(intent)
     attempt.status, attempt.acs_url = AttemptStatus.REQUIRES_ACTION, challenge.acs_url
@@ -133,13 +134,13 @@ def accept(fields: Mapping[str, str]) -> Attempt:
     :raises Forged: it is not the bank's answer to a payment of ours.
     """
     told = gateways.acquirer().read_authentication(fields)
-    attempt = _meant(told)
-    if not _use_up(attempt, told):
-        _await_the_first_arrival(attempt)
-        return attempt
+    meant = _meant(told)
+    attempt = _use_up(meant, told)
+    if attempt is None:
+        _await_the_first_arrival(meant)
+        return meant
     context.mark_irrevocable()
     with leases.given_back(attempt):
-        attempt.refresh_from_db()
         outcome = _confirmed(attempt, told)
         settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
     return attempt
@@ -162,21 +163,28 @@ def _await_the_first_arrival(attempt: Attempt) -> None:
 
 def _meant(told: Authentication) -> Attempt:
     attempt = Attempt.objects.filter(acquirer_reference=told.reference).first()
-    if attempt is None or (told.amount, told.currency, told.transaction_id) != (
-        attempt.amount + attempt.surcharge,
-        attempt.currency,
-        attempt.authentication.get("transaction_id"),
-    ):
+    if attempt is None or not _is_answer_to(attempt, told):
         raise Forged("The answer is to no payment of ours.")
     return attempt
 
 
+def _is_answer_to(attempt: Attempt, told: Authentication) -> bool:
+    return (told.amount, told.currency, told.transaction_id) == (
+        attempt.amount + attempt.surcharge,
+        attempt.currency,
+        attempt.authentication.get("transaction_id"),
+    )
+
+
 @transaction.atomic(durable=True)
-def _use_up(attempt: Attempt, told: Authentication) -> bool:
-    """Write the answer down before anything follows from it; False if it is not awaited."""
+def _use_up(attempt: Attempt, told: Authentication) -> Attempt | None:
+    """Write the answer down before anything follows from it.
+
+    :returns: the attempt, its lease held; None if this answer is not awaited (any more).
+    """
     _intent, attempt = settlement.locked(attempt)
-    if attempt.status != AttemptStatus.REQUIRES_ACTION:
-        return False
+    if attempt.status != AttemptStatus.REQUIRES_ACTION or not _is_answer_to(attempt, told):
+        return None
     now = clock.now()
     attempt.status, attempt.authenticated_at = AttemptStatus.PROCESSING, now
     attempt.md_status, attempt.cavv = told.md_status, told.cavv
@@ -188,7 +196,7 @@ def _use_up(attempt: Attempt, told: Authentication) -> bool:
     attempt.lease_until = leases.end()
     schedule.begin_asking(attempt, now)
     attempt.save()
-    return True
+    return attempt
 
 
 def is_enough(attempt: Attempt, told: Authentication) -> bool:

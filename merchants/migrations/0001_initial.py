@@ -423,6 +423,10 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddIndex(
+            model_name="idempotencykey",
+            index=models.Index(fields=["request_id"], name="idempotency_keys_by_request"),
+        ),
+        migrations.AddIndex(
             model_name="requestlog",
             index=models.Index(
                 fields=["merchant", "created_at", "id"], name="requests_of_a_merchant"
