@@ -120,3 +120,23 @@ DOORS: dict[str, Door] = {
     "sweep after an hour": _sweep(HOUR),
     "sweep after a week": _sweep(WEEK),
 }
+
+
+def _too_late(door: Door) -> Door:
+    """Come after the one who is overtaken has stood still for longer than its lease."""
+
+    def late(shop: ApiClient, payment: Payment) -> Any:
+        leases_run_out()
+        return door(shop, payment)
+
+    return late
+
+
+# Those who may act once a lease has run out, or have it from then on.
+LATE: dict[str, Door] = {
+    f"{name}, late": _too_late(DOORS[name])
+    for name in (
+        "confirm securely", "capture", "cancel", "come back", "send again",
+        "sweep", "sweep after an hour", "sweep after a week",
+    )
+}  # fmt: skip

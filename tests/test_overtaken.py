@@ -16,7 +16,7 @@ from payments import leases
 from payments.models import Attempt
 from tests.bank_transport import BankTransport
 from tests.client import ApiClient
-from tests.encounters import DOORS, PATH, STARTS, WEEK
+from tests.encounters import DOORS, LATE, PATH, STARTS, WEEK
 from tests.overtaking import Road
 from tests.stories import assert_charged_at_most_once, assert_one_event_per_change
 from tests.sweeper import leases_run_out, on_one_thread_each, sweep_after
@@ -24,6 +24,7 @@ from tests.test_audit import audit
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
+OTHERS = {**DOORS, **LATE}
 # A "no record" is believed the third time.
 INQUIRIES_MAX = 8
 DECIDED = ("lock_timeout", "payment_intent_unexpected_state", "idempotency_key_in_use",
@@ -102,7 +103,7 @@ def moments(acme: ApiClient, road: Road, start: str, door: str) -> list[str]:
 def encounter(acme: ApiClient, road: Road, start: str, door: str, at: int, other: str) -> str:
     """Let one use case be overtaken by another; return how both ended."""
     payment, ended = STARTS[start](acme), []
-    with road.overtaken(at, lambda: ended.append(how(DOORS[other](acme, payment)))):
+    with road.overtaken(at, lambda: ended.append(how(OTHERS[other](acme, payment)))):
         told = how(DOORS[door](acme, payment))
     assert_holds_what_was_promised(payment.id)
     assert len(ended) == 1, "nobody was met"
@@ -140,6 +141,7 @@ def test_every_use_case_may_overtake_every_other(
     start: str, acme: ApiClient, bank: BankTransport, road: Road
 ) -> None:
     meet(acme, road, start, others=DOORS)
+    meet(acme, road, start, others=LATE, moment="bank")
 
 
 @pytest.mark.parametrize("start", ["stored card", "payer away"])
