@@ -356,6 +356,11 @@ AUTHENTICATION_BACKENDS = ["merchants.sign_in.PasswordBackend"]
 PASSWORD_HASHERS = ["merchants.passwords.Argon2InTurn"]
 # Per address, of right passwords and wrong ones.
 SIGN_INS_PER_MINUTE = 30
+SESSION_ENGINE = "merchants.sessions"
+SESSION_IDLE_SECONDS = 15 * 60
+SESSION_SECONDS = 12 * 3600
+# The server says when a session ends; a cookie with an end would have to be sent anew each time.
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
