@@ -109,6 +109,12 @@ def _bad_certificate(line: Line) -> None:
     line.wait()
 
 
+def _endless_handshake(line: Line) -> None:
+    # Before the first hello is over, a client ignores what asks it to begin.
+    record = bytes([forged_tls.HANDSHAKE]) + forged_tls.VERSION + b"\0\4" + forged_tls.HELLO_REQUEST
+    line.pour(repeat(record * 2000))
+
+
 def _costly_handshake(line: Line) -> None:
     line.shake_hands(group="ffdhe8192")
     line.wait()
@@ -162,6 +168,7 @@ KINDS = {
     "broken_tls": Kind(_broken_tls, "trusted", None, "tls_error"),
     "expired_certificate": Kind(_bad_certificate, "expired", None, "tls_error"),
     "self_signed_certificate": Kind(_bad_certificate, "self_signed", None, "tls_error"),
+    "endless_handshake": Kind(_endless_handshake, "trusted", None, "connection_error"),
     "costly_handshake": Kind(_costly_handshake, "trusted", None, "tls_error"),
     "renegotiation": Kind(_renegotiation, "trusted", None, "connection_error"),
     "session_tickets": Kind(_session_tickets, "trusted", None, "connection_error"),

@@ -15,13 +15,13 @@ from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import StreamReader
 
 # The event loop goes round before more of the same connection is read: whatever it is, the work
-# on it is a millisecond or two. Records of TLS with nothing in them are what takes longest.
-READ_AT_ONCE = 4096
-# Of the wire's bytes: a handshake may be so long, with all its certificates, and so may an answer.
-# Those of a few KiB are read to their end; of longer ones the status and the beginning.
-READ_MAX = 64 * 1024
-# All that comes before an answer's body, in bytes: as much as Node.js allows for one head.
-HEAD_MAX = 16 * 1024
+# on it is half a millisecond. Records of TLS with next to nothing in them are what takes longest.
+READ_AT_ONCE = 2048
+# All that comes before an answer's body, in bytes: as much as nginx takes of what is behind it.
+HEAD_MAX = 8 * 1024
+# Of the wire's bytes: a handshake may be so long, with all its certificates, and an answer so long,
+# with all that TLS puts around it. Of longer ones the status and the beginning are read.
+HANDSHAKE_MAX, ANSWER_MAX = 64 * 1024, 16 * 1024
 # Answers before the one that counts (1xx). Servers send one or two: 103 Early Hints, 102.
 INTERIM_MAX = 8
 END_OF_HEAD = b"\r\n\r\n"
@@ -35,12 +35,12 @@ class Tap(socket.socket):
 
     def __init__(self, *place: Any) -> None:
         super().__init__(*place)
-        self.refill()
+        self.refill(HANDSHAKE_MAX)
         _taps[self.fileno()] = self
 
-    def refill(self) -> None:
-        """Let as much be read as one answer may have."""
-        self._left = READ_MAX
+    def refill(self, count: int) -> None:
+        """Let so many bytes be read from now on."""
+        self._left = count
 
     def recv(self, size: int, flags: int = 0) -> bytes:
         data = super().recv(min(size, READ_AT_ONCE), flags)
@@ -69,11 +69,12 @@ class Wire(ResponseHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._tap = _taps[transport.get_extra_info("socket").fileno()]
-        self._listen()
+        self._expect_answer()
 
     def set_response_params(self, **params: Any) -> None:
         """Begin to listen for an answer: called before the request is written."""
-        self._listen()
+        self._tap.refill(ANSWER_MAX)
+        self._expect_answer()
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
@@ -104,8 +105,7 @@ class Wire(ResponseHandler):
             self._is_decided = True
             super().feed_data(message, size)
 
-    def _listen(self) -> None:
-        self._tap.refill()
+    def _expect_answer(self) -> None:
         self._head_left, self._interim_left, self._is_decided = HEAD_MAX, INTERIM_MAX, False
 
     def _is_at_rest(self) -> bool:
