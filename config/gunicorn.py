@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 from gunicorn import util
+from gunicorn.arbiter import Arbiter
 from gunicorn.http.errors import (
     ConfigurationProblem,
     InvalidResponseHeader,
@@ -18,6 +19,7 @@ from gunicorn.http.errors import (
 )
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
+from config import strict_http
 from config.logs import logging_config
 from core import context
 from core.errors import DomainError, InternalError, ParameterInvalid
@@ -97,6 +99,12 @@ def _http_answer(refusal: DomainError, request_id: str) -> bytes:
     return head.encode() + body
 
 
+def on_starting(server: Arbiter) -> None:
+    """Check what the command line has made of the configuration; gunicorn calls this by name."""
+    strict_http.require_nobody_believed(server.cfg)
+
+
+vars().update(strict_http.NOBODY_BELIEVED)
 bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
 workers = int(os.environ.get("WEB_WORKERS", "2"))
 threads = int(os.environ.get("WEB_THREADS", "8"))
