@@ -17,6 +17,8 @@ from gunicorn.http.errors import (
     LimitRequestLine,
     ParseException,
 )
+from gunicorn.http.message import Request
+from gunicorn.workers.base import Worker
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from config import strict_http
@@ -94,7 +96,7 @@ def _http_answer(refusal: DomainError, request_id: str) -> bytes:
     head = (
         f"HTTP/1.1 {refusal.http_status} Refused\r\nConnection: close\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        f"Request-Id: {request_id}\r\n\r\n"
+        f"Cache-Control: no-store\r\nRequest-Id: {request_id}\r\n\r\n"
     )
     return head.encode() + body
 
@@ -102,6 +104,11 @@ def _http_answer(refusal: DomainError, request_id: str) -> bytes:
 def on_starting(server: Arbiter) -> None:
     """Check what the command line has made of the configuration; gunicorn calls this by name."""
     strict_http.require_nobody_believed(server.cfg)
+
+
+def pre_request(_worker: Worker, request: Request) -> None:
+    """Look at a request before the application does; gunicorn calls this by name."""
+    strict_http.require_one_reading(request)
 
 
 vars().update(strict_http.NOBODY_BELIEVED)

@@ -8,6 +8,8 @@ Here `BEHIND_PROXY` decides that, and nothing else does.
 from typing import Any
 
 from gunicorn.config import Config
+from gunicorn.http.errors import InvalidHeader
+from gunicorn.http.message import Request
 
 # As gunicorn's configuration spells them (config/gunicorn.py takes them over).
 NOBODY_BELIEVED: dict[str, Any] = {
@@ -37,3 +39,19 @@ def require_nobody_believed(configured: Config) -> None:
                 f"Start gunicorn without the option for {name}, and set BEHIND_PROXY: it alone"
                 " decides which headers of a proxy are believed."
             )
+
+
+def require_one_reading(request: Request) -> None:
+    """Refuse a request that a proxy in front of us may read in another way than we do.
+
+    A body has one coding, chunked (gunicorn undoes no other one, and takes them all the same);
+    since HTTP/1.1 a request names its host (RFC 9112 3.2, 6.1).
+
+    :raises InvalidHeader: gunicorn then closes the connection.
+    """
+    codings = [value.lower() for name, value in request.headers if name == "TRANSFER-ENCODING"]
+    if codings not in ([], ["chunked"]):
+        raise InvalidHeader("TRANSFER-ENCODING", req=request)
+    names_host = any(name == "HOST" for name, _value in request.headers)
+    if request.version >= (1, 1) and not names_host:
+        raise InvalidHeader("HOST", req=request)
