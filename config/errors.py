@@ -86,7 +86,8 @@ def envelope_response(refusal: errors.DomainError) -> HttpResponse:
         orjson.dumps(error_body(refusal)),
         status=refusal.http_status,
         content_type="application/json",
-        headers=error_headers(refusal),
+        # As an error's page: its request id is this request's alone.
+        headers={**error_headers(refusal), "Cache-Control": "no-store"},
     )
 
 

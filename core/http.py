@@ -1,4 +1,4 @@
-"""What a web request is before anybody reads it: its whole body, and the address it came from."""
+"""A web request before anybody reads it: its whole path and body, and the address it came from."""
 
 import io
 from collections.abc import Callable, Iterable
@@ -36,6 +36,22 @@ def with_whole_bodies(application: Application) -> Application:
             answer.close()  # The server closes only what it was given.
             raise
         return answer
+
+    return serve
+
+
+def with_whole_paths(application: Application) -> Application:
+    """Return the application with paths as they were sent: it lies at the root of its host.
+
+    A server that takes the front off a path (gunicorn, for a header SCRIPT_NAME) would let
+    callers past a proxy's rules for paths.
+    """
+
+    def serve(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if environ.get("SCRIPT_NAME"):
+            environ["PATH_INFO"] = environ["SCRIPT_NAME"] + environ.get("PATH_INFO", "")
+            environ["SCRIPT_NAME"] = ""
+        return application(environ, start_response)
 
     return serve
 
