@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from core.postgresql.waits import require_bounded_waits
 from testbank import orders, pages
 from testbank.refusals import refuse
 
@@ -86,7 +87,7 @@ def _told_why(request: HttpRequest, response: HttpResponseBase) -> HttpResponseB
 def open_bank() -> BankHandler:
     """Return the bank's WSGI application.
 
-    :raises ImproperlyConfigured: this installation is live.
+    :raises ImproperlyConfigured: this installation is live, or its database has no bounded waits.
     """
     if settings.LIVEMODE:
         raise ImproperlyConfigured(
@@ -94,6 +95,7 @@ def open_bank() -> BankHandler:
             "Do not start testbank.wsgi, or set INSTALLATION=sandbox."
         )
     django.setup(set_prefix=False)
+    require_bounded_waits()
     return BankHandler()
 
 
