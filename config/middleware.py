@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from config import errors
 from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
-from core import context
+from core import connections, context
 from core.errors import DomainError, ParameterInvalid
 from core.http import client_address
 from core.rest.query import refuse_unsafe_url
@@ -48,6 +48,7 @@ class RequestFrame:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
         work = context.begin()
+        work.is_request = True
         try:
             response = self._refused(request) or self.get_response(request)
             response["Request-Id"] = work.request_id
@@ -58,6 +59,8 @@ class RequestFrame:
             self._log(request, response, work, seconds)
         finally:
             context.end()
+            # Before the answer is sent: a client that does not read it may keep this thread.
+            connections.give_back()
         return response
 
     def _refused(self, request: HttpRequest) -> HttpResponse | None:

@@ -207,6 +207,12 @@ TESTBANK_SIGNING_KEY = (
 )
 TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
 
+# Threads per web process, as config/gunicorn.py starts them; three quarters may wait for a bank.
+WEB_THREADS = env.int("WEB_THREADS", default=64)
+if WEB_THREADS < 1:
+    raise environ.ImproperlyConfigured("Set WEB_THREADS to 1 or more threads per process.")
+ACQUIRER_SLOTS = max(1, WEB_THREADS * 3 // 4)
+
 # --- Storage --------------------------------------------------------------------------------
 
 # In every session: locks are waited for briefly, and a transaction that nobody goes on with is
@@ -217,6 +223,10 @@ BOUNDED_WAITS = {"lock_timeout": "3s", "idle_in_transaction_session_timeout": "6
 BEHIND_POOLER = env.bool("BEHIND_POOLER", default=False)
 # For what asks for it (core.statements); poolers keep them for a client from PgBouncer 1.22 on.
 PREPARED_STATEMENTS = env.bool("PREPARED_STATEMENTS", default=not BEHIND_POOLER)
+# Connections that all threads of a web process share, to each database (core.connections).
+DATABASE_POOL = env.int("DATABASE_POOL", default=8)
+if DATABASE_POOL < 1:
+    raise environ.ImproperlyConfigured("Set DATABASE_POOL to 1 or more connections per process.")
 
 
 def _database(name: str, meaning: str) -> dict:

@@ -5,6 +5,7 @@ import os
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
+from core import connections
 from core.http import with_whole_bodies
 from core.memory import keep_what_is_loaded
 from core.postgresql.waits import require_bounded_waits
@@ -16,6 +17,8 @@ application = with_whole_bodies(get_wsgi_application())
 # Now, so that a process that must not run stops before it takes a request.
 require_bounded_waits()
 require_keys()
+# Nothing is asked from here on before the process has forked.
+connections.share()
 # Loads every view: before the processes fork, and not with somebody's first request.
 _ = get_resolver().url_patterns
 keep_what_is_loaded()

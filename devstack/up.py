@@ -164,10 +164,8 @@ def start_web(
 
 
 def start_bank(children: Children, port: int, everything: dict[str, str]) -> None:
-    # One process with many threads: a silent bank holds its callers for seconds.
-    command = ["gunicorn", "testbank.wsgi:application", "-b", f"127.0.0.1:{port}"]
-    command += ["-w", "1", "--threads", "32", "--graceful-timeout", "2", "--no-control-socket"]
-    children.start("bank", command, everything)
+    command = ["gunicorn", "-c", "testbank/gunicorn.py", "testbank.wsgi"]
+    children.start("bank", command, everything | {"BANK_BIND": f"127.0.0.1:{port}"})
 
 
 def _start_workers(children: Children, state: Path, everything: dict[str, str]) -> None:

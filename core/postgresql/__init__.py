@@ -1,4 +1,5 @@
-"""Django's PostgreSQL backend, and what this service wants of every connection.
+"""The database engine of every process: Django's for PostgreSQL.
 
-`base` is the module that Django looks for; `waits` proves that nothing is waited for without end.
+`base` is the module that Django looks for: connections are looked at before they are used, and
+where they are shared, waited for. `waits` proves that nothing else is waited for without end.
 """

@@ -1,25 +1,30 @@
-"""Connections that are looked at before they are used, and that wait for nothing without end."""
-
 import select
-from typing import Any, ClassVar
+import time
+from typing import Any
 
 from django.db.backends.postgresql import base
-from psycopg import Connection, Error, OperationalError
+from psycopg import Connection, Error, IsolationLevel, OperationalError
+from psycopg_pool import ConnectionPool, PoolTimeout
 
+from core import context
 from core.postgresql import waits
+
+# Work that has done nothing yet is refused then, and may be tried again.
+PATIENCE_SECONDS = 3.0
+# So often one who waits looks whether there is still a database to wait for. The pool connects
+# once for those who come to wait, and not again for those who wait already.
+LOOK_SECONDS = 0.25
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Keep connections as Django does, and notice when the server has closed one.
+    """Keep or share connections as Django does, and use none that the server has closed.
 
-    Otherwise every kept connection costs a request after the database was restarted.
+    Otherwise every kept connection costs a request after the database was restarted. For a shared
+    connection the work at hand waits as long as it can bear (core.connections).
     """
 
-    # Databases whose sessions were looked at in this process.
-    _proven: ClassVar[set[str]] = set()
-
     def ensure_connection(self) -> None:
-        """Exchange a connection that died; called before each statement and transaction.
+        """Exchange a connection that has died; called before each statement and transaction.
 
         Nothing lives on a connection outside of a transaction, so nothing is lost with it, and
         no statement is sent twice.
@@ -31,21 +36,25 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def connect(self) -> None:
         super().connect()
-        if self.alias not in self._proven:
-            try:
-                waits.prove(self.connection)
-            except BaseException:
-                self.close()
-                raise
-            self._proven.add(self.alias)
-
-    def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         try:
-            connection = super().get_new_connection(conn_params)
+            waits.prove_once(self.alias, self.connection)
+        except BaseException:
+            self.close()
+            raise
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        if self.pool is None:
+            return self._opened(conn_params)
+        self.isolation_level = IsolationLevel.READ_COMMITTED
+        self.pool.open()  # Does nothing to one that is open.
+        return _taken(self.pool)
+
+    def _opened(self, conn_params: dict[str, Any]) -> Any:
+        try:
+            return super().get_new_connection(conn_params)
         except OperationalError as problem:
             waits.refuse_if_options_are_refused(problem)
             raise
-        return connection
 
 
 def is_alive(connection: Connection) -> bool:
@@ -69,3 +78,36 @@ def _is_silent(connection: Connection) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return not poll.poll(0)
+
+
+def _taken(pool: ConnectionPool) -> Connection:
+    """Take a connection that is alive out of the pool.
+
+    :raises PoolTimeout: none came free while the work at hand could wait.
+    :raises OperationalError: the database cannot be reached, and nothing obliges to wait for it.
+    """
+    patience = _patience_seconds()
+    ends_at = time.monotonic() + patience
+    while True:
+        left = ends_at - time.monotonic()
+        try:
+            connection = pool.getconn(timeout=min(LOOK_SECONDS, left))
+        except PoolTimeout:
+            if left <= LOOK_SECONDS:
+                raise
+        else:
+            if is_alive(connection):
+                return connection
+            connection.close()
+            pool.putconn(connection)  # Which opens another in its place.
+            continue
+        if patience <= PATIENCE_SECONDS and pool.get_stats()["pool_size"] == 0:
+            raise OperationalError("the database cannot be reached")
+
+
+def _patience_seconds() -> float:
+    work = context.current()
+    if work is None or not work.has_asked_others:
+        return PATIENCE_SECONDS
+    # A card may be charged by now: no other request is worth more than writing that down.
+    return max(PATIENCE_SECONDS, context.remaining_seconds())

@@ -12,6 +12,9 @@ from psycopg import Connection, OperationalError, connect
 
 log = structlog.get_logger(__name__)
 
+# Databases whose limits this process has seen on a live connection.
+_proven: set[str] = set()
+
 OTHERS = """
 SELECT quote_ident(session_user), wanted.name, wanted.value, current_setting(wanted.name)
 FROM unnest(%s::text[], %s::text[]) AS wanted (name, value)
@@ -30,17 +33,23 @@ def require_bounded_waits() -> None:
     for alias in connections:
         try:
             with connect(**connections[alias].get_connection_params()) as raw:
-                prove(raw)
+                prove_once(alias, raw)
         except OperationalError as problem:
             refuse_if_options_are_refused(problem)
             log.warning("bounded_waits_not_proven", database=alias)
 
 
-def prove(raw: Connection) -> None:
-    """Compare the limits of a live session with those that are wanted.
+def prove_once(alias: str, raw: Connection) -> None:
+    """Compare the limits of a live session with those that are wanted, once per process.
 
     :raises ImproperlyConfigured: the session has others.
     """
+    if alias not in _proven:
+        _prove(raw)
+        _proven.add(alias)
+
+
+def _prove(raw: Connection) -> None:
     wanted = settings.BOUNDED_WAITS
     others = raw.execute(OTHERS, [list(wanted), list(wanted.values())]).fetchall()
     if not others:
