@@ -27,6 +27,7 @@ server_round_robin = 1
 min_pool_size = 4
 default_pool_size = 20
 max_client_conn = 1000
+server_login_retry = 0.1
 """
 # As docs/operating.md tells an operator to.
 ROLE = {
