@@ -41,11 +41,13 @@ class House:
         bank = WebProcess(home / "bank.log", "testbank.wsgi", **settings)
         self.settings = settings | {"TESTBANK_URL": bank.url}
         web = WebProcess(home / "web.log", **self.settings)
-        self.url, self.running = web.url, [web, bank]
-        merchant = json.loads(manage(settings, "create_merchant", *OWNER, "--json"))
+        self.url, self.bank, self.running = web.url, bank.url, [web, bank]
+
+    def open(self) -> None:
+        merchant = json.loads(manage(self.settings, "create_merchant", *OWNER, "--json"))
         self.headers = {"Authorization": f"Bearer {merchant['secret_key']}"}
         self.pages = [self.challenge() for _ in range(TIMES)]
-        self.brought = [_answer_of_the_bank(page, bank.url) for page in self.pages]
+        self.brought = [_answer_of_the_bank(page, self.bank) for page in self.pages]
 
     def call(self, method: str, path: str, **options: Any) -> requests.Response:
         return _call(method, self.url + path, **options)
@@ -109,8 +111,11 @@ def house(request: pytest.FixtureRequest, own_servers: Servers, tmp_path: Path) 
     """The house on a database of its own; a test's parameter may put a pooler in between."""
     given = own_servers.start_behind_pooler() if getattr(request, "param", None) else {}
     house = House(migrated(own_servers, tmp_path, given), tmp_path)
-    yield house
-    house.stop()
+    try:
+        house.open()
+        yield house
+    finally:
+        house.stop()
 
 
 def kept(servers: Servers) -> int:
