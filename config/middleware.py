@@ -13,7 +13,7 @@ from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
 from core import connections, context
 from core.errors import DomainError, ParameterInvalid
-from core.http import client_address
+from core.http import client_address, refuse_other_charsets
 from core.rest.query import refuse_unsafe_url
 from merchants import request_logs
 
@@ -69,6 +69,8 @@ class RequestFrame:
                 request.get_host()
             if API_PATH.match(request.path_info):
                 refuse_unsafe_url(request.path_info, request.META.get("QUERY_STRING", ""))
+            else:
+                refuse_other_charsets(request)
         except DisallowedHost:
             refusal = ParameterInvalid("The Host is not ours.", param="Host")
             return errors.answer(request, refusal)

@@ -67,7 +67,7 @@ ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "panel.operators.apps.OperatorsConfig",  # Django's admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -331,6 +331,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
+    "forget-sign-ins": {
+        "task": "merchants.tasks.forget_sign_ins",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "forget-old-deliveries": {
         "task": "webhooks.tasks.forget_old",
         "schedule": 600.0,
@@ -364,7 +369,16 @@ if not is_mail_address(DEFAULT_FROM_EMAIL):
 # --- People ---------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "merchants.User"
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+# The limits of signing in are in merchants.sign_in and merchants.passwords (docs/signing-in.md).
+AUTHENTICATION_BACKENDS = ["merchants.sign_in.PasswordBackend"]
+PASSWORD_HASHERS = ["merchants.passwords.Argon2InTurn"]
+# Per address, of right passwords and wrong ones.
+SIGN_INS_PER_MINUTE = 30
+SESSION_ENGINE = "merchants.sessions"
+SESSION_IDLE_SECONDS = 15 * 60
+SESSION_SECONDS = 12 * 3600
+# The server says when a session ends; a cookie with an end would have to be sent anew each time.
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",

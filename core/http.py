@@ -8,6 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
+from core.errors import ParameterInvalid
+
 DRAIN_MAX_BYTES = 4 * 1024 * 1024
 DRAIN_STEP_BYTES = 64 * 1024
 
@@ -49,6 +51,19 @@ def client_address(request: HttpRequest) -> str:
         return peer
     seen = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip()
     return seen if _is_address(seen) else peer
+
+
+def refuse_other_charsets(request: HttpRequest) -> None:
+    """Refuse a form that is not written in UTF-8, which no browser sends.
+
+    UTF-7 and its like bring halves of surrogate pairs, which neither a page nor the database can
+    hold. Django itself refuses the other kind of forms.
+
+    :raises ParameterInvalid: it names another charset.
+    """
+    charset = (request.content_params or {}).get("charset", "utf-8")
+    if request.content_type == "multipart/form-data" and charset.lower() not in ("utf-8", "utf8"):
+        raise ParameterInvalid("A form is written in UTF-8.")
 
 
 def _is_address(text: str) -> bool:

@@ -188,6 +188,10 @@ def a_payment_that_says_it_waits() -> None:
     unguarded("UPDATE payments_paymentintent SET status = 'processing'")
 
 
+def another_card_shown_than_sent() -> None:
+    unguarded("UPDATE payments_attempt SET card = jsonb_set(card, '{last4}', '\"0000\"')")
+
+
 def an_event_in_the_middle_lost() -> None:
     unguarded("UPDATE events_event SET sequence = 3 WHERE sequence = 2")
     unguarded("UPDATE events_counter SET last = 3")
@@ -236,6 +240,7 @@ PLANTED: list[tuple[Callable[[], None], str, str]] = [
     (a_payment_that_says_it_waits, "payments in processing wait for the bank", "payment"),
     (a_payment_that_says_it_waits, "payments show what their attempts did", "payment"),
     (a_payment_that_says_it_waits, "payments have their events", "payment"),
+    (another_card_shown_than_sent, "attempts show the card that they send", "attempt"),
     (an_event_in_the_middle_lost, "events of an object have no gap", "payment"),
     (the_first_event_lost, "events of an object have no gap", "payment"),
     (all_events_lost, "events of an object have no gap", "payment"),
