@@ -215,10 +215,14 @@ ACQUIRER_SLOTS = max(1, WEB_THREADS * 3 // 4)
 
 # --- Storage --------------------------------------------------------------------------------
 
-LOCK_TIMEOUT_SECONDS = 3
-IDLE_IN_TRANSACTION_SECONDS = 60
-# For what asks for it (core.statements); off where a pooler in between cannot have any.
-PREPARED_STATEMENTS = env.bool("PREPARED_STATEMENTS", default=True)
+# In every session: locks are waited for briefly, and a transaction that nobody goes on with is
+# ended, for others may wait for it. Each process proves both (core.postgresql.waits).
+BOUNDED_WAITS = {"lock_timeout": "3s", "idle_in_transaction_session_timeout": "60s"}
+# A pooler in between gives each transaction another session: it takes no start-up options, and
+# PostgreSQL sets the waits for the role.
+BEHIND_POOLER = env.bool("BEHIND_POOLER", default=False)
+# For what asks for it (core.statements); poolers keep them for a client from PgBouncer 1.22 on.
+PREPARED_STATEMENTS = env.bool("PREPARED_STATEMENTS", default=not BEHIND_POOLER)
 # Connections that all threads of a web process share, to each database (core.connections).
 DATABASE_POOL = env.int("DATABASE_POOL", default=8)
 if DATABASE_POOL < 1:
@@ -229,19 +233,18 @@ def _database(name: str, meaning: str) -> dict:
     url = _required(name, meaning)
     if not url.startswith(("postgres://", "postgresql://")):
         raise environ.ImproperlyConfigured(f"Set {name} to {meaning}.")
-    options = {
-        # Terse settings of the session: locks are waited for briefly, text is UTF-8, time is UTC.
-        # A transaction that nobody goes on with is ended: others may wait for it.
-        "options": f"-c lock_timeout={LOCK_TIMEOUT_SECONDS}s -c client_min_messages=error"
-        f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS}s",
-        "connect_timeout": 3,
-    }
     config = environ.Env.db_url_config(url)
+    options = {**config.get("OPTIONS", {}), "connect_timeout": 3}
+    if not BEHIND_POOLER:
+        session = {**BOUNDED_WAITS, "client_min_messages": "error"}
+        options["options"] = " ".join(f"-c {key}={value}" for key, value in session.items())
     return {
         **config,
         "ENGINE": "core.postgresql",
         "CONN_MAX_AGE": 60,
-        "OPTIONS": {**config.get("OPTIONS", {}), **options},
+        # They would live on a session.
+        "DISABLE_SERVER_SIDE_CURSORS": BEHIND_POOLER,
+        "OPTIONS": options,
     }
 
 

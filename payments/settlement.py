@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import structlog
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 
 from core import clock, context
 from core.errors import InternalError
@@ -32,8 +32,6 @@ def surely(attempt: Attempt, settle: Callable[[], T]) -> T:
         return settle()
     except DatabaseError:
         log.warning("settlement tried again", attempt=attempt.id)
-        # Otherwise a lost connection stays lost until the next request.
-        connection.close_if_unusable_or_obsolete()
     if context.remaining_seconds() <= 0:
         raise InternalError
     return settle()

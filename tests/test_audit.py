@@ -44,6 +44,20 @@ def paid(acme: ApiClient, bank: BankTransport) -> dict[str, str]:
     }
 
 
+@pytest.mark.parametrize("chunk", [1, 2, 3])
+def test_more_attempts_than_are_read_at_once_are_all_compared(
+    chunk: int, acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        acme.pay()
+    monkeypatch.setattr("payments.audit.bank.CHUNK", chunk)
+
+    status, said = audit()
+
+    assert status == 0, said
+    assert "the bank's book is ours: 3 looked at, ok" in said
+
+
 def test_payments_of_every_fate_are_clean(
     acme: ApiClient, globex: ApiClient, bank: BankTransport
 ) -> None:
