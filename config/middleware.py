@@ -5,14 +5,15 @@ from collections.abc import Callable
 
 import structlog
 from csp.middleware import CSPMiddleware
+from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 
 from config import errors
 from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
-from core import context
-from core.errors import DomainError, ParameterInvalid
+from core import arrival, context
+from core.errors import DomainError, Overloaded, ParameterInvalid
 from core.http import client_address
 from core.rest.query import refuse_unsafe_url
 from merchants import request_logs
@@ -47,18 +48,38 @@ class RequestFrame:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
-        work = context.begin()
+        work = context.begin(since=arrival.began_at())
         try:
-            response = self._refused(request) or self.get_response(request)
+            turned_away = self._turned_away(request)
+            response = turned_away or self._refused(request) or self.get_response(request)
             response["Request-Id"] = work.request_id
             seconds = time.perf_counter() - started
-            if API_PATH.match(request.path_info) and request.path_info != SCHEMA_PATH:
+            if (
+                turned_away is None
+                and API_PATH.match(request.path_info)
+                and request.path_info != SCHEMA_PATH
+            ):
                 request_logs.write_when_sent(request, response, work=work, seconds=seconds)
             _measure(request, response)
             self._log(request, response, work, seconds)
         finally:
             context.end()
         return response
+
+    def _turned_away(self, request: HttpRequest) -> HttpResponse | None:
+        """Refuse a request that waited too long, or that nobody waits for, before all else.
+
+        Not in the request log: to find out whose it was would take a thread and the
+        database away from those that are still waiting.
+        """
+        if request.path_info == HEALTH_PATH:
+            return None
+        try:
+            arrival.require_turn(within_seconds=settings.WEB_QUEUE_SECONDS)
+            arrival.require_client()
+        except Overloaded as refusal:
+            return errors.answer(request, refusal)
+        return None
 
     def _refused(self, request: HttpRequest) -> HttpResponse | None:
         try:

@@ -158,14 +158,19 @@ def migrate(places: storage.Storage, everything: dict[str, str]) -> None:
 def start_web(
     children: Children, port: int, everything: dict[str, str], *, application: str = "config.wsgi"
 ) -> None:
-    settings = {"WEB_BIND": f"127.0.0.1:{port}", "WEB_WORKERS": "2", "WEB_THREADS": "4"}
     command = ["gunicorn", "-c", "config/gunicorn.py", application]
-    children.start("web", command, everything | settings)
+    children.start("web", command, everything | {"WEB_BIND": f"127.0.0.1:{port}"})
 
 
-def start_bank(children: Children, port: int, everything: dict[str, str]) -> None:
+def start_bank(
+    children: Children,
+    port: int,
+    everything: dict[str, str],
+    *,
+    application: str = "testbank.wsgi:application",
+) -> None:
     # One process with many threads: a silent bank holds its callers for seconds.
-    command = ["gunicorn", "testbank.wsgi:application", "-b", f"127.0.0.1:{port}"]
+    command = ["gunicorn", application, "-b", f"127.0.0.1:{port}"]
     command += ["-w", "1", "--threads", "32", "--graceful-timeout", "2", "--no-control-socket"]
     children.start("bank", command, everything)
 
