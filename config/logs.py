@@ -55,6 +55,8 @@ def logging_config(*, level: str) -> dict[str, Any]:
             "django.server": {"level": "CRITICAL"},
             # Three lines for each run of each task, every second or two; one for each expired.
             **{name: {"level": "WARNING"} for name in CELERY_CHATTER},
+            # Four lines for each request.
+            "psycopg.pool": {"level": "WARNING"},
             # gunicorn's own access log prints queries.
             "gunicorn.access": {"level": "CRITICAL", "propagate": False},
             "gunicorn.error": {"handlers": ["stderr"], "level": level, "propagate": False},

@@ -12,11 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from config import errors
 from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
-from core import arrival, context
+from core import arrival, connections, context
 from core.errors import DomainError, Overloaded, ParameterInvalid
 from core.http import client_address
 from core.rest.query import refuse_unsafe_url
 from merchants import request_logs
+from payments.payer_links import RETURN_PATH
 
 access_log = structlog.get_logger("access")
 # Load balancers ask for it by address.
@@ -49,25 +50,27 @@ class RequestFrame:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
         work = context.begin(since=arrival.began_at())
+        work.is_request = True
         try:
             turned_away = self._turned_away(request)
             response = turned_away or self._refused(request) or self.get_response(request)
             response["Request-Id"] = work.request_id
             seconds = time.perf_counter() - started
-            if (
-                turned_away is None
-                and API_PATH.match(request.path_info)
-                and request.path_info != SCHEMA_PATH
-            ):
+            if turned_away is None and _is_for_the_request_log(request):
                 request_logs.write_when_sent(request, response, work=work, seconds=seconds)
             _measure(request, response)
             self._log(request, response, work, seconds)
         finally:
             context.end()
+            # Before the answer is sent: a client that does not read it may keep this thread.
+            connections.give_back()
         return response
 
     def _turned_away(self, request: HttpRequest) -> HttpResponse | None:
         """Refuse a request that waited too long, or that nobody waits for, before all else.
+
+        A payer who comes back from the bank is never too late: the page that takes what they
+        bring waits for a place itself, and has a button to bring it again.
 
         Not in the request log: to find out whose it was would take a thread and the
         database away from those that are still waiting.
@@ -75,7 +78,8 @@ class RequestFrame:
         if request.path_info == HEALTH_PATH:
             return None
         try:
-            arrival.require_turn(within_seconds=settings.WEB_QUEUE_SECONDS)
+            if request.path_info != RETURN_PATH:
+                arrival.require_turn(within_seconds=settings.WEB_QUEUE_SECONDS)
             arrival.require_client()
         except Overloaded as refusal:
             return errors.answer(request, refusal)
@@ -106,6 +110,10 @@ class RequestFrame:
             ip=client_address(request),
             **work.facts,
         )
+
+
+def _is_for_the_request_log(request: HttpRequest) -> bool:
+    return bool(API_PATH.match(request.path_info)) and request.path_info != SCHEMA_PATH
 
 
 def _measure(request: HttpRequest, response: HttpResponse) -> None:

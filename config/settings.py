@@ -209,12 +209,22 @@ TESTBANK_SIGNING_KEY = (
 )
 TESTBANK_SILENCE_SECONDS = env.float("TESTBANK_SILENCE_SECONDS", default=8.0)
 
+# Threads per web process, as config/gunicorn.py starts them; three quarters may wait for a bank.
+WEB_THREADS = env.int("WEB_THREADS", default=64)
+if WEB_THREADS < 1:
+    raise environ.ImproperlyConfigured("Set WEB_THREADS to 1 or more threads per process.")
+ACQUIRER_SLOTS = max(1, WEB_THREADS * 3 // 4)
+
 # --- Storage --------------------------------------------------------------------------------
 
 LOCK_TIMEOUT_SECONDS = 3
 IDLE_IN_TRANSACTION_SECONDS = 60
 # For what asks for it (core.statements); off where a pooler in between cannot have any.
 PREPARED_STATEMENTS = env.bool("PREPARED_STATEMENTS", default=True)
+# Connections that all threads of a web process share, to each database (core.connections).
+DATABASE_POOL = env.int("DATABASE_POOL", default=8)
+if DATABASE_POOL < 1:
+    raise environ.ImproperlyConfigured("Set DATABASE_POOL to 1 or more connections per process.")
 
 
 def _database(name: str, meaning: str) -> dict:
@@ -229,7 +239,12 @@ def _database(name: str, meaning: str) -> dict:
         "connect_timeout": 3,
     }
     config = environ.Env.db_url_config(url)
-    return {**config, "CONN_MAX_AGE": 60, "OPTIONS": {**config.get("OPTIONS", {}), **options}}
+    return {
+        **config,
+        "ENGINE": "core.postgresql",
+        "CONN_MAX_AGE": 60,
+        "OPTIONS": {**config.get("OPTIONS", {}), **options},
+    }
 
 
 DATABASES = {

@@ -5,6 +5,7 @@ import os
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
+from core import connections
 from core.http import with_whole_bodies
 from core.memory import keep_what_is_loaded
 from vault.checks import require_keys
@@ -14,6 +15,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 application = with_whole_bodies(get_wsgi_application())
 # Now, so that a process without its keys stops before it takes a request.
 require_keys()
+# Nothing is asked from here on before the process has forked.
+connections.share()
 # Loads every view: before the processes fork, and not with somebody's first request.
 _ = get_resolver().url_patterns
 keep_what_is_loaded()

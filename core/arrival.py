@@ -9,6 +9,7 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass
 
 from core.errors import Overloaded
+from core.traffic import traffic
 
 
 class ClientHungUp(Overloaded):
@@ -61,6 +62,7 @@ def require_turn(*, within_seconds: float) -> None:
     :raises Overloaded: it waited for a thread for longer.
     """
     if waited_seconds() > within_seconds:
+        traffic.refused_by_age()
         raise Overloaded
 
 

@@ -22,7 +22,9 @@ class Work:
     begun_at: datetime  # Real time.
     clock_offset_seconds: float | None = None
     facts: dict[str, str] = field(default_factory=dict)  # For the access log: merchant, key.
+    is_request: bool = False  # Of a client, who waits for it in a thread of the web process.
     is_irrevocable: bool = False
+    has_asked_others: bool = False  # Whatever they answer has to be written down.
     idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
     body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
     told_of: tuple[str, str] | None = None  # Merchant and object of the last event recorded.
@@ -46,7 +48,9 @@ def begin(budget_seconds: float = REQUEST_BUDGET_SECONDS, *, since: float | None
 
 
 def end() -> None:
-    """Forget the current work."""
+    """Forget the current work; what follows its answer may be given up."""
+    if work := _current.get():
+        work.has_asked_others = False
     _current.set(None)
 
 
@@ -82,6 +86,12 @@ def request_id() -> str:
     """
     work = _current.get()
     return work.request_id if work else ids.new("req")
+
+
+def is_request() -> bool:
+    """Tell whether the work at hand is a client's request, and no job or command."""
+    work = _current.get()
+    return work is not None and work.is_request
 
 
 def note_event(merchant_id: str, object_id: str) -> None:

@@ -124,6 +124,7 @@ class InternalError(DomainError):
 class UpstreamUnavailable(DomainError):
     code = "upstream_unavailable"
     http_status = 503
+    retry_after_seconds = 1
     message = "The service cannot take this request right now. Try again later."
 
 

@@ -49,7 +49,8 @@ def _executed(query: str, values: Mapping[str, Any]) -> Iterator[Cursor]:
         if not isinstance(problem.__cause__, InvalidSqlStatementName):
             raise
         # Somebody in between has given us another session, or thrown away what this one had
-        # prepared. It would not come back by itself.
+        # prepared. It would not come back by itself; nor may another thread get this one.
+        raw.close()
         connection.close()
         raise OperationalError("a prepared statement is gone") from problem
     finally:

@@ -167,12 +167,10 @@ def start_bank(
     port: int,
     everything: dict[str, str],
     *,
-    application: str = "testbank.wsgi:application",
+    application: str = "testbank.wsgi",
 ) -> None:
-    # One process with many threads: a silent bank holds its callers for seconds.
-    command = ["gunicorn", application, "-b", f"127.0.0.1:{port}"]
-    command += ["-w", "1", "--threads", "32", "--graceful-timeout", "2", "--no-control-socket"]
-    children.start("bank", command, everything)
+    command = ["gunicorn", "-c", "testbank/gunicorn.py", application]
+    children.start("bank", command, everything | {"BANK_BIND": f"127.0.0.1:{port}"})
 
 
 def _start_workers(children: Children, state: Path, everything: dict[str, str]) -> None:

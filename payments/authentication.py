@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.db import transaction
 
-from core import clock, context, ids
+from core import clock, connections, context, ids
 from merchants import idempotency
 from payments import (
     authorization,
@@ -17,6 +17,7 @@ from payments import (
     schedule,
     settlement,
 )
+from payments.gateways import slots
 from payments.gateways.base import (
     Answer,
     Authentication,
@@ -40,6 +41,14 @@ ECI_OF_AN_ATTEMPT = ("06", "01")
 # long as a silent bank does.
 SECOND_ARRIVAL_WAITS_SECONDS = 2
 SECOND_LOOK_SECONDS = 0.1
+
+
+class PayerTooEarly(Exception):
+    """The acquirer has no slot for a payer who came back; `attempt` is the one they paid with."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__("no slot at the acquirer")
+        self.attempt = attempt
 
 
 def begin(attempt: Attempt, cvc: str | None) -> PaymentIntent:
@@ -118,7 +127,7 @@ def _await_payer(attempt: Attempt, challenge: Challenge) -> PaymentIntent:
 def _request(attempt: Attempt, cvc: str | None) -> AuthenticationRequest:
     return AuthenticationRequest(
         merchant_name=attempt.intent.merchant.name,
-        callback_url=f"{settings.BASE_URL}{payer_links.PATH}/return",
+        callback_url=f"{settings.BASE_URL}{payer_links.RETURN_PATH}",
         return_url=attempt.return_url,
         cvc=cvc,
         **authorization.terms(attempt),
@@ -131,18 +140,35 @@ def accept(fields: Mapping[str, str]) -> Attempt:
     An answer that was used before, or comes too late, changes nothing.
 
     :raises Forged: it is not the bank's answer to a payment of ours.
+    :raises PayerTooEarly: no slot came free at the acquirer; the answer stays good.
     """
     told = gateways.acquirer().read_authentication(fields)
     attempt = _meant(told)
-    if not _use_up(attempt, told):
+    if attempt.status != AttemptStatus.REQUIRES_ACTION or not _accept_first(attempt, told):
         _await_the_first_arrival(attempt)
-        return attempt
+    return attempt
+
+
+def _accept_first(attempt: Attempt, told: Authentication) -> bool:
+    """Settle what the answer is to; False if another arrival does."""
+    if not is_enough(attempt, told):
+        return _settle_first(attempt, told)  # Nobody is asked for the money.
+    try:
+        with slots.for_payer_of(attempt.merchant_id):
+            return _settle_first(attempt, told)
+    except slots.AcquirerBusy as busy:
+        raise PayerTooEarly(attempt) from busy
+
+
+def _settle_first(attempt: Attempt, told: Authentication) -> bool:
+    if not _use_up(attempt, told):
+        return False
     context.mark_irrevocable()
     with leases.given_back(attempt):
         attempt.refresh_from_db()
         outcome = _confirmed(attempt, told)
         settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
-    return attempt
+    return True
 
 
 def _await_the_first_arrival(attempt: Attempt) -> None:
@@ -157,6 +183,7 @@ def _await_the_first_arrival(attempt: Attempt) -> None:
         id=attempt.id, status=AttemptStatus.PROCESSING, lease_until__isnull=False
     )
     while at_the_bank.exists() and time.monotonic() < ends_at:
+        connections.give_back()
         time.sleep(SECOND_LOOK_SECONDS)
 
 

@@ -9,6 +9,7 @@ from core.errors import DomainError, UpstreamUnavailable
 from merchants import idempotency
 from merchants.models import Merchant
 from payments import inquiries, intents, operations, render
+from payments.gateways import slots
 from payments.gateways.base import Answer
 from payments.models import Attempt, PaymentIntent
 from payments.refusals import IntentUnexpectedState
@@ -46,6 +47,7 @@ class Begun(NamedTuple):
     card: str | None
 
 
+@slots.in_a_slot
 def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentIntent:
     """Cancel a payment; what is authorised is released at the bank first.
 

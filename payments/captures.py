@@ -7,6 +7,7 @@ from core.errors import DomainError, UpstreamUnavailable
 from merchants import idempotency
 from merchants.models import Merchant
 from payments import gateways, inquiries, intents, operations, schedule
+from payments.gateways import slots
 from payments.gateways.base import Answer
 from payments.models import Attempt, PaymentIntent
 from payments.refusals import IntentUnexpectedState
@@ -31,6 +32,7 @@ class CaptureExpired(DomainError):
     is_lasting = True
 
 
+@slots.in_a_slot
 def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIntent:
     """Take what was authorised, or a part of it; the rest is released.
 

@@ -23,6 +23,7 @@ from payments import (
     non_secure,
     settlement,
 )
+from payments.gateways import slots
 from payments.gateways.base import Answer, Outcome
 from payments.methods import OfferedCard
 from payments.models import Attempt, PaymentIntent
@@ -79,6 +80,7 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
     return intent
 
 
+@slots.in_a_slot
 def _create_and_confirm(
     merchant: Merchant, draft: dict[str, Any], offered: OfferedCard | None
 ) -> PaymentIntent:
@@ -101,6 +103,7 @@ def _create_and_confirm(
     return _ask_bank(attempt, terms)
 
 
+@slots.in_a_slot
 def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) -> PaymentIntent:
     """Charge a payment's card, the one given now or the one stored with it.
 

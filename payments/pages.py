@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from core import context, money
 from core.page_policy import allow_form_to
 from payments import authentication, payer_links
+from payments.gateways import slots
 from payments.gateways.base import Forged
 from payments.models import Attempt
 from payments.states import AttemptStatus
@@ -61,7 +62,18 @@ def bank_return(request: HttpRequest) -> HttpResponse:
     except Forged as forged:
         log.warning("authentication answer refused", reason=str(forged))
         return _page(request, "refused", {"request_id": context.request_id()}, status=400)
+    except authentication.PayerTooEarly as early:
+        return _busy(request, early.attempt)
     return HttpResponseRedirect(back_to_shop(attempt))
+
+
+def _busy(request: HttpRequest, attempt: Attempt) -> HttpResponse:
+    """Let the payer send the same answer again by hand: it has changed nothing so far."""
+    facts = {**_facts(attempt), "action": payer_links.RETURN_PATH, "fields": _fields(request)}
+    page = _page(request, "busy", facts, status=503)
+    page["Retry-After"] = str(slots.AcquirerBusy.retry_after_seconds)
+    allow_form_to(page, attempt.return_url)
+    return page
 
 
 def back_to_shop(attempt: Attempt) -> str:

@@ -8,6 +8,8 @@ from core.keyring import ring
 from payments.models import Attempt
 
 PATH = "/3ds"
+# Where the payer's browser brings the bank's answer.
+RETURN_PATH = f"{PATH}/return"
 
 
 def address(attempt: Attempt) -> str:

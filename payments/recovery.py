@@ -7,6 +7,7 @@ from merchants.idempotency import Earlier, IdempotencyKeyInUse
 from merchants.models import Merchant
 from payments import authorization, gateways, inquiries, leases, lifecycle, operations
 from payments.cancellations import CancelFailed
+from payments.gateways import slots
 from payments.gateways.base import Answer, Outcome
 from payments.models import Attempt, PaymentIntent
 from payments.states import AttemptStatus, Operation, Status
@@ -20,11 +21,13 @@ def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentI
 
     :param cvc: the retry's own; the earlier request's was written nowhere.
     :raises IdempotencyKeyInUse: the sweeper is asking the bank this moment.
+    :raises AcquirerBusy: no slot came free; the earlier request is as it was.
     """
     intents = PaymentIntent.objects.for_merchant(merchant)
     attempt = None if earlier.is_settled else _unfinished(merchant, earlier)
     if attempt:
-        _finish(attempt, cvc)
+        with slots.for_merchant(merchant.id):
+            _finish(attempt, cvc)
     intent = intents.find(earlier.object_id)
     if cvc and earlier.is_settled and intent.status == Status.REQUIRES_CONFIRMATION:
         # The request may have died before it held the code of the card that it stored.

@@ -1,6 +1,6 @@
 """The bank's HTTP doors, for the gateway of a sandbox installation.
 
-What cannot be read raises `orders.Malformed`; the handler in wsgi.py answers it with 400.
+What cannot be read raises `orders.Malformed`; handler.py answers it with 400.
 """
 
 import time
@@ -10,6 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
+from core import connections
 from testbank import authentications, book, captures, orders, statements, voids
 from testbank.models import Authorization
 from testbank.states import AuthenticationState, State
@@ -114,5 +115,6 @@ def _told(authorization: Authorization) -> dict[str, Any]:
 
 def _silence() -> HttpResponse:
     """Outlast the gateway's patience, then end with nothing to read."""
+    connections.give_back()
     time.sleep(settings.TESTBANK_SILENCE_SECONDS)
     return HttpResponse(status=504)

@@ -13,7 +13,9 @@ from django.test import RequestFactory, override_settings
 from requests.adapters import BaseAdapter
 
 from payments import gateways
-from testbank.wsgi import application
+from testbank.handler import open_bank
+
+application = open_bank()
 
 IN_PROCESS_URL = "http://bank.test"
 

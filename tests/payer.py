@@ -7,8 +7,7 @@ from urllib.parse import urlencode, urlsplit
 
 from django.test import RequestFactory
 
-from testbank.wsgi import application
-from tests.bank_transport import connections_left_open
+from tests.bank_transport import application, connections_left_open
 
 FORM = "application/x-www-form-urlencoded"
 

@@ -19,7 +19,8 @@ from core.errors import UpstreamUnavailable
 from payments import gateways
 from payments.gateways import decline_codes, sandbox_cards
 from payments.gateways.base import Answer, AuthorizationRequest, IssuerFacts, Outcome
-from testbank import behaviours, wsgi
+from testbank import behaviours
+from testbank.handler import open_bank
 from testbank.models import Authorization
 from tests.bank_transport import BankTransport, bank_in_process
 
@@ -321,7 +322,7 @@ class _Quiet(WSGIRequestHandler):
 
 @contextmanager
 def real_bank() -> Iterator[str]:
-    server: WSGIServer = make_server("127.0.0.1", 0, wsgi.application, handler_class=_Quiet)
+    server: WSGIServer = make_server("127.0.0.1", 0, open_bank(), handler_class=_Quiet)
 
     def answer_once() -> None:
         try:

@@ -10,7 +10,7 @@ from django.db import IntegrityError, connections
 from django.test import Client
 from django.urls import get_urlconf, reverse
 
-from testbank import behaviours, wsgi
+from testbank import behaviours, handler
 from testbank.models import Authorization, Capture
 from testbank.states import State
 from tests.bank_orders import ask, order
@@ -260,7 +260,7 @@ def test_a_live_installation_has_no_test_bank(settings: Any) -> None:
     settings.LIVEMODE = True
 
     with pytest.raises(ImproperlyConfigured, match="this one is live"):
-        wsgi.open_bank()
+        handler.open_bank()
 
 
 def test_operators_can_read_the_book_and_not_write_it(admin_client: Client) -> None:

@@ -181,7 +181,7 @@ def responses() -> dict[str, Shape]:
 
 
 def refusal(status: int, codes: set[str]) -> Shape:
-    of_status = {401: ["WWW-Authenticate"], 409: ["Retry-After"], 429: ["Retry-After"]}
+    of_status = {401: ["WWW-Authenticate"], **dict.fromkeys((409, 429, 503), ["Retry-After"])}
     headers = ["Request-Id", *of_status.get(status, [])]
     example = examples().get("refusals", {}).get(str(status))
     shape = {"schema": schema.error_of(sorted(codes))}

@@ -20,6 +20,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 from urllib3.util import Timeout
 
+from payments.gateways import slots
+
 ANSWER_MAX_BYTES = 64 * 1024
 CONNECT_SECONDS = 3.0
 CONNECTIONS_KEPT = 32
@@ -81,15 +83,10 @@ def new_session() -> requests.Session:
 def _exchange(
     session: requests.Session, method: str, url: str, body: "_Body | None", seconds: float
 ) -> bytes:
-    with session.request(
-        method,
-        url,
-        data=body,
-        # urllib3's own, which `requests` hands down: `total` spans connecting and reading.
-        timeout=Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds),  # type: ignore[arg-type]
-        allow_redirects=False,
-        stream=True,
-    ) as response:
+    # urllib3's own, which `requests` hands down: `total` spans connecting and reading.
+    timeout: Any = Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds)
+    options = {"data": body, "timeout": timeout, "allow_redirects": False, "stream": True}
+    with slots.asking(), session.request(method, url, **options) as response:
         if response.status_code != 200:
             raise requests.HTTPError(response.status_code)
         return _whole(response)

@@ -1,0 +1,64 @@
+"""Few database connections for many threads, most of which wait for a bank.
+
+Only web processes and the test bank's share: their entry points say so (config/wsgi.py,
+testbank/wsgi.py), so nobody who starts one has to. Every other process keeps a connection
+for each of its few threads.
+"""
+
+from django.conf import settings
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from core import context
+
+# Not for long: what is tried again is tried by whoever needs it (core.postgresql).
+RECONNECT_SECONDS = 0
+
+
+def share() -> None:
+    """Let all threads of this process share `DATABASE_POOL` connections to each database.
+
+    Call it where the process is about to fork or serve, after whatever it asks the database
+    at its start: no pool is open yet, and each process opens its own with its first request.
+    """
+    for connection in connections.all():
+        connection.close()
+        connection.settings_dict["CONN_MAX_AGE"] = 0  # To keep them is the pool's business.
+        connection.settings_dict["OPTIONS"]["pool"] = {
+            "min_size": 0,
+            "max_size": settings.DATABASE_POOL,
+            "reconnect_timeout": RECONNECT_SECONDS,
+        }
+
+
+def give_back() -> None:
+    """Lend this thread's connections to others, where they are shared.
+
+    The next statement takes one again. Inside a transaction the connection stays.
+    """
+    for connection in connections.all(initialized_only=True):
+        if connection.settings_dict["OPTIONS"].get("pool") and not connection.in_atomic_block:
+            connection.close()
+
+
+def give_back_to_ask() -> None:
+    """Lend this thread's connections to others while somebody outside is asked.
+
+    The answer has to be written down: from now on the work at hand waits for a connection
+    for as long as its time lasts.
+
+    :raises RuntimeError: a transaction is open, whose locks would be held for as long as
+        the other side likes.
+    """
+    if any(map(_is_in_transaction, connections.all(initialized_only=True))):
+        raise RuntimeError("nobody outside is asked inside a transaction")
+    give_back()
+    if work := context.current():
+        work.has_asked_others = True
+
+
+def _is_in_transaction(connection: BaseDatabaseWrapper) -> bool:
+    if not connection.in_atomic_block:
+        return False
+    # A test's own is none of the service's: `atomic(durable=True)` looks for it in the same way.
+    return not getattr(connection.atomic_blocks[-1], "_from_testcase", False)
