@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import transaction
 
 from core import clock, connections, context, ids
+from core.arrival import ClientHungUp
 from merchants import idempotency
 from payments import (
     authorization,
@@ -140,7 +141,8 @@ def accept(fields: Mapping[str, str]) -> Attempt:
     An answer that was used before, or comes too late, changes nothing.
 
     :raises Forged: it is not the bank's answer to a payment of ours.
-    :raises PayerTooEarly: no slot came free at the acquirer; the answer stays good.
+    :raises PayerTooEarly: no slot came free at the acquirer, or the payer left before one did;
+        the answer stays good.
     """
     told = gateways.acquirer().read_authentication(fields)
     attempt = _meant(told)
@@ -156,8 +158,8 @@ def _accept_first(attempt: Attempt, told: Authentication) -> bool:
     try:
         with slots.for_payer_of(attempt.merchant_id):
             return _settle_first(attempt, told)
-    except slots.AcquirerBusy as busy:
-        raise PayerTooEarly(attempt) from busy
+    except (slots.AcquirerBusy, ClientHungUp) as not_now:
+        raise PayerTooEarly(attempt) from not_now
 
 
 def _settle_first(attempt: Attempt, told: Authentication) -> bool:
