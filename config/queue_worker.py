@@ -38,6 +38,7 @@ READERS_SHARE = 16
 # or the answer's end could be lost (RFC 9112, 9.6).
 LINGER_SECONDS, LINGER_BYTES = 2.0, 65_536
 NOBODY_THERE = (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK)
+NO_FILES_LEFT = (errno.EMFILE, errno.ENFILE)
 
 
 class Connection(TConn):
@@ -116,8 +117,10 @@ class QueueWorker(ThreadWorker):
     """gunicorn's threaded worker, whose loop never waits for one client.
 
     gunicorn gives a new connection a thread before anything has come of its request, for five
-    seconds; and it ends one by waiting in the loop, two seconds long, for the client to close
-    its side, while nobody else is accepted. Here a connection waits in the poller for both.
+    seconds; it ends one by waiting in the loop, two seconds long, for the client to close its
+    side, while nobody else is accepted; and it dies, with all it serves, when the process may
+    open no more files. Here a connection waits in the poller for the first two, and a new one
+    outside for the third.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -133,9 +136,12 @@ class QueueWorker(ThreadWorker):
         try:
             client, address = listener.accept()
         except OSError as error:
-            if error.errno in NOBODY_THERE:
-                return
-            raise
+            if error.errno in NO_FILES_LEFT:
+                # Until the loop's next turn: the end of a connection makes room.
+                self.set_accept_enabled(False)
+            elif error.errno not in NOBODY_THERE:
+                raise
+            return
         self.nr_conns += 1
         connection = Connection(self, client, address, listener.getsockname())
         self._wait(connection, self.pending_conns, self.on_pending_socket_readable)

@@ -2,6 +2,8 @@
 
 import json
 import re
+import resource
+import select
 import socket
 import struct
 import time
@@ -248,7 +250,8 @@ def test_nothing_begins_for_a_client_that_hung_up(patient: House, leave: Any) ->
 
 def test_one_that_asked_for_more_and_hung_up_is_gone_too(patient: House) -> None:
     patient.hold_all_but_reads()
-    line = patient.send(customer(patient) + HEALTH)
+    # More than is read with the first request: its end lies behind bytes that nobody has taken.
+    line = patient.send(customer(patient) + HEALTH * 1000)
     patient.await_queued()
     line.close()
     patient.let_go()
@@ -383,6 +386,35 @@ def test_who_goes_on_sending_after_the_last_answer_is_cut_off(patient: House) ->
 
     with pytest.raises(OSError, match=r"reset|Broken pipe"):
         line.sendall(b"x" * 50_000_000)
+
+
+def test_the_connection_of_one_who_stays_silent_after_the_last_answer_ends(patient: House) -> None:
+    line = patient.send(b"garbage\r\n\r\n")
+    with line.makefile("rb") as answers:
+        assert RawAnswer.next(answers).status == 400
+        assert answers.read() == b""  # The server has ended its side.
+
+    is_reset = select.poll()
+    is_reset.register(line, 0)
+    line.sendall(b"?")  # Answered with a reset, if nobody listens any more.
+    while not is_reset.poll(100):
+        line.sendall(b"?")
+
+
+def test_more_connections_than_files_kill_nobody(tmp_path: Path) -> None:
+    with running(tmp_path) as web:
+        worker = int(web.wait_for(r"Booting worker with pid: (\d+)"))
+        assert web.is_alive()
+        used = len(list(Path(f"/proc/{worker}/fd").iterdir()))
+        resource.prlimit(worker, resource.RLIMIT_NOFILE, (used + 10, used + 10))
+        crowd = [web.connect() for _ in range(50)]
+        crowd[0].sendall(HEALTH)
+        assert RawAnswer.read(crowd[0]).status == 200
+        for line in crowd:
+            line.close()
+
+        assert web.is_alive()
+        assert len(re.findall("Booting worker", web.log)) == 1
 
 
 def test_connections_that_say_nothing_do_not_hold_up_the_end(tmp_path: Path) -> None:
