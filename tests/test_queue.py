@@ -117,8 +117,10 @@ def running(directory: Path, **settings: str) -> Iterator[WebProcess]:
     ring()
     settings |= {"WEB_THREADS": str(THREADS), "DJANGO_SETTINGS_MODULE": "tests.held_settings"}
     web = WebProcess(directory / "log", **settings)
-    yield web
-    web.stop()
+    try:
+        yield web
+    finally:
+        web.stop()
 
 
 @pytest.fixture(scope="module")
