@@ -68,8 +68,11 @@ class Traffic:
             self._of(acquirer).seconds.append(seconds)
 
     def tell(self) -> None:
-        """Write the line of what was counted, and begin anew."""
+        """Write the line of what was counted, if anything was, and begin anew."""
         with self._lock:
+            if self._timer is None:
+                return
+            self._timer.cancel()  # Does nothing to the one that calls this.
             acquirers, refused_by_age = self._acquirers, self._refused_by_age
             self._begin()
         log.info(

@@ -46,3 +46,8 @@ def then_giving_back(call: Callable[[], Any]) -> Callable[[], Any]:
 def waits_for_a_connection() -> int:
     """Return how many have come to wait for a shared connection so far, or come again."""
     return connection.pool.get_stats().get("requests_queued", 0)
+
+
+def times_taken() -> int:
+    """Return how many times a shared connection was asked for so far."""
+    return connection.pool.get_stats().get("requests_num", 0)

@@ -9,14 +9,22 @@ from django.db import OperationalError, connection, transaction
 
 from core import connections, context, statements
 from core.postgresql import base as engine
-from payments import gateways
+from payments import authentication, gateways
+from payments.gateways import slots
 from payments.models import PaymentIntent
+from tests.all_taken import all_slots_taken
 from tests.bank_transport import BankTransport
 from tests.client import ApiClient
 from tests.held_bank import HeldBank
 from tests.mortal import until
 from tests.processes import run
-from tests.shared_connections import sharing, then_giving_back, waits_for_a_connection
+from tests.shared_connections import (
+    sharing,
+    then_giving_back,
+    times_taken,
+    waits_for_a_connection,
+)
+from tests.threeds import bring, challenged, decide
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -58,6 +66,47 @@ def test_while_a_bank_is_waited_for_others_have_the_connection(
         ["requires_confirmation"],
     )
     assert paying.result()["status"] == "succeeded"
+
+
+def test_who_waits_for_a_slot_has_no_connection_meanwhile(
+    acme: ApiClient,
+    one_connection: None,
+    others: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slots, "MERCHANT_WAITS_SECONDS", 3600)
+
+    with all_slots_taken():
+        paying = others.submit(then_giving_back(acme.twin().pay))
+        until(lambda: slots.places().waiting == 1)
+        read = then_giving_back(lambda: acme.get("/v1/payment_intents"))()
+
+    assert read.status == 200
+    assert paying.result()["status"] == "succeeded"
+
+
+def test_a_payer_who_pressed_twice_has_no_connection_while_the_bank_works(
+    acme: ApiClient,
+    bank: BankTransport,
+    one_connection: None,
+    others: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(authentication, "SECOND_ARRIVAL_WAITS_SECONDS", 40)
+    fields = decide(challenged(acme), "Approve").fields
+    connections.give_back()
+    held = HeldBank(bank)
+    first = others.submit(then_giving_back(lambda: bring(fields)))
+    held.await_asked()
+    before = times_taken()
+    second = others.submit(then_giving_back(lambda: bring(fields)))
+    until(lambda: times_taken() > before + 3)  # It looks again and again.
+
+    read = then_giving_back(lambda: acme.get("/v1/payment_intents"))()
+
+    held.answer()
+    assert read.status == 200
+    assert {first.result().status, second.result().status} == {302}
 
 
 def test_a_payment_that_comes_back_from_the_bank_waits_however_long_others_hold_the_connection(

@@ -67,6 +67,16 @@ def closed(request: HttpRequest, outcome: str, payment: str) -> HttpResponse:
     return render(request, f"payments/threeds/{outcome}.html", shown)
 
 
+def busy(request: HttpRequest, payment: str) -> HttpResponse:
+    """Show a payment that has no slot at its acquirer; its form leads on to `back`."""
+    back = request.GET.get("back", "https://acme.example/return")
+    action = f"/pages/bank?{urlencode({'back': back})}"
+    shown = {**PAYMENTS[payment], "action": action, "fields": FIELDS, "is_sandbox": True}
+    response = render(request, "payments/threeds/busy.html", shown, status=503)
+    allow_form_to(response, back)
+    return response
+
+
 def unknown(request: HttpRequest) -> HttpResponse:
     shown = {"is_sandbox": True}
     return render(request, "payments/threeds/unknown.html", shown, status=404)
@@ -125,6 +135,7 @@ urlpatterns = [
     path("pages/handoff/<str:payment>", handoff),
     path("pages/bank", bank),
     path("pages/closed/<str:outcome>/<str:payment>", closed),
+    path("pages/busy/<str:payment>", busy),
     path("pages/unknown", unknown),
     path("pages/refused", refused),
     path("pages/fail/<int:status>", fail),

@@ -19,6 +19,8 @@ PAGES = {
     "/pages/closed/approved/usual": 200,
     "/pages/closed/waiting/longest": 200,
     "/pages/closed/failed/unbroken": 200,
+    "/pages/busy/usual": 503,
+    "/pages/busy/longest": 503,
     "/pages/unknown": 404,
     "/pages/refused": 400,
     "/docs/errors": 200,
@@ -51,6 +53,19 @@ def test_the_form_leads_to_the_bank_and_on_to_the_shop(
 
     page.visit(f"/pages/handoff/usual?back={shop}")
     page.click(CONTINUE)
+    page.see("Welcome back")
+
+    assert page.url == shop
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_payer_without_a_slot_finishes_by_the_button(
+    open_page: Callable[..., Page], shop: str, scripts: bool
+) -> None:
+    page = open_page(scripts=scripts)
+
+    page.visit(f"/pages/busy/usual?back={shop}", status=503)
+    page.click("Finish the payment")
     page.see("Welcome back")
 
     assert page.url == shop
