@@ -7,12 +7,14 @@ came and whether its client is still there (`core.arrival`).
 """
 
 import errno
+import os
 import re
 import socket
 import time
 from collections import deque
 from collections.abc import Callable
 from concurrent import futures
+from contextlib import suppress
 from functools import partial
 from selectors import EVENT_READ
 from threading import Lock
@@ -37,6 +39,8 @@ READERS_SHARE = 16
 # After an answer that ends its connection, what the client still sends is read for so long,
 # or the answer's end could be lost (RFC 9112, 9.6).
 LINGER_SECONDS, LINGER_BYTES = 2.0, 65_536
+# An answer that its client does not take holds a thread; mobile networks get this long.
+SEND_SECONDS = float(os.environ.get("WEB_SEND_SECONDS", "30"))
 NOBODY_THERE = (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK)
 NO_FILES_LEFT = (errno.EMFILE, errno.ENFILE)
 
@@ -126,6 +130,11 @@ class QueueWorker(ThreadWorker):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.lingering: deque[Connection] = deque()
+        self.send_until: dict[socket.socket, float] = {}
+
+    def load_wsgi(self) -> None:
+        super().load_wsgi()
+        self.application, self.wsgi = self.wsgi, self._answer
 
     def get_thread_pool(self) -> Threads:
         return Threads(self.cfg.threads)
@@ -168,6 +177,10 @@ class QueueWorker(ThreadWorker):
         now = time.monotonic()
         while self.lingering and self.lingering[0].timeout < now:
             self._end(self.lingering[0])
+        for client, deadline in list(self.send_until.items()):
+            if now > deadline:
+                with suppress(OSError):
+                    client.shutdown(socket.SHUT_RDWR)  # Ends the thread's wait.
 
     def _cap_keepalive(self, deadline: float) -> None:
         super()._cap_keepalive(deadline)
@@ -205,9 +218,18 @@ class QueueWorker(ThreadWorker):
         return super().handle(conn)
 
     def handle_request(self, req: Request, conn: Connection) -> Any:
+        if HEALTH_CHECK.match(f"{req.method} {req.path} ".encode()):
+            # Its thread is the only one: no second answer may wait for a client to take the first.
+            req.force_close()
         line = ClientLine(conn.sock, takes_interim=req.version >= (1, 1))
         noted = arrival.note(Arrival(conn.queued_at, conn.waited_seconds, line.has_hung_up))
         try:
             return super().handle_request(req, conn)
         finally:
             arrival.forget(noted)
+            self.send_until.pop(conn.sock, None)
+
+    def _answer(self, environ: dict[str, Any], start_response: Any) -> Any:
+        answer = self.application(environ, start_response)
+        self.send_until[environ["gunicorn.socket"]] = time.monotonic() + SEND_SECONDS
+        return answer

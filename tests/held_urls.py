@@ -46,6 +46,14 @@ def look(request: HttpRequest) -> HttpResponse:
     return answer
 
 
+@csrf_exempt
+def much(request: HttpRequest) -> HttpResponse:
+    """Answer more than any socket keeps."""
+    log.info("held")
+    return HttpResponse(b"x" * 50_000_000)
+
+
 urlpatterns = [
-    path("hold", hold), path("budget", budget), path("look", look), *urls.urlpatterns,
+    path("hold", hold), path("budget", budget), path("look", look), path("much", much),
+    *urls.urlpatterns,
 ]  # fmt: skip

@@ -83,7 +83,7 @@ class House:
     def clear(self) -> None:
         """Let everybody go, so that the next test finds every thread free."""
         self.let_go()
-        ended = re.compile(r'"path":"/(?:hold|look)"')
+        ended = re.compile(r'"path":"/(?:hold|look|much)"')
         self._await(lambda: len(ended.findall(self._log())) >= self.said("held"))
         for line in self.lines:
             line.close()
@@ -369,6 +369,23 @@ def test_connections_that_say_nothing_hold_no_thread(patient: House) -> None:
     assert patient.web.is_alive()
     assert RawAnswer.read(patient.send(whole(patient.web, b"{}"))).status == 200
     assert len(silent) == 40
+
+
+def test_clients_that_do_not_take_their_answer_are_let_go(tmp_path: Path, acme: ApiClient) -> None:
+    with running(tmp_path, **PATIENT, WEB_SEND_SECONDS="1") as web:
+        house = House(web, acme, tmp_path)
+        for _ in range(THREADS - 1):
+            house.post("/much")
+        house.await_lines("held", THREADS - 1)
+
+        assert RawAnswer.read(house.send(whole(web, b"{}"))).status == 200
+        house.clear()
+
+
+def test_a_health_check_ends_its_connection(patient: House) -> None:
+    with patient.send(HEALTH * 2).makefile("rb") as answers:
+        assert RawAnswer.next(answers).headers["Connection"] == "close"
+        assert answers.read() == b""
 
 
 def test_a_client_that_does_not_hang_up_after_its_answer_holds_nobody_up(patient: House) -> None:
