@@ -64,10 +64,11 @@ def new_key() -> str:
 class Line:
     """A kept connection: one request, one answer, and the next.
 
-    `retry_after_seconds` is what the last answer said.
+    `retry_after_seconds` is what the last answer said; `is_last`, that no other will come.
     """
 
     retry_after_seconds: int | None = None
+    is_last = False
 
     def __init__(self, port: int, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=patience_seconds)
@@ -83,6 +84,7 @@ class Line:
         head, content = self._read_head()
         length = _content_length(head)
         self.retry_after_seconds = _number(head, b"retry-after")
+        self.is_last = b"\r\nconnection: close" in head.lower()
         while len(content) < length:
             content += self._read()
         return int(head[9:12]), content

@@ -83,8 +83,11 @@ def _ask_until(crowd: Crowd, end: float, heard: list[Heard]) -> None:
     while time.time() < end:
         one, line = _ask_once(crowd, line)
         heard.append(one)
-        if pause := line and line.retry_after_seconds:
+        if line and (pause := line.retry_after_seconds):
             time.sleep(max(0.0, min(pause, end - time.time())))
+        if line and line.is_last:
+            line.close()
+            line = None
     if line:
         line.close()
 
