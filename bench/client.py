@@ -29,8 +29,8 @@ class Call:
     secret_key: str = ""
     body: dict[str, Any] | None = None
 
-    def request(self) -> bytes:
-        """Return the next request; a POST has an Idempotency-Key of its own."""
+    def request(self, key: str | None = None) -> bytes:
+        """Return the next request; a POST has an Idempotency-Key of its own, or the one given."""
         content = b"" if self.body is None else json.dumps(self.body).encode()
         head = [
             f"{'POST' if content else 'GET'} {self.path} HTTP/1.1",
@@ -39,7 +39,7 @@ class Call:
         ]
         if content:
             # In the form of an id, so that the floor's script takes it for one.
-            head += [f"Idempotency-Key: bench_{secrets.token_hex(12)}"]
+            head += [f"Idempotency-Key: {key or new_key()}"]
             head += ["Content-Type: application/json", f"Content-Length: {len(content)}"]
         return "\r\n".join([*head, "", ""]).encode() + content
 
@@ -56,11 +56,22 @@ class Call:
         return f"{status} {said} where {expected} was expected"
 
 
-class Line:
-    """A kept connection: one request, one answer, and the next."""
+def new_key() -> str:
+    """Return an Idempotency-Key that nobody has used."""
+    return f"bench_{secrets.token_hex(12)}"
 
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
+
+class Line:
+    """A kept connection: one request, one answer, and the next.
+
+    `retry_after_seconds` is what the last answer said; `is_last`, that no other will come.
+    """
+
+    retry_after_seconds: int | None = None
+    is_last = False
+
+    def __init__(self, port: int, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=patience_seconds)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, request: bytes) -> tuple[int, bytes]:
@@ -72,6 +83,8 @@ class Line:
         self._socket.sendall(request)
         head, content = self._read_head()
         length = _content_length(head)
+        self.retry_after_seconds = _number(head, b"retry-after")
+        self.is_last = b"\r\nconnection: close" in head.lower()
         while len(content) < length:
             content += self._read()
         return int(head[9:12]), content
@@ -94,10 +107,15 @@ class Line:
 
 
 def _content_length(head: bytes) -> int:
-    _, mark, rest = head.lower().partition(b"\r\ncontent-length:")
-    if not mark:
+    length = _number(head, b"content-length")
+    if length is None:
         raise ConnectionError("the answer does not say how long it is")
-    return int(rest.partition(b"\r\n")[0])
+    return length
+
+
+def _number(head: bytes, name: bytes) -> int | None:
+    _, mark, rest = head.lower().partition(b"\r\n" + name + b":")
+    return int(rest.partition(b"\r\n")[0]) if mark else None
 
 
 class Seen(NamedTuple):

@@ -39,18 +39,28 @@ class Stage(NamedTuple):
     def open_merchant(self) -> dict[str, str]:
         """Migrate both databases and return a new merchant's id, key and the like."""
         up.migrate(self.places, self.environment)
-        return json.loads(finish(begin(demo.CREATE_MERCHANT, self.environment)))
+        return self.open_another()
+
+    def open_another(self, *changes: str) -> dict[str, str]:
+        """Return one more merchant's id, key and the like.
+
+        :param changes: options of `create_merchant` in the place of the demo merchant's.
+        """
+        return json.loads(finish(begin([*demo.CREATE_MERCHANT, *changes], self.environment)))
 
     @contextmanager
-    def service(self) -> Iterator[None]:
+    def service(self, *, bank: str = "testbank.wsgi") -> Iterator[None]:
         """Run the web process and the bank as `./dev up` does.
 
         Without workers: what is done later is no part of a request.
+
+        :param bank: the bank's application.
         """
         with self._children() as children:
             # By these names PostgreSQL's log tells whose statement it was.
             up.start_web(children, self.ports.web, self.environment | {"PGAPPNAME": "web"})
-            up.start_bank(children, self.ports.bank, self.environment | {"PGAPPNAME": "bank"})
+            named = self.environment | {"PGAPPNAME": "bank"}
+            up.start_bank(children, self.ports.bank, named, application=bank)
             addresses = [f"{self.ports.base_url}/healthz", f"{self.ports.bank_url}/healthz"]
             up.wait_until_ready(children, addresses)
             self.pids.update(children.pids)

@@ -19,10 +19,10 @@ from gunicorn.http.errors import (
 )
 from gunicorn.http.message import Request
 from gunicorn.workers.base import Worker
-from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from config import strict_http
 from config.logs import logging_config
+from config.queue_worker import Connection, QueueWorker
 from core import context
 from core.errors import DomainError, InternalError, ParameterInvalid
 from core.rest.envelope import error_body
@@ -48,7 +48,7 @@ OUR_FAULTS = (ConfigurationProblem, InvalidResponseHeader, InvalidResponseHeader
 READ_SECONDS = float(os.environ.get("WEB_READ_SECONDS", "10"))
 
 
-class EnvelopeWorker(ThreadWorker):
+class EnvelopeWorker(QueueWorker):
     """Answer requests that never reach the application in our envelope.
 
     gunicorn's own limits stay on, so that an endless request line ends at 8 KB. It has
@@ -59,9 +59,9 @@ class EnvelopeWorker(ThreadWorker):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.read_until: dict[TConn, float] = {}
+        self.read_until: dict[Connection, float] = {}
 
-    def handle(self, conn: TConn) -> Any:
+    def handle(self, conn: Connection) -> Any:
         self.read_until[conn] = time.monotonic() + READ_SECONDS
         try:
             return super().handle(conn)
@@ -114,7 +114,7 @@ def pre_request(_worker: Worker, request: Request) -> None:
 vars().update(strict_http.NOBODY_BELIEVED)
 bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
 workers = int(os.environ.get("WEB_WORKERS", "2"))
-threads = int(os.environ.get("WEB_THREADS", "8"))
+threads = int(os.environ.get("WEB_THREADS", "64"))
 preload_app = True  # Loaded once and forked; what connects before the fork is closed before it.
 worker_class = "config.gunicorn.EnvelopeWorker"
 timeout = 60

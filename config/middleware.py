@@ -14,11 +14,18 @@ from django.http.request import split_domain_port, validate_host
 from config import errors
 from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
-from core import connections, context
-from core.errors import DomainError, MethodNotAllowed, ParameterInvalid, UrlNotFound
+from core import arrival, connections, context
+from core.errors import (
+    DomainError,
+    MethodNotAllowed,
+    Overloaded,
+    ParameterInvalid,
+    UrlNotFound,
+)
 from core.http import client_address, refuse_other_charsets
 from core.rest.query import refuse_unsafe_url
 from merchants import request_logs
+from payments.payer_links import RETURN_PATH
 
 access_log = structlog.get_logger("access")
 # Load balancers ask for it by address.
@@ -50,10 +57,11 @@ class RequestFrame:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
-        work = context.begin()
+        work = context.begin(since=arrival.began_at())
         work.is_request = True
         try:
-            response = self._refused(request) or self.get_response(request)
+            turned_away = self._turned_away(request)
+            response = turned_away or self._refused(request) or self.get_response(request)
             if isinstance(response, HttpResponseNotAllowed) and not response.content:
                 _tell_why(request, response)
             response["Request-Id"] = work.request_id
@@ -61,7 +69,7 @@ class RequestFrame:
                 # People's data and secrets; the schema alone says otherwise.
                 response.headers.setdefault("Cache-Control", "no-store")
             seconds = time.perf_counter() - started
-            if API_PATH.match(request.path_info) and request.path_info != SCHEMA_PATH:
+            if turned_away is None and _is_for_the_request_log(request):
                 request_logs.write_when_sent(request, response, work=work, seconds=seconds)
             _measure(request, response)
             self._log(request, response, work, seconds)
@@ -70,6 +78,25 @@ class RequestFrame:
             # Before the answer is sent: a client that does not read it may keep this thread.
             connections.give_back()
         return response
+
+    def _turned_away(self, request: HttpRequest) -> HttpResponse | None:
+        """Refuse a request that waited too long, or that nobody waits for, before all else.
+
+        A payer who comes back from the bank is never too late: the page that takes what they
+        bring waits for a place itself, and has a button to bring it again.
+
+        Not in the request log: to find out whose it was would take a thread and the
+        database away from those that are still waiting.
+        """
+        if request.path_info == HEALTH_PATH:
+            return None
+        try:
+            if request.path_info != RETURN_PATH:
+                arrival.require_turn(within_seconds=settings.WEB_QUEUE_SECONDS)
+            arrival.require_client()
+        except Overloaded as refusal:
+            return errors.answer(request, refusal)
+        return None
 
     def _refused(self, request: HttpRequest) -> HttpResponse | None:
         try:
@@ -128,6 +155,10 @@ def _tell_why(request: HttpRequest, response: HttpResponse) -> None:
     response.content = refusal.content
     for name, value in refusal.items():
         response[name] = value
+
+
+def _is_for_the_request_log(request: HttpRequest) -> bool:
+    return bool(API_PATH.match(request.path_info)) and request.path_info != SCHEMA_PATH
 
 
 def _measure(request: HttpRequest, response: HttpResponse) -> None:

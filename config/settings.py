@@ -175,6 +175,8 @@ REQUEST_LOG_DAYS = env.int("REQUEST_LOG_DAYS", default=30)
 SEALED_CARD_HOURS = 24
 # How long a request that died keeps others from finishing its work; above the request's budget.
 REQUEST_LEASE_SECONDS = env.float("REQUEST_LEASE_SECONDS", default=60.0)
+# A request that waited longer for a thread is refused: its client may have given up by now.
+WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", default=1.0)
 DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
 
 # --- The bank -------------------------------------------------------------------------------

@@ -33,11 +33,14 @@ class Work:
 _current: ContextVar[Work | None] = ContextVar("work", default=None)
 
 
-def begin(budget_seconds: float = REQUEST_BUDGET_SECONDS) -> Work:
-    """Start a new piece of work with its own `req_` id and deadline (real time)."""
+def begin(budget_seconds: float = REQUEST_BUDGET_SECONDS, *, since: float | None = None) -> Work:
+    """Start a new piece of work with its own `req_` id and deadline (real time).
+
+    :param since: when its budget began (`time.monotonic`); by default it begins now.
+    """
     work = Work(
         request_id=ids.new("req"),
-        deadline=time.monotonic() + budget_seconds,
+        deadline=(time.monotonic() if since is None else since) + budget_seconds,
         begun_at=datetime.now(UTC),
     )
     _current.set(work)

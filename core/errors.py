@@ -126,3 +126,10 @@ class UpstreamUnavailable(DomainError):
     http_status = 503
     retry_after_seconds = 1
     message = "The service cannot take this request right now. Try again later."
+
+
+class Overloaded(DomainError):
+    code = "overloaded"
+    http_status = 503
+    retry_after_seconds = 1
+    message = "Too many requests are waiting, and this one was not begun. Try again shortly."

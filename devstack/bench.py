@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench import (
+    ghosts,
     lists,
     lists_report,
     payments,
     report,
+    slow_bank,
+    slow_bank_report,
     statements,
     webhooks,
     webhooks_report,
@@ -34,7 +37,7 @@ from devstack.servers import Servers
 from devstack.state import Refused, state_directory, sweep, try_lock
 
 SECONDS_MAX = 60
-CLIENTS_MAX = 32  # As many as the bank has threads.
+CLIENTS_MAX = 300
 # The clients are one merchant's, and nobody wants to know how fast they are refused.
 NO_LIMITS = {"RATE_LIMIT_PER_SECOND": "0"}
 
@@ -43,6 +46,7 @@ class Subject(NamedTuple):
     """Something to measure.
 
     :param grace_seconds: for all whose length is not told: starting, filling, stopping.
+    :param clients: that ask at the same time, if nothing else is asked for.
     """
 
     measure: Callable[..., report.Figures]
@@ -50,6 +54,7 @@ class Subject(NamedTuple):
     measurements: int
     grace_seconds: int
     parts: Sequence[str] = ()
+    clients: int = 8
 
 
 SUBJECTS = {
@@ -58,13 +63,17 @@ SUBJECTS = {
     "webhooks": Subject(webhooks.measure, webhooks_report.table, 60, 700, webhooks.NAMES),
     # Two million payments are filled in first.
     "lists": Subject(lists.measure, lists_report.table, 10, 600, lists.PARTS),
+    "slow-bank": Subject(
+        slow_bank.measure, slow_bank_report.table, 30, 300, slow_bank.PARTS, clients=120
+    ),
+    "ghosts": Subject(ghosts.measure, ghosts.table, 6, 420, ghosts.PARTS, clients=250),
 }
 
 
 def main() -> int:
     options = _options()
     subject = SUBJECTS[options.subject]
-    terms = Terms(options.clients, options.seconds)
+    terms = Terms(options.clients or subject.clients, options.seconds)
     machine = {"cores": os.cpu_count() or 1, "load_before": os.getloadavg()[0]}
     up.end_on_signals()
     signal.signal(signal.SIGALRM, _take_too_long)
@@ -101,7 +110,9 @@ def _options() -> argparse.Namespace:
         "--seconds", type=_up_to(SECONDS_MAX), default=5, help="of each measurement (5)"
     )
     parser.add_argument(
-        "--clients", type=_up_to(CLIENTS_MAX), default=8, help="that ask at the same time (8)"
+        "--clients",
+        type=_up_to(CLIENTS_MAX),
+        help="that ask at the same time (8; of slow-bank 120, of ghosts 250)",
     )
     parser.add_argument(
         "--json",

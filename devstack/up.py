@@ -158,13 +158,18 @@ def migrate(places: storage.Storage, everything: dict[str, str]) -> None:
 def start_web(
     children: Children, port: int, everything: dict[str, str], *, application: str = "config.wsgi"
 ) -> None:
-    settings = {"WEB_BIND": f"127.0.0.1:{port}", "WEB_WORKERS": "2", "WEB_THREADS": "4"}
     command = ["gunicorn", "-c", "config/gunicorn.py", application]
-    children.start("web", command, everything | settings)
+    children.start("web", command, everything | {"WEB_BIND": f"127.0.0.1:{port}"})
 
 
-def start_bank(children: Children, port: int, everything: dict[str, str]) -> None:
-    command = ["gunicorn", "-c", "testbank/gunicorn.py", "testbank.wsgi"]
+def start_bank(
+    children: Children,
+    port: int,
+    everything: dict[str, str],
+    *,
+    application: str = "testbank.wsgi",
+) -> None:
+    command = ["gunicorn", "-c", "testbank/gunicorn.py", application]
     children.start("bank", command, everything | {"BANK_BIND": f"127.0.0.1:{port}"})
 
 

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
+from core import arrival
 from core.errors import DomainError, ParameterInvalid
 from core.rest import expansion, query
 from core.rest import lists as list_engine
@@ -63,6 +64,8 @@ class ApiViewSet(ViewSet):
         # Before a replay, which may show what another key of the merchant was allowed to see.
         self.expansion = self._expansion(fields)
         if request.method == "POST":
+            # The body has come by now, and nothing has happened.
+            arrival.require_client()
             self._claim(request)
 
     def _fields_to_expand(self, request: Request) -> list[str]:

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import transaction
 
 from core import clock, connections, context, ids
+from core.arrival import ClientHungUp
 from merchants import idempotency
 from payments import (
     authorization,
@@ -141,7 +142,8 @@ def accept(fields: Mapping[str, str]) -> Attempt:
     An answer that was used before, or comes too late, changes nothing.
 
     :raises Forged: it is not the bank's answer to a payment of ours.
-    :raises PayerTooEarly: no slot came free at the acquirer; the answer stays good.
+    :raises PayerTooEarly: no slot came free at the acquirer, or the payer left before one did;
+        the answer stays good.
     """
     told = gateways.acquirer().read_authentication(fields)
     meant = _meant(told)
@@ -157,8 +159,8 @@ def _accept_first(meant: Attempt, told: Authentication) -> bool:
     try:
         with slots.for_payer_of(meant.merchant_id):
             return _settle_first(meant, told)
-    except slots.AcquirerBusy as busy:
-        raise PayerTooEarly(meant) from busy
+    except (slots.AcquirerBusy, ClientHungUp) as not_now:
+        raise PayerTooEarly(meant) from not_now
 
 
 def _settle_first(meant: Attempt, told: Authentication) -> bool:

@@ -41,6 +41,7 @@ TAGS = {
 ALWAYS = (
     errors.ParameterInvalid, errors.CardDataInUrl, ApiVersionInvalid, *authentication.REFUSALS,
     limits.RateLimited, errors.InternalError, errors.UpstreamUnavailable,
+    errors.Overloaded,
 )  # fmt: skip
 CHANGING = (errors.LockTimeout,)
 POSTING = (

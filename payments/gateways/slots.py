@@ -13,7 +13,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
 
-from core import connections, context
+from core import arrival, connections, context
 from core.errors import UpstreamUnavailable
 from core.traffic import traffic
 from merchants.models import Merchant
@@ -108,6 +108,8 @@ def _slot(merchant_id: str, *, seconds: float, share: int) -> Iterator[None]:
         raise AcquirerBusy
     token = _held.set(acquirer)
     try:
+        # It may have left while it waited, and an attempt is about to be written.
+        arrival.require_client()
         traffic.slot_taken(acquirer, in_use=places().in_use)
         yield
     finally:

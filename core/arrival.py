@@ -1,0 +1,76 @@
+"""The request at hand as the web server saw it come: since when it waits, and whether anybody does.
+
+Outside of a web process there is none, and nothing here refuses.
+"""
+
+import time
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+
+from core.errors import Overloaded
+from core.traffic import traffic
+
+
+class ClientHungUp(Overloaded):
+    """Nobody reads this: it is how work is left before it begins."""
+
+    message = "The client hung up before its request was begun; nothing was done."
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """How a request came.
+
+    :param at: when it could be read (`time.monotonic`), not when its connection was opened.
+    :param waited_seconds: how long it then waited for a thread.
+    :param has_hung_up: looks whether its client has left.
+    """
+
+    at: float
+    waited_seconds: float
+    has_hung_up: Callable[[], bool]
+
+
+_current: ContextVar[Arrival | None] = ContextVar("arrival", default=None)
+
+
+def note(arrival: Arrival) -> Token[Arrival | None]:
+    """Say how the request that this thread serves came; `forget` takes what is returned."""
+    return _current.set(arrival)
+
+
+def forget(token: Token[Arrival | None]) -> None:
+    _current.reset(token)
+
+
+def began_at() -> float:
+    """Return when the request at hand arrived (`time.monotonic`); now, outside of any."""
+    arrival = _current.get()
+    return arrival.at if arrival else time.monotonic()
+
+
+def waited_seconds() -> float:
+    """Return how long the request at hand waited for a thread."""
+    arrival = _current.get()
+    return arrival.waited_seconds if arrival else 0.0
+
+
+def require_turn(*, within_seconds: float) -> None:
+    """Refuse a request that came to its turn late: its client may have given up by now.
+
+    :raises Overloaded: it waited for a thread for longer.
+    """
+    if waited_seconds() > within_seconds:
+        traffic.refused_by_age()
+        raise Overloaded
+
+
+def require_client() -> None:
+    """Refuse to begin work that nobody waits for; call it as late as nothing has happened yet.
+
+    :raises ClientHungUp: the client has closed its connection.
+    """
+    arrival = _current.get()
+    if arrival and arrival.has_hung_up():
+        raise ClientHungUp
