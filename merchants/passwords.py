@@ -11,13 +11,13 @@ from typing import Any
 
 from django.contrib.auth.hashers import Argon2PasswordHasher, BasePasswordHasher
 
-from core.errors import UpstreamUnavailable
+from core.errors import Overloaded
 
 WAITING_MAX = 4
 WAIT_SECONDS = 1.0
 
 
-class PasswordsBusy(UpstreamUnavailable):
+class PasswordsBusy(Overloaded):
     retry_after_seconds = 2
     message = "Too many passwords are being checked at this moment. Try again in a few seconds."
 
