@@ -80,6 +80,8 @@ class Claim:
     key: str
     fingerprint: bytes
     taken: bool = False
+    # Of the row while it is ours: a retry that takes it over writes another.
+    lease_until: datetime | None = None
     earlier: "Earlier | None" = None
 
 
@@ -151,18 +153,19 @@ def take(object_id: str, *, is_settled: bool = True) -> None:
     if claim is None or claim.taken:
         return
     now = timezone.now()
+    lease_until = _lease_end(now)
     with connection.cursor() as cursor:
         cursor.execute(
             CLAIM,
             [
                 claim.merchant_id, claim.key, claim.fingerprint, context.request_id(),
                 # An address may hold anything; what is too long to be an id is found nowhere next.
-                _lease_end(now), object_id[:ID_MAX], is_settled, now,
+                lease_until, object_id[:ID_MAX], is_settled, now,
             ],
         )  # fmt: skip
         if cursor.rowcount == 0:
-            raise IdempotencyKeyInUse(until=_lease_end(now))
-    claim.taken = True
+            raise _in_use(claim)
+    claim.taken, claim.lease_until = True, lease_until
 
 
 def settle() -> None:
@@ -172,27 +175,29 @@ def settle() -> None:
         _row(claim).update(is_settled=True)
 
 
-def settle_for(request_id: str) -> None:
+def settle_for(merchant_id: str, request_id: str) -> None:
     """Write the recovery point of another request, which has died: its retry is answered at once.
 
     In the transaction that ends the work of that request. Does nothing for one's own request.
     """
     if request_id and request_id != context.request_id():
-        IdempotencyKey.objects.filter(request_id=request_id).update(is_settled=True)
+        rows = IdempotencyKey.objects.filter(merchant_id=merchant_id, request_id=request_id)
+        rows.filter(is_settled=False).update(is_settled=True)
 
 
 def let_go() -> None:
     """End the lease of a request that failed, so that a retry need not wait for it to run out."""
     claim = _current_claim()
     if claim is not None and claim.taken:
-        _row(claim).filter(response_status=None).update(lease_until=timezone.now())
+        ours = _row(claim).filter(response_status=None, lease_until=claim.lease_until)
+        ours.update(lease_until=timezone.now())
 
 
 def forget() -> None:
     """Free the key of a request that wrote its claim and then did nothing."""
     claim = _current_claim()
     if claim is not None and claim.taken:
-        _row(claim).delete()
+        _row(claim).filter(lease_until=claim.lease_until).delete()
         claim.taken = False
 
 
@@ -245,6 +250,12 @@ def forget_old() -> int:
     return IdempotencyKey.objects.filter(created_at__lt=before).delete()[0]
 
 
+def _in_use(claim: Claim) -> IdempotencyKeyInUse:
+    row = _row(claim).first()
+    is_waited_for = row is not None and not row.is_settled
+    return IdempotencyKeyInUse(until=row.lease_until if is_waited_for else None)
+
+
 def _current_claim() -> Claim | None:
     work = context.current()
     return work.idempotency_claim if work else None
@@ -280,12 +291,12 @@ def _take_over(claim: Claim) -> None:
     row = _row(claim).select_for_update().first()
     if row is None:
         return  # Forgotten this moment: the key is free.
-    _require_same_request(row, claim)  # Or given to another request since.
+    _require_same_request(row, claim)  # Forgotten and used again: it is another request's now.
     _replay(row)
     now = timezone.now()
     if not row.is_settled and row.lease_until > now:
         raise IdempotencyKeyInUse(until=row.lease_until)
-    row.lease_until = _lease_end(now)
+    row.lease_until = claim.lease_until = _lease_end(now)
     row.save(update_fields=["lease_until"])
     claim.taken = True
     claim.earlier = Earlier(row.request_id, row.object_id, row.is_settled, row.created_at)

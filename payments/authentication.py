@@ -102,11 +102,11 @@ def _successor(declined: Attempt) -> Attempt:
 
 @transaction.atomic(durable=True)
 def _await_payer(attempt: Attempt, challenge: Challenge) -> PaymentIntent:
-    idempotency.settle()
-    begun = attempt
-    intent, attempt = settlement.locked(attempt)
-    if attempt.status != AttemptStatus.PROCESSING or settlement.has_gone_on(attempt, since=begun):
+    asked = attempt
+    intent, attempt = settlement.locked(asked)
+    if attempt.status != AttemptStatus.PROCESSING or settlement.is_overtaken(asked, attempt):
         return intent
+    idempotency.settle()
     before = render.payment_intent(intent)
     attempt.status, attempt.acs_url = AttemptStatus.REQUIRES_ACTION, challenge.acs_url
     attempt.authentication = {

@@ -62,8 +62,7 @@ def ask_first(merchant: Merchant, intent_id: str) -> None:
     )
     if unknown:
         with leases.held(unknown) as attempt:
-            if attempt.due_at is not None:
-                resolve(attempt, ask(attempt))
+            resolve(attempt, ask(attempt))
 
 
 def sweep() -> int:

@@ -25,11 +25,12 @@ def end() -> datetime:
 def take(attempt: Attempt) -> Attempt | None:
     """Take the attempt's lease and return the attempt as it is now; decide on this one only.
 
-    :returns: None if somebody is asking the bank already.
+    :returns: None if somebody is asking the bank already, or has taken the lease over since.
     """
-    if not free().filter(id=attempt.id).update(lease_until=end()):
+    ours = end()
+    if not free().filter(id=attempt.id).update(lease_until=ours):
         return None
-    return Attempt.objects.get(id=attempt.id)
+    return Attempt.objects.filter(id=attempt.id, lease_until=ours).first()
 
 
 @contextmanager

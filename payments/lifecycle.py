@@ -34,6 +34,7 @@ from vault import cvc as vault_cvc
 
 # Its stored card may be used once more, while the card's code is held.
 HAS_A_CARD = (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
+CHARGED_OR_UNKNOWN = (Status.SUCCEEDED, Status.REQUIRES_CAPTURE, Status.PROCESSING)
 CVC_PARAM = "payment_method_data[card][cvc]"
 # A confirm decides on these before it locks the payment: card, demand, 3-D Secure, billing. On the
 # locked row they must be the same, or one card would be charged on another's terms.
@@ -141,7 +142,7 @@ def _paid_meanwhile(intent: PaymentIntent) -> PaymentIntent | None:
     """Ask the bank about the attempt that awaits its payer, before another takes its place.
 
     :returns: the payment, charged or unknown; None if nothing was charged.
-    :raises LockTimeout: somebody else is asking the bank about it this moment.
+    :raises LockTimeout: somebody else is asking the bank about it this moment, or has ended it.
     """
     awaiting = intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION).first()
     if awaiting is None:
@@ -151,6 +152,8 @@ def _paid_meanwhile(intent: PaymentIntent) -> PaymentIntent | None:
         if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
             return None
         settled = settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
+    if settled.status not in CHARGED_OR_UNKNOWN:
+        raise LockTimeout
     # Not before: the retry of a confirm that dies has to be a confirm.
     with transaction.atomic(durable=True):
         idempotency.take(intent.id)
@@ -185,6 +188,7 @@ def _open_confirmed(
     intent = PaymentIntent.objects.for_merchant(merchant).lock(seen.id)
     _require_confirmable(intent)
     _require_unchanged(intent, seen)
+    accounts.require_charges(intent.merchant)  # As it is now: the bank may have taken its time.
     if terms.cvc is None or (offered is None and intent.sealed_card.is_destroyed):
         raise ParameterMissing(param=CVC_PARAM)
     if offered:

@@ -23,10 +23,14 @@ RELEASED = (Answer.APPROVED, Answer.LAPSED)
 
 
 class Settled(NamedTuple):
-    """How an operation left the payment and its attempt."""
+    """The payment and its attempt after an answer about an operation was applied.
+
+    :param is_applied: the answer counted; otherwise somebody else has taken the operation over.
+    """
 
     intent: PaymentIntent
     attempt: Attempt
+    is_applied: bool = True
 
 
 def begin(
@@ -70,7 +74,7 @@ def _run(attempt: Attempt, order: Callable[[Attempt], Outcome]) -> tuple[Payment
         if falling.operation == Operation.FALL_BACK and outcome.answer is Answer.DECLINED:
             released = _void(falling)
             settled = settlement.surely(falling, lambda: settle(falling, released))
-    return settled.intent, outcome
+    return settled.intent, outcome if settled.is_applied else Outcome(Answer.UNKNOWN)
 
 
 def ask(attempt: Attempt) -> Outcome:
@@ -120,24 +124,34 @@ def _inquire(attempt: Attempt) -> Outcome:
 @transaction.atomic(durable=True)
 def settle(attempt: Attempt, outcome: Outcome) -> Settled:
     """Apply the bank's answer to the operation that it was asked about; safe to call twice."""
-    asked_about = attempt.operation, attempt.operation_request_id
-    intent, attempt = settlement.locked(attempt)
-    if (attempt.operation, attempt.operation_request_id) != asked_about or not attempt.operation:
+    asked = attempt
+    intent, attempt = settlement.locked(asked)
+    if attempt.operation is None or attempt.operation_request_id != asked.operation_request_id:
         idempotency.settle()
         return Settled(intent, attempt)  # Somebody else settled it first.
+    if not _counts(outcome, asked, attempt):
+        return Settled(intent, attempt, is_applied=False)
     request_id = attempt.operation_request_id or context.request_id()
-    before, asked = render.payment_intent(intent), attempt.operation
+    before, operation = render.payment_intent(intent), attempt.operation
     status = _apply(intent, attempt, outcome)
     # A capture that is refused is not over: whoever asked goes on to release it.
-    if attempt.operation in (None, asked):
+    if attempt.operation in (None, operation):
         idempotency.settle()
         attempt.lease_until = None
     if attempt.operation is None:
-        idempotency.settle_for(request_id)
+        idempotency.settle_for(attempt.merchant_id, request_id)
     attempt.save()
     if status != intent.status:
         move(intent, status, before, request_id=request_id)
     return Settled(intent, attempt)
+
+
+def _counts(outcome: Outcome, asked: Attempt, locked: Attempt) -> bool:
+    """Tell whether the answer is about the operation that is under way, and from who may say so."""
+    if locked.operation != asked.operation:
+        return False  # A refused capture is being released meanwhile.
+    is_banks_word = outcome.answer in settlement.BANKS_WORD
+    return is_banks_word or not settlement.is_overtaken(asked, locked)
 
 
 def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:

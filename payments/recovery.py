@@ -3,6 +3,7 @@
 from django.db.models import Q
 
 from core import clock, context
+from core.querysets import MerchantRows
 from merchants.idempotency import Earlier, IdempotencyKeyInUse
 from merchants.models import Merchant
 from payments import authorization, gateways, inquiries, leases, lifecycle, operations
@@ -24,36 +25,46 @@ def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentI
     :raises AcquirerBusy: no slot came free; the earlier request is as it was.
     """
     intents = PaymentIntent.objects.for_merchant(merchant)
-    attempt = None if earlier.is_settled else _unfinished(merchant, earlier)
-    if attempt:
+    unfinished = _unfinished(merchant, earlier)
+    if not earlier.is_settled and unfinished.exists():
         with slots.for_merchant(merchant.id):
-            _finish(attempt, earlier, cvc)
+            _finish(unfinished, cvc)
     intent = intents.find(earlier.object_id)
-    if cvc and earlier.is_settled and intent.status == Status.REQUIRES_CONFIRMATION:
-        # The request may have died before it held the code of the card that it stored.
-        vault_cvc.hold(intent.sealed_card_id, cvc)
+    if cvc and earlier.is_settled:
+        _hold_again(intent, cvc)
     return intent
 
 
-def _unfinished(merchant: Merchant, earlier: Earlier) -> Attempt | None:
+def _unfinished(merchant: Merchant, earlier: Earlier) -> MerchantRows:
     attempts = Attempt.objects.for_merchant(merchant).filter(intent_id=earlier.object_id)
     is_authorizing = Q(request_id=earlier.request_id, status=AttemptStatus.PROCESSING)
     is_operating = Q(operation_request_id=earlier.request_id)
-    return attempts.filter(is_authorizing | is_operating).first()
+    return attempts.filter(is_authorizing | is_operating)
 
 
-def _is_unfinished(attempt: Attempt, earlier: Earlier) -> bool:
-    is_authorizing = attempt.request_id == earlier.request_id and (
-        attempt.status == AttemptStatus.PROCESSING
-    )
-    return is_authorizing or attempt.operation_request_id == earlier.request_id
+def _hold_again(intent: PaymentIntent, cvc: str) -> None:
+    """Hold the code of the card that a create stored, if it died before it held the code itself.
+
+    Looked at once more afterwards: an attempt drops the code only when it is written, and its card
+    may be another one than the code is of.
+    """
+    if intent.status != Status.REQUIRES_CONFIRMATION or intent.attempts.exists():
+        return
+    vault_cvc.hold(intent.sealed_card_id, cvc)
+    if intent.attempts.exists():
+        vault_cvc.drop(intent.sealed_card_id)
 
 
-def _finish(unfinished: Attempt, earlier: Earlier, cvc: str | None) -> None:
-    attempt = leases.take(unfinished)
+def _finish(unfinished: MerchantRows, cvc: str | None) -> None:
+    """Take the attempt that is left, and bring it to its end; there may be none any more."""
+    found = unfinished.first()
+    if found is None:
+        return
+    attempt = leases.take(found)
     if attempt is None:
-        raise IdempotencyKeyInUse(until=unfinished.lease_until)
-    if not _is_unfinished(attempt, earlier):
+        holder = unfinished.first()
+        raise IdempotencyKeyInUse(until=holder.lease_until if holder else None)
+    if not unfinished.exists():
         leases.give_back(attempt)
         return  # Somebody else has finished it since it was found.
     context.mark_irrevocable()

@@ -18,7 +18,8 @@ from payments.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus, Ope
 from payments.transition import move
 
 T = TypeVar("T")
-# True of the reference, whatever has become of the attempt since the bank was asked.
+# The bank's word holds for its reference, whoever asked. Silence and our own conclusions, such as
+# "not sent", are about one request only: they count from the holder of the lease alone.
 BANKS_WORD = (Answer.APPROVED, Answer.DECLINED, Answer.VOIDED, Answer.LAPSED)
 log = structlog.get_logger(__name__)
 
@@ -43,13 +44,13 @@ def locked(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
     return intent, intent.attempts.select_for_update().get(id=attempt.id)
 
 
-def has_gone_on(attempt: Attempt, *, since: Attempt) -> bool:
-    """Tell whether the payer was sent to the bank, or came back, after `since` was read.
+def is_overtaken(asked: Attempt, locked: Attempt) -> bool:
+    """Tell whether somebody else has taken the attempt over since the asker got its lease.
 
-    :param attempt: the same attempt, locked.
+    :param asked: the attempt as the asker has it.
+    :param locked: the same attempt, as it is.
     """
-    names = ("status", "acs_url", "authenticated_at")
-    return any(getattr(attempt, name) != getattr(since, name) for name in names)
+    return asked.lease_until != locked.lease_until
 
 
 @transaction.atomic(durable=True)
@@ -59,20 +60,21 @@ def settle(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     The one function behind the direct answer, a retry's, the payer's return and the
     sweeper's. Left `processing` when the bank has not said what it did.
     """
-    idempotency.settle()
-    asked_about = attempt
-    intent, attempt = locked(attempt)
+    asked = attempt
+    intent, attempt = locked(asked)
     if attempt.status not in OPEN_ATTEMPT:
+        idempotency.settle()
         _reverse_if_late(attempt, outcome)
         return intent  # Somebody else settled it first.
-    if outcome.answer not in BANKS_WORD and has_gone_on(attempt, since=asked_about):
-        return intent  # It was silent, or we concluded, about what is over.
+    if outcome.answer not in BANKS_WORD and is_overtaken(asked, attempt):
+        return intent  # The new holder of the lease may have sent what this asker did not.
+    idempotency.settle()
     before = render.payment_intent(intent)
     status = _apply(intent, attempt, outcome)
     attempt.lease_until = None
     attempt.save()
     if attempt.status not in OPEN_ATTEMPT:
-        idempotency.settle_for(attempt.request_id)
+        idempotency.settle_for(attempt.merchant_id, attempt.request_id)
     if status == Status.PROCESSING == intent.status:
         return intent  # Still no answer: nothing is told.
     show_attempt(intent, attempt)

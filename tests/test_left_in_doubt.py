@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from core import clock
 from payments import authentication, lifecycle, operations, settlement
 from payments.gateways.base import Answer as Says
-from payments.gateways.base import Outcome
+from payments.gateways.base import Challenge, Outcome
 from payments.models import Attempt, PaymentIntent
 from testbank import behaviours
 from testbank.models import Authorization
@@ -271,3 +272,40 @@ def test_what_was_concluded_before_the_payer_was_sent_to_the_bank_is_over(
     settlement.settle(before, Outcome(says))
 
     assert walk.status == "requires_action"
+
+
+def test_a_refusal_of_one_capture_does_not_end_the_next(walk: Walk) -> None:
+    walk.pay(**MANUAL).cut_off("lost").capture()
+    first = Attempt.objects.get()
+    walk.reach_again().sweep(600, times=4)
+    assert walk.cut_off("lost").capture().status == "processing"
+
+    operations.settle(first, Outcome(Says.DECLINED))
+
+    assert Attempt.objects.get().operation == "capture"
+    walk.reach_again().sweep()
+
+
+@pytest.mark.parametrize(
+    ("says", "status"), [(Says.APPROVED, "succeeded"), (Says.DECLINED, "requires_payment_method")]
+)
+def test_the_banks_word_counts_whoever_brings_it(says: Says, status: str, walk: Walk) -> None:
+    walk.cut_off("cut_after" if says is Says.APPROVED else "lost").pay()
+    before = Attempt.objects.get()
+    Attempt.objects.update(lease_until=clock.now())
+
+    settlement.settle(before, Outcome(says))
+
+    assert walk.reach_again().status == status
+
+
+def test_a_challenge_that_comes_after_another_was_begun_is_not_shown(walk: Walk) -> None:
+    body = payment(return_url=RETURN_URL, **three_d_secure("required"))
+    with dies(authentication, "_await_payer"), pytest.raises(Died):
+        walk.shop.post(PATH, body)
+    before = Attempt.objects.get()
+    leases_run_out()
+
+    authentication._await_payer(before, Challenge("tx_late", "https://bank.example", "2.2"))
+
+    assert Attempt.objects.get().acs_url is None

@@ -141,7 +141,7 @@ def test_every_use_case_may_overtake_every_other(
     start: str, acme: ApiClient, bank: BankTransport, road: Road
 ) -> None:
     meet(acme, road, start, others=DOORS)
-    meet(acme, road, start, others=LATE, moment="bank")
+    meet(acme, road, start, others=LATE)
 
 
 @pytest.mark.parametrize("start", ["stored card", "payer away"])

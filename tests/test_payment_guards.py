@@ -106,7 +106,7 @@ def test_an_attempt_that_ended_without_money_makes_room(first: AttemptStatus) ->
 def test_an_attempts_terms_are_fixed(changes: dict[str, Any]) -> None:
     row = AttemptFactory()
 
-    with pytest.raises(IntegrityError, match="is what it is"):
+    with pytest.raises(IntegrityError, match="do not change"):
         Attempt.objects.filter(id=row.id).update(**changes)
 
 
@@ -120,7 +120,7 @@ def test_an_attempt_shows_the_card_that_it_sends(shown: dict[str, str]) -> None:
 def test_a_failed_attempt_stays_failed(status: AttemptStatus) -> None:
     row = attempt(PaymentFactory(), AttemptStatus.FAILED)
 
-    with pytest.raises(IntegrityError, match="is what it is"):
+    with pytest.raises(IntegrityError, match="do not change"):
         Attempt.objects.filter(id=row.id).update(status=status)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -23,6 +24,7 @@ from tests.test_other_merchants import ARGUMENT
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
 READ = re.compile(r'\b(?:FROM|JOIN) "?(\w+)"?')
+WRITTEN = re.compile(r'^(?:UPDATE|DELETE FROM) "?(\w+)"?')
 LOCKED = re.compile(r'FROM "?(\w+)"?.*FOR (?:NO KEY )?UPDATE', re.DOTALL)
 
 INTENTS, ATTEMPTS = "payments_paymentintent", "payments_attempt"
@@ -34,6 +36,8 @@ READ_FIRST = {
     "post /3ds/return": ({INTENTS, ATTEMPTS}, "come back"),
     "the sweeper": ({ATTEMPTS}, "sweep"),
 }
+# A request's own key: found by its lease wherever it is written, so that no other's is.
+OWN_CLAIM = {"merchants_idempotencykey"}
 # Read and locked while the endpoint is locked, as everybody does who changes lanes of one.
 UNDER_ANOTHER_LOCK = {
     "post /v1/webhook_endpoints/<str:endpoint_id>": {"webhooks_lane"},
@@ -54,6 +58,12 @@ def changing(patterns: Iterable[URLPattern | URLResolver], start: str = "/") -> 
     return sorted(found)
 
 
+# Jobs that lock what they change, and read it then.
+LOCK_FIRST = (
+    "merchants.tasks.forget_idempotency_keys", "merchants.tasks.forget_request_logs",
+    "merchants.tasks.forget_sign_ins", "payments.tasks.destroy_cards",
+    "webhooks.tasks.drain", "webhooks.tasks.forget_old",
+)  # fmt: skip
 API = changing(get_resolver().url_patterns)
 BODIES = {
     "/v1/payment_intents": payment(),
@@ -90,7 +100,10 @@ def ask(shop: ApiClient, door: str, ids: dict[str, str]) -> CaptureQueriesContex
 
 
 def locked_after_reading(statements: Iterable[dict[str, str]]) -> set[str]:
-    """Return the tables that were read without a lock, or in an earlier transaction, and locked."""
+    """Return the tables that were read without a lock, and locked or written later.
+
+    What was locked in an earlier transaction is read without a lock from its end on.
+    """
     read: set[str] = set()
     held: set[str] = set()
     found: set[str] = set()
@@ -99,11 +112,13 @@ def locked_after_reading(statements: Iterable[dict[str, str]]) -> set[str]:
         if locked := LOCKED.search(sql):
             held |= {locked[1]}
             found |= {locked[1]} & read
+        elif written := WRITTEN.match(sql):
+            found |= {written[1]} & (read - held)
         elif sql.startswith("COMMIT"):
             read, held = read | held, set()
         elif sql.startswith("SELECT"):
             read |= set(READ.findall(sql))
-    return found
+    return found - OWN_CLAIM
 
 
 def watched(use: Callable[[], Any]) -> set[str]:
@@ -140,3 +155,20 @@ def test_every_door_that_reads_first_takes_part_in_the_encounters() -> None:
     assert taking_part <= DOORS.keys()
     assert {door for door in READ_FIRST if "/v1/" in door} <= set(API)
     assert len(API) >= 12
+
+
+def test_the_walk_sees_what_is_written_without_a_lock() -> None:
+    read = {"sql": 'SELECT 1 FROM "payments_paymentintent"'}
+    written = {"sql": 'UPDATE "payments_paymentintent" SET amount = 1'}
+    locked = {"sql": 'SELECT 1 FROM "payments_paymentintent" FOR UPDATE'}
+
+    assert locked_after_reading([read, written]) == {INTENTS}
+    assert locked_after_reading([read, locked, written]) == {INTENTS}
+    assert locked_after_reading([locked, written]) == set()
+
+
+def test_every_job_is_known() -> None:
+    """Jobs take what they change row by row, skipping what others hold; the sweeper is walked."""
+    jobs = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+
+    assert jobs == {"payments.tasks.settle_unknown", *LOCK_FIRST}

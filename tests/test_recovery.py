@@ -117,7 +117,7 @@ def test_the_retry_is_told_how_long_the_first_request_may_live(
     pay_and_die(acme, BEFORE_THE_BANK)
     IdempotencyKey.objects.update(lease_until=timezone.now() + timedelta(seconds=30))
 
-    assert pay(acme).headers["Retry-After"] in ("29", "30")
+    assert 1 < int(pay(acme).headers["Retry-After"]) <= 30
 
 
 def test_a_retry_hears_at_once_how_the_sweeper_ended_what_died(

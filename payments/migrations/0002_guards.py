@@ -76,7 +76,8 @@ CREATE TRIGGER an_attempt_shows_the_card_it_sends BEFORE INSERT ON payments_atte
 -- An attempt that is over stays as it ended; the card and the money terms of one never change.
 CREATE FUNCTION attempt_stays_as_it_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'attempt % is what it is', OLD.id USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION 'attempt %: its end, card and money terms do not change', OLD.id
+        USING ERRCODE = 'check_violation';
 END $$;
 CREATE TRIGGER an_attempt_stays_as_it_ended BEFORE UPDATE OF status ON payments_attempt
     FOR EACH ROW WHEN (
@@ -86,10 +87,10 @@ CREATE TRIGGER an_attempt_stays_as_it_ended BEFORE UPDATE OF status ON payments_
 CREATE TRIGGER an_attempts_terms_are_fixed BEFORE UPDATE ON payments_attempt
     FOR EACH ROW WHEN (
         (OLD.amount, OLD.surcharge, OLD.currency, OLD.intent_id, OLD.acquirer_reference,
-         OLD.sealed_card_id, OLD.card)
+         OLD.sealed_card_id, OLD.card, OLD.capture_method, OLD.installments)
         IS DISTINCT FROM
         (NEW.amount, NEW.surcharge, NEW.currency, NEW.intent_id, NEW.acquirer_reference,
-         NEW.sealed_card_id, NEW.card))
+         NEW.sealed_card_id, NEW.card, NEW.capture_method, NEW.installments))
     EXECUTE FUNCTION attempt_stays_as_it_ended();
 
 -- The currency is fixed from the first attempt on.
