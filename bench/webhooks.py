@@ -11,12 +11,14 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from bench import webhooks_hostile
 from bench.bars import Figures
 from bench.client import Call, percentile
 from bench.cpu import cpu_of_each, taken_ms
 from bench.load import Scale, Terms, load
 from bench.payments import PATH, SUCCEEDED
 from bench.stage import Stage
+from bench.webhooks_delays import PATIENCE_SECONDS, delays, percentiles
 from bench.webhooks_stage import Seen, Site, site
 from devstack import demo
 from devstack.console import say
@@ -36,7 +38,6 @@ STEADY_MERCHANTS, STEADY_PER_SECOND, STEADY_EVENTS = 20, 150, 1_500
 IDLE_SAMPLES = 60
 # Between two events when the worker is idle; without Redis at any moment of its second.
 GAP_SECONDS, GAP_SECONDS_WITHOUT_REDIS = [0.1, 0.2], [0.4, 0.9]
-PATIENCE_SECONDS = 60
 
 
 def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
@@ -202,8 +203,8 @@ def _fairness(ours: Site, scale: Scale) -> Figures:
     if not all(noise.values()):
         raise Refused(f"Nothing was in the way of the steady deliveries: {noise}.")
     return {
-        **_percentiles("fair_alone", alone),
-        **_percentiles("fair_beside", beside),
+        **percentiles("fair_alone", alone),
+        **percentiles("fair_beside", beside),
         "fair_ratio": percentile(beside, 99) / percentile(alone, 99),
         "fair_heavy_deliveries": noise["heavy"],
         "fair_hanging_deliveries": noise["hang"],
@@ -213,7 +214,8 @@ def _fairness(ours: Site, scale: Scale) -> Figures:
 def _steady(ours: Site, name: str, scale: Scale) -> list[float]:
     say("bench", f"{STEADY_PER_SECOND} events a second, {name}")
     gap = 1 / STEADY_PER_SECOND
-    return _delays(ours, name, STEADY_MERCHANTS, scale.of(STEADY_EVENTS), [gap, gap])
+    with ours.worker():
+        return delays(ours, name, STEADY_MERCHANTS, scale.of(STEADY_EVENTS), [gap, gap])
 
 
 def _with_redis(ours: Site, scale: Scale) -> Figures:
@@ -227,37 +229,9 @@ def _without_redis(ours: Site, scale: Scale) -> Figures:
 def _latency(ours: Site, name: str, gap_seconds: list[float], scale: Scale) -> Figures:
     """Measure how long an event takes from its commit when nothing else is to be sent."""
     say("bench", f"an event now and then, {name}")
-    delays = _delays(ours, name, 1, scale.of(IDLE_SAMPLES), gap_seconds)
-    return _percentiles(f"idle_{name}", delays)
-
-
-def _delays(
-    ours: Site, name: str, merchants: int, count: int, gap_seconds: list[float]
-) -> list[float]:
-    """Return the seconds from each commit to the first byte at the receiver."""
-    steady = ours.tell_publisher(
-        "open_endpoints", merchants=merchants, each=1, url=f"{ours.plain_url}/{name}"
-    )
     with ours.worker():
-        # It is awake, and has a connection, before anything is measured.
-        ours.tell_publisher("fill", merchants=steady, objects=merchants, each=1)
-        ours.await_count(name, merchants, seconds=PATIENCE_SECONDS)
-        committed = ours.tell_publisher(
-            "publish", merchants=steady, count=count, gap_seconds=gap_seconds
-        )
-        ours.await_count(name, merchants + count, seconds=PATIENCE_SECONDS)
-    arrived: dict[str, float] = {}
-    for event, at in ours.seen(name, committed):
-        arrived.setdefault(event, at)
-    return [arrived[event] - at for event, at in committed.items()]
-
-
-def _percentiles(name: str, seconds: list[float]) -> Figures:
-    return {
-        f"{name}_p50_ms": 1000 * percentile(seconds, 50),
-        f"{name}_p99_ms": 1000 * percentile(seconds, 99),
-        f"{name}_looked_up": len(seconds),
-    }
+        came_after = delays(ours, name, 1, scale.of(IDLE_SAMPLES), gap_seconds)
+    return percentiles(f"idle_{name}", came_after)
 
 
 PARTS = {
@@ -265,6 +239,7 @@ PARTS = {
     "kept": _kept_connections,
     "tls": _new_connections,
     "fairness": _fairness,
+    "hostile": webhooks_hostile.measure,
     "redis": _with_redis,
     "no-redis": _without_redis,
 }

@@ -1,8 +1,9 @@
-"""A certificate authority for one run, and the receiver's certificate by it."""
+"""A certificate authority for one run, and receivers' certificates, good ones and bad ones."""
 
 import datetime
 from ipaddress import ip_address
 from pathlib import Path
+from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -13,20 +14,39 @@ NAME = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Benchmark")])
 LIFE = datetime.timedelta(days=1)
 
 
-def make(directory: Path) -> tuple[Path, Path]:
-    """Return the files of the authority's certificate, and of the receiver's with its key."""
+class Certificates(NamedTuple):
+    """Files of certificates, the receivers' ones with their keys.
+
+    :param authority: what signed `trusted` and `expired`.
+    :param self_signed: signed by an authority that nobody trusts: itself.
+    """
+
+    authority: Path
+    trusted: Path
+    expired: Path
+    self_signed: Path
+
+
+def make(directory: Path) -> Certificates:
+    """Make an authority and certificates for this machine's loopback address."""
     authority, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     itself = _signed(authority, authority, NAME, x509.BasicConstraints(ca=True, path_length=0))
     here = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-    trusted, receiver = directory / "authority.pem", directory / "receiver.pem"
-    trusted.write_bytes(_pem(itself))
     secret = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    receiver.write_bytes(secret + _pem(_signed(key, authority, x509.Name([]), here)))
-    return trusted, receiver
+    contents = {
+        "authority": _pem(itself),
+        "trusted": secret + _pem(_signed(key, authority, x509.Name([]), here)),
+        "expired": secret + _pem(_signed(key, authority, x509.Name([]), here, ends=-LIFE / 2)),
+        "self_signed": secret + _pem(_signed(key, key, NAME, here)),
+    }
+    files = {name: directory / f"{name}.pem" for name in contents}
+    for name, content in contents.items():
+        files[name].write_bytes(content)
+    return Certificates(**files)
 
 
 def _signed(
@@ -34,15 +54,16 @@ def _signed(
     authority: ec.EllipticCurvePrivateKey,
     subject: x509.Name,
     extension: x509.ExtensionType,
+    ends: datetime.timedelta = LIFE,
 ) -> x509.Certificate:
-    today = datetime.datetime.now(datetime.UTC)
+    now = datetime.datetime.now(datetime.UTC)
     builder = x509.CertificateBuilder(
         issuer_name=NAME,
         subject_name=subject,
         public_key=key.public_key(),
         serial_number=x509.random_serial_number(),
-        not_valid_before=today - LIFE,
-        not_valid_after=today + LIFE,
+        not_valid_before=now - LIFE,
+        not_valid_after=now + ends,
     )
     return builder.add_extension(extension, critical=False).sign(authority, hashes.SHA256())
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from bench import webhooks_authority
 from bench.client import Line
 from bench.stage import Stage
+from bench.webhooks_authority import Certificates
 from devstack.ports import free_port
 from devstack.state import Refused
 
@@ -29,6 +30,7 @@ class Site(NamedTuple):
     stage: Stage
     port: int
     tls_port: int
+    certificates: Certificates | None = None
 
     @property
     def plain_url(self) -> str:
@@ -107,17 +109,18 @@ class Site(NamedTuple):
 @contextmanager
 def site(stage: Stage) -> Iterator[Site]:
     """Run the receiver, and let what is started on the stage trust it."""
-    authority, certificate = webhooks_authority.make(stage.directory)
+    certificates = webhooks_authority.make(stage.directory)
     ports = [
         free_port(variable="BENCH_RECEIVER_PORT", first=8400),
         free_port(variable="BENCH_TLS_PORT", first=8500),
     ]
     trusting = {
         "WEBHOOK_DEV_HOSTS": ",".join(f"127.0.0.1:{port}" for port in ports),
-        "SSL_CERT_FILE": str(authority),
+        "SSL_CERT_FILE": str(certificates.authority),
     }
     stage = stage._replace(environment=stage.environment | trusting)
-    with stage.program("receiver", ["bench.webhooks_receiver", *map(str, ports), certificate]):
-        ours = Site(stage, *ports)
+    program = ["bench.webhooks_receiver", *map(str, ports), certificates.trusted]
+    with stage.program("receiver", program):
+        ours = Site(stage, *ports, certificates)
         ours.wait()
         yield ours

@@ -4,8 +4,10 @@ import os
 
 from celery import Celery
 from celery.signals import beat_init, setup_logging, worker_init
+from django.core.exceptions import ImproperlyConfigured
 
 from core.keyring import KeyRingError
+from core.postgresql.waits import require_bounded_waits
 from vault.checks import require_keys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -22,9 +24,10 @@ def keep_our_logging(**_options: object) -> None:
 
 @worker_init.connect
 @beat_init.connect
-def refuse_to_start_without_keys(**_options: object) -> None:
-    """End the process; what else a receiver raises is logged by Celery and forgotten."""
+def refuse_to_start(**_options: object) -> None:
+    """End a process without keys or bounded waits; other exceptions Celery logs and forgets."""
     try:
+        require_bounded_waits()
         require_keys()
-    except KeyRingError as error:
+    except (ImproperlyConfigured, KeyRingError) as error:
         raise SystemExit(str(error)) from error

@@ -20,11 +20,14 @@ from core.rest import forms
 from core.rest.brackets import TooManyParameters
 from core.rest.envelope import error_body, error_headers
 from merchants.idempotency import Replayed
+from merchants.passwords import PasswordsBusy
 
 log = structlog.get_logger(__name__)
 
 LOCK_NOT_AVAILABLE = "55P03"
 DEADLOCK_DETECTED = "40P01"
+# Refusals with words of their own for people; all others have those of their status.
+PAGES = {PasswordsBusy: "errors/503_passwords.html"}
 
 
 def exception_handler(problem: Exception, _context: dict[str, Any]) -> Response:
@@ -83,7 +86,8 @@ def envelope_response(refusal: errors.DomainError) -> HttpResponse:
         orjson.dumps(error_body(refusal)),
         status=refusal.http_status,
         content_type="application/json",
-        headers=error_headers(refusal),
+        # As an error's page: its request id is this request's alone.
+        headers={**error_headers(refusal), "Cache-Control": "no-store"},
     )
 
 
@@ -121,4 +125,5 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer for what a page raised; Django calls this while it handles the exception."""
-    return answer(request, _told(sys.exception() or errors.InternalError()))
+    refusal = _told(sys.exception() or errors.InternalError())
+    return answer(request, refusal, page=PAGES.get(type(refusal)))

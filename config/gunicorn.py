@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 from gunicorn import util
+from gunicorn.arbiter import Arbiter
 from gunicorn.http.errors import (
     ConfigurationProblem,
     InvalidResponseHeader,
@@ -16,7 +17,10 @@ from gunicorn.http.errors import (
     LimitRequestLine,
     ParseException,
 )
+from gunicorn.http.message import Request
+from gunicorn.workers.base import Worker
 
+from config import strict_http
 from config.logs import logging_config
 from config.queue_worker import Connection, QueueWorker
 from core import context
@@ -92,11 +96,22 @@ def _http_answer(refusal: DomainError, request_id: str) -> bytes:
     head = (
         f"HTTP/1.1 {refusal.http_status} Refused\r\nConnection: close\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        f"Request-Id: {request_id}\r\n\r\n"
+        f"Cache-Control: no-store\r\nRequest-Id: {request_id}\r\n\r\n"
     )
     return head.encode() + body
 
 
+def on_starting(server: Arbiter) -> None:
+    """Check what the command line has made of the configuration; gunicorn calls this by name."""
+    strict_http.require_nobody_believed(server.cfg)
+
+
+def pre_request(_worker: Worker, request: Request) -> None:
+    """Look at a request before the application does; gunicorn calls this by name."""
+    strict_http.require_one_reading(request)
+
+
+vars().update(strict_http.NOBODY_BELIEVED)
 bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
 workers = int(os.environ.get("WEB_WORKERS", "2"))
 threads = int(os.environ.get("WEB_THREADS", "64"))

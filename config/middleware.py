@@ -1,5 +1,6 @@
 """The outermost layers: the pages' policy, the request's id, address check, log line and row."""
 
+import re
 import time
 from collections.abc import Callable
 
@@ -7,14 +8,21 @@ import structlog
 from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.request import split_domain_port, validate_host
 
 from config import errors
 from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
 from core import arrival, connections, context
-from core.errors import DomainError, Overloaded, ParameterInvalid
-from core.http import client_address
+from core.errors import (
+    DomainError,
+    MethodNotAllowed,
+    Overloaded,
+    ParameterInvalid,
+    UrlNotFound,
+)
+from core.http import client_address, refuse_other_charsets
 from core.rest.query import refuse_unsafe_url
 from merchants import request_logs
 from payments.payer_links import RETURN_PATH
@@ -54,7 +62,12 @@ class RequestFrame:
         try:
             too_late = self._too_late(request)
             response = too_late or self._refused(request) or self.get_response(request)
+            if isinstance(response, HttpResponseNotAllowed) and not response.content:
+                _tell_why(request, response)
             response["Request-Id"] = work.request_id
+            if API_PATH.match(request.path_info):
+                # People's data and secrets; the schema alone says otherwise.
+                response.headers.setdefault("Cache-Control", "no-store")
             seconds = time.perf_counter() - started
             if too_late is None and _is_for_the_request_log(request):
                 request_logs.write_when_sent(request, response, work=work, seconds=seconds)
@@ -87,9 +100,8 @@ class RequestFrame:
         try:
             if request.path_info != HEALTH_PATH:
                 arrival.require_client()
-                request.get_host()
-            if API_PATH.match(request.path_info):
-                refuse_unsafe_url(request.path_info, request.META.get("QUERY_STRING", ""))
+            _require_our_host(request)
+            _refuse_odd_address(request)
         except DisallowedHost:
             refusal = ParameterInvalid("The Host is not ours.", param="Host")
             return errors.answer(request, refusal)
@@ -109,6 +121,40 @@ class RequestFrame:
             ip=client_address(request),
             **work.facts,
         )
+
+
+def _require_our_host(request: HttpRequest) -> None:
+    """:raises DisallowedHost: the Host, or the host in the request line, is not ours."""
+    if request.path_info != HEALTH_PATH:
+        request.get_host()
+    target = request.META.get("RAW_URI", "/")  # As gunicorn read it.
+    if target[:1] != "/" and "://" in target:
+        # A host there counts, and not the header's (RFC 9112 3.2.2).
+        scheme, _, rest = target.partition("://")
+        host, _port = split_domain_port(re.split(r"[/?#]", rest, maxsplit=1)[0])
+        if scheme.lower() not in ("http", "https") or not validate_host(
+            host, settings.ALLOWED_HOSTS
+        ):
+            raise DisallowedHost
+
+
+def _refuse_odd_address(request: HttpRequest) -> None:
+    query = request.META.get("QUERY_STRING", "")
+    if API_PATH.match(request.path_info):
+        refuse_unsafe_url(request.path_info, query)
+        return
+    if "\x00" in request.path_info or "%00" in query:
+        # No page has one, and a database that is asked for one fails.
+        raise UrlNotFound
+    refuse_other_charsets(request)
+
+
+def _tell_why(request: HttpRequest, response: HttpResponse) -> None:
+    """Give a wrong method's answer, which Django leaves empty, something to read."""
+    refusal = errors.answer(request, MethodNotAllowed())
+    response.content = refusal.content
+    for name, value in refusal.items():
+        response[name] = value
 
 
 def _is_for_the_request_log(request: HttpRequest) -> bool:

@@ -5,27 +5,51 @@ from functools import cache
 
 import orjson
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 
-from config import errors
-from core.errors import DomainError, MethodNotAllowed
+from config import error_pages
+from core.errors import DomainError
 from core.rest.forms import OWN_CODES
 
 SCHEMA = settings.BASE_DIR / "docs" / "openapi.json"
 SCHEMA_PATH = "/v1/openapi.json"
 HOUR_SECONDS = 3600
+ABOUT = "A card payment service: merchants' backends take card payments here, over a REST API."
 
 
+@csrf_exempt
+@require_safe
+def front_page(request: HttpRequest) -> HttpResponse:
+    """Say what answers at this address, and where to go from here: to a person, or to a program."""
+    places = {
+        "errors": f"{settings.DOCS_URL}/errors",
+        "schema": settings.BASE_URL + SCHEMA_PATH,
+        "operators": f"{settings.BASE_URL}/admin/",
+        "health": f"{settings.BASE_URL}/healthz",
+    }
+    if error_pages.is_wanted(request):
+        shown = {"places": places, "is_sandbox": not settings.LIVEMODE}
+        # Without the request: the page needs no session and no database.
+        response = HttpResponse(render_to_string("docs/front.html", shown))
+    else:
+        about = {"object": "service", "description": ABOUT, "livemode": settings.LIVEMODE}
+        response = JsonResponse({**about, "api": f"{settings.BASE_URL}/v1", **places})
+    patch_vary_headers(response, ["Accept"])
+    return response
+
+
+@csrf_exempt
+@require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
     """Answer the API's schema, to whoever asks: it tells no more than the source does.
 
     It costs less than to look a key up, and so is not counted against anybody's rate.
     """
-    if request.method not in ("GET", "HEAD"):
-        refused = errors.envelope_response(MethodNotAllowed())
-        refused["Allow"] = "GET, HEAD"
-        return refused
     cached = {"Cache-Control": f"public, max-age={HOUR_SECONDS}"}
     return HttpResponse(_schema(), content_type="application/json", headers=cached)
 
@@ -35,6 +59,8 @@ def _schema() -> bytes:
     return orjson.dumps(orjson.loads(SCHEMA.read_bytes()))
 
 
+@csrf_exempt
+@require_safe
 def errors_page(request: HttpRequest) -> HttpResponse:
     """Show every error code; an error's `doc_url` points at its place here."""
     return render(request, "docs/errors.html", {"errors": catalogue()})

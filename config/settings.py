@@ -67,7 +67,7 @@ ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "panel.operators.apps.OperatorsConfig",  # Django's admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -217,10 +217,14 @@ ACQUIRER_SLOTS = max(1, WEB_THREADS * 3 // 4)
 
 # --- Storage --------------------------------------------------------------------------------
 
-LOCK_TIMEOUT_SECONDS = 3
-IDLE_IN_TRANSACTION_SECONDS = 60
-# For what asks for it (core.statements); off where a pooler in between cannot have any.
-PREPARED_STATEMENTS = env.bool("PREPARED_STATEMENTS", default=True)
+# In every session: locks are waited for briefly, and a transaction that nobody goes on with is
+# ended, for others may wait for it. Each process proves both (core.postgresql.waits).
+BOUNDED_WAITS = {"lock_timeout": "3s", "idle_in_transaction_session_timeout": "60s"}
+# A pooler in between gives each transaction another session: it takes no start-up options, and
+# PostgreSQL sets the waits for the role.
+BEHIND_POOLER = env.bool("BEHIND_POOLER", default=False)
+# For what asks for it (core.statements); poolers keep them for a client from PgBouncer 1.22 on.
+PREPARED_STATEMENTS = env.bool("PREPARED_STATEMENTS", default=not BEHIND_POOLER)
 # Connections that all threads of a web process share, to each database (core.connections).
 DATABASE_POOL = env.int("DATABASE_POOL", default=8)
 if DATABASE_POOL < 1:
@@ -231,19 +235,18 @@ def _database(name: str, meaning: str) -> dict:
     url = _required(name, meaning)
     if not url.startswith(("postgres://", "postgresql://")):
         raise environ.ImproperlyConfigured(f"Set {name} to {meaning}.")
-    options = {
-        # Terse settings of the session: locks are waited for briefly, text is UTF-8, time is UTC.
-        # A transaction that nobody goes on with is ended: others may wait for it.
-        "options": f"-c lock_timeout={LOCK_TIMEOUT_SECONDS}s -c client_min_messages=error"
-        f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS}s",
-        "connect_timeout": 3,
-    }
     config = environ.Env.db_url_config(url)
+    options = {**config.get("OPTIONS", {}), "connect_timeout": 3}
+    if not BEHIND_POOLER:
+        session = {**BOUNDED_WAITS, "client_min_messages": "error"}
+        options["options"] = " ".join(f"-c {key}={value}" for key, value in session.items())
     return {
         **config,
         "ENGINE": "core.postgresql",
         "CONN_MAX_AGE": 60,
-        "OPTIONS": {**config.get("OPTIONS", {}), **options},
+        # They would live on a session.
+        "DISABLE_SERVER_SIDE_CURSORS": BEHIND_POOLER,
+        "OPTIONS": options,
     }
 
 
@@ -330,6 +333,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
+    "forget-sign-ins": {
+        "task": "merchants.tasks.forget_sign_ins",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "forget-old-deliveries": {
         "task": "webhooks.tasks.forget_old",
         "schedule": 600.0,
@@ -363,7 +371,16 @@ if not is_mail_address(DEFAULT_FROM_EMAIL):
 # --- People ---------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "merchants.User"
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+# The limits of signing in are in merchants.sign_in and merchants.passwords (docs/signing-in.md).
+AUTHENTICATION_BACKENDS = ["merchants.sign_in.PasswordBackend"]
+PASSWORD_HASHERS = ["merchants.passwords.Argon2InTurn"]
+# Per address, of right passwords and wrong ones.
+SIGN_INS_PER_MINUTE = 30
+SESSION_ENGINE = "merchants.sessions"
+SESSION_IDLE_SECONDS = 15 * 60
+SESSION_SECONDS = 12 * 3600
+# The server says when a session ends; a cookie with an end would have to be sent anew each time.
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",

@@ -6,14 +6,16 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
 from core import connections
-from core.http import with_whole_bodies
+from core.http import with_whole_bodies, with_whole_paths
 from core.memory import keep_what_is_loaded
+from core.postgresql.waits import require_bounded_waits
 from vault.checks import require_keys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = with_whole_bodies(get_wsgi_application())
-# Now, so that a process without its keys stops before it takes a request.
+application = with_whole_paths(with_whole_bodies(get_wsgi_application()))
+# Now, so that a process that must not run stops before it takes a request.
+require_bounded_waits()
 require_keys()
 # Nothing is asked from here on before the process has forked.
 connections.share()

@@ -1,4 +1,4 @@
-"""What a web request is before anybody reads it: its whole body, and the address it came from."""
+"""A web request before anybody reads it: its whole path and body, and the address it came from."""
 
 import io
 from collections.abc import Callable, Iterable
@@ -7,6 +7,8 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+
+from core.errors import ParameterInvalid
 
 DRAIN_MAX_BYTES = 4 * 1024 * 1024
 DRAIN_STEP_BYTES = 64 * 1024
@@ -38,6 +40,22 @@ def with_whole_bodies(application: Application) -> Application:
     return serve
 
 
+def with_whole_paths(application: Application) -> Application:
+    """Return the application with paths as they were sent: it lies at the root of its host.
+
+    A server that takes the front off a path (gunicorn, for a header SCRIPT_NAME) would let
+    callers past a proxy's rules for paths.
+    """
+
+    def serve(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if environ.get("SCRIPT_NAME"):
+            environ["PATH_INFO"] = environ["SCRIPT_NAME"] + environ.get("PATH_INFO", "")
+            environ["SCRIPT_NAME"] = ""
+        return application(environ, start_response)
+
+    return serve
+
+
 def client_address(request: HttpRequest) -> str:
     """Return the address that the request came from.
 
@@ -49,6 +67,19 @@ def client_address(request: HttpRequest) -> str:
         return peer
     seen = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip()
     return seen if _is_address(seen) else peer
+
+
+def refuse_other_charsets(request: HttpRequest) -> None:
+    """Refuse a form that is not written in UTF-8, which no browser sends.
+
+    UTF-7 and its like bring halves of surrogate pairs, which neither a page nor the database can
+    hold. Django itself refuses the other kind of forms.
+
+    :raises ParameterInvalid: it names another charset.
+    """
+    charset = (request.content_params or {}).get("charset", "utf-8")
+    if request.content_type == "multipart/form-data" and charset.lower() not in ("utf-8", "utf8"):
+        raise ParameterInvalid("A form is written in UTF-8.")
 
 
 def _is_address(text: str) -> bool:

@@ -1,6 +1,7 @@
 """Throw-away servers for the tests (loaded by `-p` in pyproject.toml).
 
-TEST_DATABASE_URL and TEST_REDIS_URL replace them.
+TEST_DATABASE_URL and TEST_REDIS_URL replace them. With `-m pooler` PgBouncer stands between the
+tests and the database.
 """
 
 import gc
@@ -28,14 +29,16 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     # Before the start, so that a half-done start is cleaned up as well.
     early_config.add_cleanup(servers.stop)
     try:
+        pooled = _pooled(early_config, servers)
+        given = os.environ | {f"TEST_{name}": value for name, value in pooled.items()}
         places = (
             environment.NOWHERE
             if _only_hands_out_work(early_config)
-            else storage.open_storage(servers, os.environ, prefix="TEST_")
+            else storage.open_storage(servers, given, prefix="TEST_")
         )
     except Refused as refusal:
         raise pytest.UsageError(str(refusal)) from refusal
-    os.environ.update(environment.throw_away(places, secrets_directory))
+    os.environ.update(pooled | environment.throw_away(places, secrets_directory))
     return (yield)
 
 
@@ -44,6 +47,14 @@ def pytest_collection_finish() -> None:
     # again and again, which was a tenth of a worker's time.
     gc.collect()
     gc.freeze()
+
+
+def _pooled(early_config: pytest.Config, servers: Servers) -> dict[str, str]:
+    """Start the servers behind a pooler if the tests of that mark are asked for."""
+    marks = getattr(early_config.known_args_namespace, "markexpr", "")
+    if marks != "pooler" or _only_hands_out_work(early_config):
+        return {}
+    return servers.start_behind_pooler()
 
 
 def _only_hands_out_work(early_config: pytest.Config) -> bool:

@@ -12,7 +12,7 @@ from typing import IO
 
 import psycopg
 
-from devstack import binaries, processes
+from devstack import binaries, pooler, processes
 from devstack.state import (
     SHORT,
     Refused,
@@ -87,8 +87,30 @@ class Servers:
         self._wait(process, "postgres", _postgres_answers, self.sockets)
 
     def database_address(self, name: str) -> str:
+        """Return where a database is reached: through the pooler, if there is one."""
+        port = f"&port={pooler.PORT}" if "pgbouncer" in self.processes else ""
         # The host as a parameter: both libpq and django-environ read this form.
-        return f"postgresql://app@/{name}?host={self.sockets}"
+        return f"postgresql://app@/{name}?host={self.sockets}{port}"
+
+    def start_pgbouncer(self, extra: str = "") -> None:
+        """Start PgBouncer before PostgreSQL, as Debian ships it.
+
+        :param extra: further lines of its configuration
+        """
+        command = [pooler.program(), "-q", pooler.write_configuration(self.sockets, extra)]
+        process = self._spawn("pgbouncer", command, signal.SIGTERM)
+        self._wait(process, "pgbouncer", pooler.answers, self.sockets)
+
+    def start_behind_pooler(self) -> dict[str, str]:
+        """Start PostgreSQL and PgBouncer before it; return what the service is to be told."""
+        self.start_postgres()
+        pooler.give_role_its_limits(self.sockets)
+        self.start_pgbouncer()
+        return {
+            "DATABASE_URL": self.database_address("app"),
+            "BANK_DATABASE_URL": self.database_address("bank"),
+            "BEHIND_POOLER": "true",
+        }
 
     def start_valkey(self) -> str:
         """Start Valkey without persistence: it may hold an encrypted CVC for minutes.
@@ -105,6 +127,9 @@ class Servers:
         return f"unix://{socket_path}"
 
     def stop(self) -> None:
+        # At once: at SIGINT it would wait for its clients.
+        if pgbouncer := self.processes.pop("pgbouncer", None):
+            processes.stop([pgbouncer])
         processes.stop(list(self.processes.values()), signal_number=signal.SIGINT)
         shutil.rmtree(self.sockets, ignore_errors=True)
         self._in_use.close()
@@ -123,7 +148,7 @@ class Servers:
             raise Refused(f"initdb failed:\n{made.stdout}{made.stderr}")
 
     def _spawn(self, name: str, command: list, dies_by: int) -> subprocess.Popen:
-        options = binaries.as_server_user() if name == "postgres" else {"cwd": "/"}
+        options = {"cwd": "/"} if name == "valkey" else binaries.as_server_user()
         with open(self.logs / f"{name}.log", "wb") as log:
             process = processes.spawn(
                 command, dies_by=dies_by, stdout=log, stderr=subprocess.STDOUT, **options

@@ -1,7 +1,9 @@
 from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin as StockGroupAdmin
 from django.contrib.auth.admin import UserAdmin as StockUserAdmin
+from django.contrib.auth.models import Group
 
-from core.admin import ReadOnly, ReadOnlyAdmin
+from core.admin import PlainLookups, ReadOnly, ReadOnlyAdmin
 from merchants.models import (
     ApiKey,
     CallbackUrl,
@@ -58,8 +60,16 @@ class RequestLogAdmin(ReadOnlyAdmin):
     show_full_result_count = False
 
 
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class GroupAdmin(PlainLookups, StockGroupAdmin):
+    pass
+
+
 @admin.register(User)
-class UserAdmin(StockUserAdmin):
+class UserAdmin(PlainLookups, StockUserAdmin):
     ordering = ("email",)
     list_display = ("email", "first_name", "last_name", "is_staff")
     search_fields = ("email", "first_name", "last_name")

@@ -112,8 +112,8 @@ def _stored(hashed: bytes) -> ApiKey | None:
     except (OperationalError, NotSupportedError):
         if connection.in_atomic_block:
             raise
-        # PostgreSQL may have restarted since this connection's last request, or a migration has
-        # changed a column. Nothing has happened in this request yet: it begins anew.
+        # The connection has lost what was prepared, a migration has changed a column, or the
+        # server is going this moment. Nothing has happened in this request yet: it begins anew.
         connection.close()
         return _found(hashed)
 

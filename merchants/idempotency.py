@@ -1,5 +1,6 @@
 """`Idempotency-Key`: one key, one effect, one answer (contract 6)."""
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -52,8 +53,13 @@ class IdempotencyKeyReused(DomainError):
 class IdempotencyKeyInUse(DomainError):
     code = "idempotency_key_in_use"
     http_status = 409
-    retry_after_seconds = 1
     message = "A request with this Idempotency-Key is still under way."
+
+    def __init__(self, *, until: datetime | None = None) -> None:
+        """:param until: when the lease of the first request ends (real time)."""
+        super().__init__()
+        rest = (until - timezone.now()).total_seconds() if until else 0
+        self.retry_after_seconds = max(1, math.ceil(rest))
 
 
 class Replayed(Exception):
@@ -155,7 +161,7 @@ def take(object_id: str, *, is_settled: bool = True) -> None:
             ],
         )  # fmt: skip
         if cursor.rowcount == 0:
-            raise IdempotencyKeyInUse
+            raise IdempotencyKeyInUse(until=_lease_end(now))
     claim.taken = True
 
 
@@ -164,6 +170,15 @@ def settle() -> None:
     claim = _current_claim()
     if claim is not None and claim.taken:
         _row(claim).update(is_settled=True)
+
+
+def settle_for(request_id: str) -> None:
+    """Write the recovery point of another request, which has died: its retry is answered at once.
+
+    In the transaction that ends the work of that request. Does nothing for one's own request.
+    """
+    if request_id and request_id != context.request_id():
+        IdempotencyKey.objects.filter(request_id=request_id).update(is_settled=True)
 
 
 def let_go() -> None:
@@ -265,10 +280,11 @@ def _take_over(claim: Claim) -> None:
     row = _row(claim).select_for_update().first()
     if row is None:
         return  # Forgotten this moment: the key is free.
+    _require_same_request(row, claim)  # Or given to another request since.
     _replay(row)
     now = timezone.now()
     if not row.is_settled and row.lease_until > now:
-        raise IdempotencyKeyInUse
+        raise IdempotencyKeyInUse(until=row.lease_until)
     row.lease_until = _lease_end(now)
     row.save(update_fields=["lease_until"])
     claim.taken = True

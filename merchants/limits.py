@@ -1,4 +1,4 @@
-"""How often a merchant may call, and an address may fail to authenticate (contract 5).
+"""How often a merchant may call, an address fail to authenticate, or try passwords (contract 5).
 
 Counted on Redis in one script, which is one round trip and atomic: any stretch of a second
 (or minute) is looked at, so that no burst around a full second passes twice the limit. Real
@@ -75,11 +75,23 @@ def count_failed_authentication(address: str) -> None:
 
     :raises RateLimited: `FAILED_AUTHENTICATIONS_PER_MINUTE` were counted within the last.
     """
-    limit, name = settings.FAILED_AUTHENTICATIONS_PER_MINUTE, f"limit:failed:{_network(address)}"
+    _count_of_minute(address, "failed", limit=settings.FAILED_AUTHENTICATIONS_PER_MINUTE)
+
+
+def count_sign_in(address: str) -> None:
+    """Count a password that somebody types, right or wrong; without Redis each process counts.
+
+    :raises RateLimited: `SIGN_INS_PER_MINUTE` were counted within the last minute.
+    """
+    _count_of_minute(address, "sign_in", limit=settings.SIGN_INS_PER_MINUTE)
+
+
+def _count_of_minute(address: str, counted: str, *, limit: int) -> None:
+    name = f"limit:{counted}:{_network(address)}"
     try:
         wait_seconds = _wait_of(name, limit=limit, seconds=60)
     except redis.Away:
-        wait_seconds = failures_here.wait_of(name, limit=limit, seconds=60)
+        wait_seconds = counts_here.wait_of(name, limit=limit, seconds=60)
     _require(wait_seconds)
 
 
@@ -127,7 +139,7 @@ class CountHere:
 
 
 # About 1.5 KB each.
-failures_here = CountHere(names=4096)
+counts_here = CountHere(names=4096)
 
 
 def _network(address: str) -> str:

@@ -199,9 +199,6 @@ def _row_of_job(work: Work, path: str, seconds: float, error_code: str | None) -
 
 def _write(row_of: Callable[[], RequestLog]) -> None:
     try:
-        if connection.errors_occurred and not connection.in_atomic_block:
-            # The work may have ended because the connection broke; a fresh one may do.
-            connection.close_if_unusable_or_obsolete()
         row = row_of()
         with connection.cursor() as cursor:
             cursor.execute(INSERT, [getattr(row, name) for name in _ATTRIBUTES])

@@ -103,8 +103,9 @@ def _successor(declined: Attempt) -> Attempt:
 @transaction.atomic(durable=True)
 def _await_payer(attempt: Attempt, challenge: Challenge) -> PaymentIntent:
     idempotency.settle()
+    begun = attempt
     intent, attempt = settlement.locked(attempt)
-    if attempt.status != AttemptStatus.PROCESSING:
+    if attempt.status != AttemptStatus.PROCESSING or settlement.has_gone_on(attempt, since=begun):
         return intent
     before = render.payment_intent(intent)
     attempt.status, attempt.acs_url = AttemptStatus.REQUIRES_ACTION, challenge.acs_url
@@ -145,29 +146,29 @@ def accept(fields: Mapping[str, str]) -> Attempt:
         the answer stays good.
     """
     told = gateways.acquirer().read_authentication(fields)
-    attempt = _meant(told)
-    if attempt.status != AttemptStatus.REQUIRES_ACTION or not _accept_first(attempt, told):
-        _await_the_first_arrival(attempt)
-    return attempt
+    meant = _meant(told)
+    if meant.status != AttemptStatus.REQUIRES_ACTION or not _accept_first(meant, told):
+        _await_the_first_arrival(meant)
+    return meant
 
 
-def _accept_first(attempt: Attempt, told: Authentication) -> bool:
+def _accept_first(meant: Attempt, told: Authentication) -> bool:
     """Settle what the answer is to; False if another arrival does."""
-    if not is_enough(attempt, told):
-        return _settle_first(attempt, told)  # Nobody is asked for the money.
+    if not is_enough(meant, told):
+        return _settle_first(meant, told)  # Nobody is asked for the money.
     try:
-        with slots.for_payer_of(attempt.merchant_id):
-            return _settle_first(attempt, told)
+        with slots.for_payer_of(meant.merchant_id):
+            return _settle_first(meant, told)
     except (slots.AcquirerBusy, ClientHungUp) as not_now:
-        raise PayerTooEarly(attempt) from not_now
+        raise PayerTooEarly(meant) from not_now
 
 
-def _settle_first(attempt: Attempt, told: Authentication) -> bool:
-    if not _use_up(attempt, told):
+def _settle_first(meant: Attempt, told: Authentication) -> bool:
+    attempt = _use_up(meant, told)
+    if attempt is None:
         return False
     context.mark_irrevocable()
     with leases.given_back(attempt):
-        attempt.refresh_from_db()
         outcome = _confirmed(attempt, told)
         settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
     return True
@@ -191,21 +192,28 @@ def _await_the_first_arrival(attempt: Attempt) -> None:
 
 def _meant(told: Authentication) -> Attempt:
     attempt = Attempt.objects.filter(acquirer_reference=told.reference).first()
-    if attempt is None or (told.amount, told.currency, told.transaction_id) != (
-        attempt.amount + attempt.surcharge,
-        attempt.currency,
-        attempt.authentication.get("transaction_id"),
-    ):
+    if attempt is None or not _is_answer_to(attempt, told):
         raise Forged("The answer is to no payment of ours.")
     return attempt
 
 
+def _is_answer_to(attempt: Attempt, told: Authentication) -> bool:
+    return (told.amount, told.currency, told.transaction_id) == (
+        attempt.amount + attempt.surcharge,
+        attempt.currency,
+        attempt.authentication.get("transaction_id"),
+    )
+
+
 @transaction.atomic(durable=True)
-def _use_up(attempt: Attempt, told: Authentication) -> bool:
-    """Write the answer down before anything follows from it; False if it is not awaited."""
+def _use_up(attempt: Attempt, told: Authentication) -> Attempt | None:
+    """Write the answer down before anything follows from it.
+
+    :returns: the attempt, its lease held; None if this answer is not awaited (any more).
+    """
     _intent, attempt = settlement.locked(attempt)
-    if attempt.status != AttemptStatus.REQUIRES_ACTION:
-        return False
+    if attempt.status != AttemptStatus.REQUIRES_ACTION or not _is_answer_to(attempt, told):
+        return None
     now = clock.now()
     attempt.status, attempt.authenticated_at = AttemptStatus.PROCESSING, now
     attempt.md_status, attempt.cavv = told.md_status, told.cavv
@@ -217,7 +225,7 @@ def _use_up(attempt: Attempt, told: Authentication) -> bool:
     attempt.lease_until = leases.end()
     schedule.begin_asking(attempt, now)
     attempt.save()
-    return True
+    return attempt
 
 
 def is_enough(attempt: Attempt, told: Authentication) -> bool:

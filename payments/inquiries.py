@@ -11,7 +11,6 @@ import structlog
 from django.db import DatabaseError, transaction
 
 from core import clock, context
-from core.errors import LockTimeout
 from merchants import request_logs
 from merchants.models import Merchant
 from payments import gateways, leases, operations, render, schedule, settlement
@@ -62,10 +61,9 @@ def ask_first(merchant: Merchant, intent_id: str) -> None:
         .first()
     )
     if unknown:
-        if not leases.take(unknown):
-            raise LockTimeout
-        with leases.given_back(unknown):
-            resolve(unknown, ask(unknown))
+        with leases.held(unknown) as attempt:
+            if attempt.due_at is not None:
+                resolve(attempt, ask(attempt))
 
 
 def sweep() -> int:

@@ -10,6 +10,7 @@ from django.db import DatabaseError
 from django.db.models import Q
 from django.utils import timezone
 
+from core.errors import LockTimeout
 from core.querysets import MerchantRows
 from payments.models import Attempt
 
@@ -21,9 +22,29 @@ def end() -> datetime:
     return timezone.now() + timedelta(seconds=settings.REQUEST_LEASE_SECONDS)
 
 
-def take(attempt: Attempt) -> bool:
-    """Take the attempt's lease; False if somebody is asking the bank already."""
-    return bool(free().filter(id=attempt.id).update(lease_until=end()))
+def take(attempt: Attempt) -> Attempt | None:
+    """Take the attempt's lease and return the attempt as it is now; decide on this one only.
+
+    :returns: None if somebody is asking the bank already.
+    """
+    if not free().filter(id=attempt.id).update(lease_until=end()):
+        return None
+    return Attempt.objects.get(id=attempt.id)
+
+
+@contextmanager
+def held(attempt: Attempt) -> Iterator[Attempt]:
+    """Hold the attempt's lease during the block, which gets the attempt as it is now.
+
+    :raises LockTimeout: somebody is asking the bank already.
+    """
+    ours = take(attempt)
+    if ours is None:
+        raise LockTimeout
+    try:
+        yield ours
+    finally:
+        give_back(ours)
 
 
 def free() -> MerchantRows:
@@ -44,8 +65,12 @@ def given_back(attempt: Attempt) -> Iterator[None]:
 
 
 def give_back(attempt: Attempt) -> None:
-    """Let others ask; if the database does not hear this, they wait for the lease's end."""
+    """Let others ask; if the database does not hear this, they wait for the lease's end.
+
+    A lease that somebody else has taken since is theirs, and stays.
+    """
     try:
-        Attempt.objects.filter(id=attempt.id).update(lease_until=None)
+        ours = Attempt.objects.filter(id=attempt.id, lease_until=attempt.lease_until)
+        ours.update(lease_until=None)
     except DatabaseError:
         log.warning("lease not given back", attempt=attempt.id, exc_info=True)

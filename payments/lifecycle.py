@@ -35,6 +35,12 @@ from vault import cvc as vault_cvc
 # Its stored card may be used once more, while the card's code is held.
 HAS_A_CARD = (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
 CVC_PARAM = "payment_method_data[card][cvc]"
+# A confirm decides on these before it locks the payment: card, demand, 3-D Secure, billing. On the
+# locked row they must be the same, or one card would be charged on another's terms.
+DECIDED_ON = (
+    "status", "attempt_ids", "sealed_card_id", "card", "billing_details", "return_url",
+    "three_d_secure_requested", "installments",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,8 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
 
     :param confirmation: what `ConfirmIntentForm` validated.
     :raises IntentUnexpectedState: the payment does not wait for a card.
-    :raises LockTimeout: its bank is being asked already.
+    :raises LockTimeout: its bank is being asked already, or another request has changed what
+        this one decided on.
     :raises DomainError: contract 4's refusals; nothing is stored then.
     """
     accounts.require_charges(merchant)
@@ -123,7 +130,7 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     terms, offered = _confirmed_terms(merchant, intent, confirmation)
     if intent.status == Status.REQUIRES_ACTION and (paid := _paid_meanwhile(intent)):
         return paid
-    attempt = _open_confirmed(merchant, intent.id, offered=offered, terms=terms)
+    attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms)
     if intent.sealed_card_id:
         # Used now, or replaced by the card given now; never again.
         vault_cvc.drop(intent.sealed_card_id)
@@ -134,14 +141,16 @@ def _paid_meanwhile(intent: PaymentIntent) -> PaymentIntent | None:
     """Ask the bank about the attempt that awaits its payer, before another takes its place.
 
     :returns: the payment, charged or unknown; None if nothing was charged.
+    :raises LockTimeout: somebody else is asking the bank about it this moment.
     """
-    attempt = intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION).first()
-    if attempt is None:
+    awaiting = intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION).first()
+    if awaiting is None:
         return None
-    outcome = gateways.acquirer().inquire(attempt.acquirer_reference)
-    if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
-        return None
-    settled = settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
+    with leases.held(awaiting) as attempt:
+        outcome = gateways.acquirer().inquire(attempt.acquirer_reference)
+        if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
+            return None
+        settled = settlement.surely(attempt, lambda: settlement.settle(attempt, outcome))
     # Not before: the retry of a confirm that dies has to be a confirm.
     with transaction.atomic(durable=True):
         idempotency.take(intent.id)
@@ -169,13 +178,13 @@ def _confirmed_terms(
 
 @transaction.atomic(durable=True)
 def _open_confirmed(
-    merchant: Merchant, intent_id: str, *, offered: OfferedCard | None, terms: Terms
+    merchant: Merchant, seen: PaymentIntent, *, offered: OfferedCard | None, terms: Terms
 ) -> Attempt:
-    idempotency.take(intent_id, is_settled=False)
-    intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
+    """Write the attempt down; `seen` is the payment as it was read for its terms."""
+    idempotency.take(seen.id, is_settled=False)
+    intent = PaymentIntent.objects.for_merchant(merchant).lock(seen.id)
     _require_confirmable(intent)
-    # Again, for another confirm may have used up the stored card, and its code, since our look.
-    _require_card(intent, offered, param="payment_method_data")
+    _require_unchanged(intent, seen)
     if terms.cvc is None or (offered is None and intent.sealed_card.is_destroyed):
         raise ParameterMissing(param=CVC_PARAM)
     if offered:
@@ -198,6 +207,11 @@ def _require_confirmable(intent: PaymentIntent) -> None:
     if not _is_confirmable(intent):
         raise IntentUnexpectedState(intent)
     intents.refuse_in_flight(intent)
+
+
+def _require_unchanged(intent: PaymentIntent, seen: PaymentIntent) -> None:
+    if any(getattr(intent, name) != getattr(seen, name) for name in DECIDED_ON):
+        raise LockTimeout
 
 
 def _is_confirmable(intent: PaymentIntent) -> bool:

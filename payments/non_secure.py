@@ -29,11 +29,10 @@ def is_allowed(merchant: Merchant, *, amount: int, currency: str) -> bool:
         return False
     limits = NonSecureLimit.objects.filter(merchant=merchant, currency=currency)
     limit = limits.first()
+    if limit is not None and limit.per_day is not None:
+        limit = limits.select_for_update().first()
     if limit is None or (limit.per_payment is not None and amount > limit.per_payment):
         return False
-    if limit.per_day is None:
-        return True
-    limit = limits.select_for_update().get()
     return limit.per_day is None or _taken_today(merchant, currency) + amount <= limit.per_day
 
 

@@ -66,9 +66,10 @@ def _run(attempt: Attempt, order: Callable[[Attempt], Outcome]) -> tuple[Payment
     with leases.given_back(attempt):
         outcome = order(attempt)
         settled = settlement.surely(attempt, lambda: settle(attempt, outcome))
-        if settled.attempt.operation == Operation.FALL_BACK and outcome.answer is Answer.DECLINED:
-            released = _void(attempt)
-            settled = settlement.surely(attempt, lambda: settle(attempt, released))
+        falling = settled.attempt
+        if falling.operation == Operation.FALL_BACK and outcome.answer is Answer.DECLINED:
+            released = _void(falling)
+            settled = settlement.surely(falling, lambda: settle(falling, released))
     return settled.intent, outcome
 
 
@@ -118,9 +119,10 @@ def _inquire(attempt: Attempt) -> Outcome:
 
 @transaction.atomic(durable=True)
 def settle(attempt: Attempt, outcome: Outcome) -> Settled:
-    """Apply the bank's answer to the attempt's operation; safe to call twice."""
+    """Apply the bank's answer to the operation that it was asked about; safe to call twice."""
+    asked_about = attempt.operation, attempt.operation_request_id
     intent, attempt = settlement.locked(attempt)
-    if attempt.operation is None:
+    if (attempt.operation, attempt.operation_request_id) != asked_about or not attempt.operation:
         idempotency.settle()
         return Settled(intent, attempt)  # Somebody else settled it first.
     request_id = attempt.operation_request_id or context.request_id()
@@ -130,6 +132,8 @@ def settle(attempt: Attempt, outcome: Outcome) -> Settled:
     if attempt.operation in (None, asked):
         idempotency.settle()
         attempt.lease_until = None
+    if attempt.operation is None:
+        idempotency.settle_for(request_id)
     attempt.save()
     if status != intent.status:
         move(intent, status, before, request_id=request_id)

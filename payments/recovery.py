@@ -27,7 +27,7 @@ def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentI
     attempt = None if earlier.is_settled else _unfinished(merchant, earlier)
     if attempt:
         with slots.for_merchant(merchant.id):
-            _finish(attempt, cvc)
+            _finish(attempt, earlier, cvc)
     intent = intents.find(earlier.object_id)
     if cvc and earlier.is_settled and intent.status == Status.REQUIRES_CONFIRMATION:
         # The request may have died before it held the code of the card that it stored.
@@ -42,9 +42,20 @@ def _unfinished(merchant: Merchant, earlier: Earlier) -> Attempt | None:
     return attempts.filter(is_authorizing | is_operating).first()
 
 
-def _finish(attempt: Attempt, cvc: str | None) -> None:
-    if not leases.take(attempt):
-        raise IdempotencyKeyInUse
+def _is_unfinished(attempt: Attempt, earlier: Earlier) -> bool:
+    is_authorizing = attempt.request_id == earlier.request_id and (
+        attempt.status == AttemptStatus.PROCESSING
+    )
+    return is_authorizing or attempt.operation_request_id == earlier.request_id
+
+
+def _finish(unfinished: Attempt, earlier: Earlier, cvc: str | None) -> None:
+    attempt = leases.take(unfinished)
+    if attempt is None:
+        raise IdempotencyKeyInUse(until=unfinished.lease_until)
+    if not _is_unfinished(attempt, earlier):
+        leases.give_back(attempt)
+        return  # Somebody else has finished it since it was found.
     context.mark_irrevocable()
     if attempt.operation and gateways.acquirer().references_are_idempotent:
         _operate_again(attempt)
@@ -83,8 +94,13 @@ def _may_send_again(attempt: Attempt, cvc: str | None) -> bool:
 
 
 def _send_again(attempt: Attempt, cvc: str | None) -> Outcome:
-    # From now on the bank may get it late: its "no record" counts from here.
-    Attempt.objects.filter(id=attempt.id).update(asked_at=clock.now(), no_record_count=0)
+    # From now on the bank may get it late: its "no record" counts from here. And nothing is sent
+    # for an attempt that has ended, or that somebody else has leased, since the inquiry.
+    ours = Attempt.objects.filter(
+        id=attempt.id, status=AttemptStatus.PROCESSING, lease_until=attempt.lease_until
+    )
+    if not ours.update(asked_at=clock.now(), no_record_count=0):
+        return Outcome(Answer.UNKNOWN)
     outcome = authorization.authorize(attempt, cvc=cvc)
     # What certainly did not leave now says nothing about what left before.
     return Outcome(Answer.UNKNOWN) if outcome.answer is Answer.NOT_SENT else outcome

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import structlog
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 
 from core import clock, context
 from core.errors import InternalError
@@ -18,6 +18,8 @@ from payments.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus, Ope
 from payments.transition import move
 
 T = TypeVar("T")
+# True of the reference, whatever has become of the attempt since the bank was asked.
+BANKS_WORD = (Answer.APPROVED, Answer.DECLINED, Answer.VOIDED, Answer.LAPSED)
 log = structlog.get_logger(__name__)
 
 
@@ -30,8 +32,6 @@ def surely(attempt: Attempt, settle: Callable[[], T]) -> T:
         return settle()
     except DatabaseError:
         log.warning("settlement tried again", attempt=attempt.id)
-        # Otherwise a lost connection stays lost until the next request.
-        connection.close_if_unusable_or_obsolete()
     if context.remaining_seconds() <= 0:
         raise InternalError
     return settle()
@@ -43,6 +43,15 @@ def locked(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
     return intent, intent.attempts.select_for_update().get(id=attempt.id)
 
 
+def has_gone_on(attempt: Attempt, *, since: Attempt) -> bool:
+    """Tell whether the payer was sent to the bank, or came back, after `since` was read.
+
+    :param attempt: the same attempt, locked.
+    """
+    names = ("status", "acs_url", "authenticated_at")
+    return any(getattr(attempt, name) != getattr(since, name) for name in names)
+
+
 @transaction.atomic(durable=True)
 def settle(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     """Apply the bank's answer; safe to call twice with the same answer.
@@ -51,14 +60,19 @@ def settle(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     sweeper's. Left `processing` when the bank has not said what it did.
     """
     idempotency.settle()
+    asked_about = attempt
     intent, attempt = locked(attempt)
     if attempt.status not in OPEN_ATTEMPT:
         _reverse_if_late(attempt, outcome)
         return intent  # Somebody else settled it first.
+    if outcome.answer not in BANKS_WORD and has_gone_on(attempt, since=asked_about):
+        return intent  # It was silent, or we concluded, about what is over.
     before = render.payment_intent(intent)
     status = _apply(intent, attempt, outcome)
     attempt.lease_until = None
     attempt.save()
+    if attempt.status not in OPEN_ATTEMPT:
+        idempotency.settle_for(attempt.request_id)
     if status == Status.PROCESSING == intent.status:
         return intent  # Still no answer: nothing is told.
     show_attempt(intent, attempt)

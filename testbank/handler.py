@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from core.http import Application, with_whole_paths
 from testbank import orders, pages
 from testbank.refusals import refuse
 
@@ -80,7 +81,7 @@ def _told_why(request: HttpRequest, response: HttpResponseBase) -> HttpResponseB
     return refusal
 
 
-def open_bank() -> BankHandler:
+def open_bank() -> Application:
     """Return the bank's WSGI application.
 
     :raises ImproperlyConfigured: this installation is live.
@@ -91,4 +92,4 @@ def open_bank() -> BankHandler:
             "Do not start testbank.wsgi, or set INSTALLATION=sandbox."
         )
     django.setup(set_prefix=False)
-    return BankHandler()
+    return with_whole_paths(BankHandler())

@@ -15,7 +15,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers
-from tests import described, stripe_calls
+from tests import described, stripe_calls, through_pooler
 from tests.bank_transport import BankTransport, bank_in_process
 from tests.client import ApiClient
 from tests.emptying import empty
@@ -30,6 +30,11 @@ from tests.web_process import READ_SECONDS, WebProcess
 # The first text that is not ASCII builds a table; no example may fail for that.
 hypothesis_settings.register_profile("service", deadline=None, derandomize=True)
 hypothesis_settings.load_profile("service")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    through_pooler.mark(items)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -47,6 +52,18 @@ def _transactional_tests_empty_what_they_filled() -> Iterator[None]:
 def patient_redis() -> Redis:
     """A client for the tests' own use: the service's gives up after 100 ms."""
     return Redis.from_url(settings.REDIS_URL, socket_timeout=10)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _all_went_through_the_pooler(request: pytest.FixtureRequest) -> Iterator[None]:
+    if not settings.BEHIND_POOLER:
+        yield
+        return
+    request.getfixturevalue("django_db_setup")
+    yield
+    through_pooler.require_traffic()
+    # It would keep its sessions, and a database with sessions cannot be dropped.
+    through_pooler.hang_up()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -47,6 +47,20 @@ def sealed_card(merchant: Merchant) -> SealedCard:
     return vault_cards.seal(merchant.id, CardData(GOOD_CARD, 12, 2040), now=clock.now())
 
 
+def shown_card(sealed: SealedCard) -> dict[str, Any]:
+    """A sealed card as a payment shows it."""
+    return {
+        "brand": "visa",
+        "bin": sealed.bin,
+        "last4": sealed.last4,
+        "masked": f"{sealed.bin}******{sealed.last4}",
+        "exp_month": sealed.exp_month,
+        "exp_year": sealed.exp_year,
+        "card_type": "credit",
+        "domestic": False,
+    }
+
+
 class PaymentFactory(factory.django.DjangoModelFactory):
     """A charged payment's row, past the API: only for what the database itself refuses."""
 
@@ -77,7 +91,7 @@ class AttemptFactory(factory.django.DjangoModelFactory):
     currency = "try"
     capture_method = "automatic"
     sealed_card = factory.LazyAttribute(lambda row: sealed_card(row.merchant))
-    card = {}
+    card = factory.LazyAttribute(lambda row: shown_card(row.sealed_card))
     three_d_secure_requested = "automatic"
     request_id = factory.LazyFunction(lambda: ids.new("req"))
     created_at = factory.LazyFunction(clock.now)

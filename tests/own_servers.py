@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from devstack import environment, storage
 from devstack.servers import Servers
@@ -24,10 +25,15 @@ def throw_away() -> Iterator[Servers]:
     servers.stop()
 
 
-def migrated(servers: Servers, home: Path) -> dict[str, str]:
-    """Start the servers, make the tables, and return the environment of the service on them."""
-    places = storage.open_storage(servers, {})
-    ours = environment.throw_away(places, home) | {"REQUEST_LEASE_SECONDS": "2"}
+def migrated(
+    servers: Servers, home: Path, given: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Start the servers, make the tables, and return the environment of the service on them.
+
+    :param given: addresses of what was started before, and what else the service is to be told
+    """
+    places = storage.open_storage(servers, given)
+    ours = {**given, **environment.throw_away(places, home), "REQUEST_LEASE_SECONDS": "2"}
     for url, alias in ((places.database_url, "default"), (places.bank_database_url, "bank")):
         storage.make_if_missing(url)
         manage(ours, "migrate", "-v0", "--database", alias)

@@ -44,6 +44,20 @@ def paid(acme: ApiClient, bank: BankTransport) -> dict[str, str]:
     }
 
 
+@pytest.mark.parametrize("chunk", [1, 2, 3])
+def test_more_attempts_than_are_read_at_once_are_all_compared(
+    chunk: int, acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        acme.pay()
+    monkeypatch.setattr("payments.audit.bank.CHUNK", chunk)
+
+    status, said = audit()
+
+    assert status == 0, said
+    assert "the bank's book is ours: 3 looked at, ok" in said
+
+
 def test_payments_of_every_fate_are_clean(
     acme: ApiClient, globex: ApiClient, bank: BankTransport
 ) -> None:
@@ -174,6 +188,10 @@ def a_payment_that_says_it_waits() -> None:
     unguarded("UPDATE payments_paymentintent SET status = 'processing'")
 
 
+def another_card_shown_than_sent() -> None:
+    unguarded("UPDATE payments_attempt SET card = jsonb_set(card, '{last4}', '\"0000\"')")
+
+
 def an_event_in_the_middle_lost() -> None:
     unguarded("UPDATE events_event SET sequence = 3 WHERE sequence = 2")
     unguarded("UPDATE events_counter SET last = 3")
@@ -222,6 +240,7 @@ PLANTED: list[tuple[Callable[[], None], str, str]] = [
     (a_payment_that_says_it_waits, "payments in processing wait for the bank", "payment"),
     (a_payment_that_says_it_waits, "payments show what their attempts did", "payment"),
     (a_payment_that_says_it_waits, "payments have their events", "payment"),
+    (another_card_shown_than_sent, "attempts show the card that they send", "attempt"),
     (an_event_in_the_middle_lost, "events of an object have no gap", "payment"),
     (the_first_event_lost, "events of an object have no gap", "payment"),
     (all_events_lost, "events of an object have no gap", "payment"),

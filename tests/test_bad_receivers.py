@@ -50,7 +50,7 @@ BAD: dict[str, tuple[Behaviour, str | None]] = {
     "gzip bomb": (writes(BOMB_HEAD + BOMB), None),
     "endless headers": (receivers.endless_headers, "connection_error"),
     "an endless line": (receivers.an_endless_line, "connection_error"),
-    "endless continues": (receivers.endless_continues, "timeout"),
+    "endless continues": (receivers.endless_continues, "connection_error"),
     "resets its body": (receivers.resets_its_body, None),
     "resets": (receivers.reset, "connection_error"),
     "closes": (writes_and_closes(b""), "connection_error"),

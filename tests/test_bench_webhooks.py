@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from bench import webhooks, webhooks_authority, webhooks_report
+from bench import webhooks, webhooks_authority, webhooks_hostile, webhooks_report
 from bench.client import Line
+from bench.hostile_receivers import KINDS
 from bench.stage import Stage
+from bench.webhooks_hostile import ENDPOINTS, Attempts
 from bench.webhooks_stage import Seen, Site
 from devstack.ports import free_port
 from devstack.state import ROOT, Refused
@@ -23,7 +25,8 @@ from tests.test_bench import Bench
 @pytest.mark.proof
 @pytest.mark.timeout(400)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "state", "webhooks", patience_seconds=360)
+    parts = [part for part in webhooks.NAMES if part != "hostile"]
+    bench = Bench(tmp_path / "state", "webhooks", *parts, patience_seconds=360)
 
     assert bench.status() == 0, bench.printed
     assert bench.left(after_seconds=0) == []
@@ -34,12 +37,24 @@ def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None
     assert " looked up, 0 missing, 0 repeated" in bench.printed
 
 
+@pytest.mark.proof
+@pytest.mark.timeout(660)
+def test_it_measures_each_kind_of_hostile_receivers(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "state", "webhooks", "hostile", patience_seconds=600)
+
+    assert bench.status() == 0, bench.printed
+    assert bench.left(after_seconds=0) == []
+    figures = json.loads((tmp_path / "state" / "bench.json").read_text())
+    assert len(webhooks_report.verdicts(figures)) == len(KINDS)
+    assert min(figures[f"hostile_{kind}_attempts"] for kind in KINDS) >= ENDPOINTS
+
+
 # --- The receiver -------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    _authority, certificate = webhooks_authority.make(tmp_path)
+    certificate = webhooks_authority.make(tmp_path).trusted
     ports = [free_port(variable="PLAIN_PORT", first=8600), free_port(variable="TLS", first=8700)]
     command = ["-m", "bench.webhooks_receiver", *map(str, ports), str(certificate)]
     process = subprocess.Popen([sys.executable, *command], cwd=ROOT)
@@ -120,3 +135,35 @@ def test_a_bar_holds_or_does_not(change: Callable[[float], float], verdict: bool
 
     assert verdicts["claim_p50_ms"] is verdict
     assert verdicts["plain_per_second"] is False
+
+
+# --- Hostile receivers --------------------------------------------------------------------------
+
+TIMEOUT = (None, "timeout")
+
+
+@pytest.mark.parametrize(
+    ("tried", "problem"),
+    [
+        (Attempts(0, []), "0 of 15 endpoints were tried: silent"),
+        (Attempts(14, [TIMEOUT] * 14), "14 of 15 endpoints were tried: silent"),
+        (Attempts(15, [TIMEOUT] * 14 + [(200, None)]), "ended otherwise .*200"),
+    ],
+    ids=["none", "not all", "an answer"],
+)
+def test_a_hostile_receiver_that_did_not_do_its_work_ends_the_run(
+    tried: Attempts, problem: str
+) -> None:
+    webhooks_hostile.require_outcome("silent", KINDS["silent"], Attempts(15, [TIMEOUT] * 15))
+
+    with pytest.raises(Refused, match=problem):
+        webhooks_hostile.require_outcome("silent", KINDS["silent"], tried)
+
+
+@pytest.mark.parametrize(
+    ("alone_ms", "eaten", "allowed_ms"), [(40, 0.4, 80), (40, 0.5, 250), (130, 1.0, 260)]
+)
+def test_twice_as_long_is_allowed_and_more_where_a_core_is_eaten(
+    alone_ms: float, eaten: float, allowed_ms: float
+) -> None:
+    assert webhooks_hostile.allowed_ms(alone_ms, eaten) == allowed_ms

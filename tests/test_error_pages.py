@@ -47,7 +47,7 @@ def failing(monkeypatch: Any) -> Any:
     return fail_with
 
 
-@pytest.mark.parametrize("path", ["/", "/nothing", "/v2", "/v10/x"])
+@pytest.mark.parametrize("path", ["/x", "/nothing", "/v2", "/v10/x"])
 def test_an_unknown_address_is_a_page(path: str) -> None:
     assert_page(opened(path), 404, "There is no page here")
 

@@ -1,5 +1,6 @@
 """The API's frame: whatever the layer, an answer has our envelope, an id and a version."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ CARD = GOOD_CARD
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "PATCH"])
-@pytest.mark.parametrize("path", ["/", "/nothing", "/v1", "/v1/", "/v1/nothing", "/v1/balance/"])
+@pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/", "/v1/nothing", "/v1/balance/"])
 def test_an_unknown_address_is_404_for_everybody(method: str, path: str) -> None:
     answer = raw(method, path)
 
@@ -72,12 +73,84 @@ def test_a_wrong_method_is_405_and_names_the_right_ones(
     assert_envelope(answer)
 
 
-def test_the_health_check_takes_no_orders() -> None:
-    answer = raw("POST", "/healthz")
+PAGES = {
+    "/": "GET, HEAD",
+    "/healthz": "GET, HEAD",
+    "/docs/errors": "GET, HEAD",
+    "/v1/openapi.json": "GET, HEAD",
+    "/3ds/att_x.y": "GET, HEAD",
+    "/3ds/return": "POST",
+}
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("accept", ["text/html", "*/*"])
+def test_a_page_takes_its_own_methods_only_and_names_them(path: str, accept: str) -> None:
+    http = Client(enforce_csrf_checks=True)  # A wrong method is no form without its token.
+
+    for method in METHODS:
+        answer = http.generic(method, path, headers={"accept": accept})
+        refused = answer.status_code == 405
+        assert refused == (method not in PAGES[path].split(", ")), method
+        assert answer.get("Allow") == (PAGES[path] if refused else None)
+        assert answer["X-Content-Type-Options"] == "nosniff"
+        assert answer.content or method == "HEAD"
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path != "/3ds/return"])
+def test_a_program_is_told_of_a_wrong_method_in_the_envelope(path: str) -> None:
+    answer = raw("POST", path)
 
     assert answer.refusal == (405, "method_not_allowed", None)
-    assert answer.headers["Allow"] == "GET, HEAD"
     assert_envelope(answer)
+
+
+@pytest.mark.parametrize("path", ["/{}", "/admin/{}", "/admin/?{}", "/docs/errors?x={}", "/3ds/{}"])
+@pytest.mark.parametrize("accept", ["text/html", "*/*"])
+def test_nothing_is_found_under_a_nul(path: str, accept: str) -> None:
+    address = path.replace("{}", "a%00b")
+
+    assert Client().get(address, headers={"accept": accept}).status_code == 404
+
+
+# --- Kept nowhere -----------------------------------------------------------------------------
+
+
+def every_kind_of_answer(acme: ApiClient) -> Iterator[Answer]:
+    for path in ("/v1/balance", "/v1/events", "/v1/nothing", "/v1", "/v1/events/evt_x"):
+        yield acme.get(path)
+    yield acme.get("/v1/balance?x=1")
+    yield acme.get(f"/v1/search?q={CARD}")
+    yield acme.get("/v1/balance", host="evil.example")
+    for body in ({}, b"[", b" " * 300_000, {"nme": "x"}):
+        yield acme.post("/v1/customers", body)
+    yield acme.post("/v1/customers", {}, idempotency_key="k")
+    yield acme.post("/v1/customers", {}, idempotency_key="k")
+    yield acme.delete("/v1/balance")
+    yield raw("GET", "/v1/balance")
+    yield raw("POST", "/v1/openapi.json")
+
+
+def test_no_answer_of_the_api_is_stored_on_its_way(acme: ApiClient) -> None:
+    answers = list(every_kind_of_answer(acme))
+
+    assert {answer.status for answer in answers} == {200, 400, 401, 404, 405, 413}
+    assert {answer.headers["Cache-Control"] for answer in answers} == {"no-store"}
+    head = acme.http.head("/v1/balance", headers={"authorization": f"Bearer {acme.key}"})
+    assert (head.status_code, head["Cache-Control"]) == (200, "no-store")
+
+
+def test_a_failure_of_ours_is_not_stored_on_its_way(acme: ApiClient, no_database: None) -> None:
+    answer = acme.get("/v1/balance")
+
+    assert (answer.status, answer.headers["Cache-Control"]) == (503, "no-store")
+
+
+def test_the_schema_may_be_kept_for_an_hour() -> None:
+    answer = raw("GET", "/v1/openapi.json")
+
+    assert (answer.status, answer.headers["Cache-Control"]) == (200, "public, max-age=3600")
 
 
 @pytest.mark.parametrize("host", ["evil.example", "a b", "127.0.0.1:x", "acme.example@127.0.0.1"])

@@ -21,6 +21,7 @@ def assert_envelope(answer: RawAnswer, status: int, code: str) -> None:
     assert (answer.status, answer.error["code"]) == (status, code)
     assert answer.headers["Request-Id"] == answer.error["request_id"]
     assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["Cache-Control"] == "no-store"
 
 
 # --- What is no request ---------------------------------------------------------------------
@@ -50,8 +51,29 @@ NO_REQUESTS = {
     "negative length": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: -1\r\n\r\n",
     "length of words": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: ten\r\n\r\n",
     "unknown coding": b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: x\r\n\r\n",
-    "chunked twice": b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked, chunked\r\n\r\n",
-}
+    **{coding: b"POST /v1/customers HTTP/1.1\r\n" + HOST + coding.encode() + b"\r\n\r\n0\r\n\r\n"
+       for coding in (
+           "Transfer-Encoding: chunked, chunked",
+           "Transfer-Encoding: gzip, chunked",
+           "Transfer-Encoding: deflate, chunked",
+           "Transfer-Encoding: identity, chunked",
+           "Transfer-Encoding: chunked, identity",
+           "Transfer-Encoding: identity",
+           "Transfer-Encoding: gzip",
+           "Transfer-Encoding: xchunked",
+           "Transfer-Encoding: chunked;q=1",
+           "Transfer-Encoding: \x0bchunked",
+           "Transfer-Encoding: ,chunked",
+           "Transfer-Encoding:",
+           "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked",
+           "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+           "Transfer-Encoding: gzip, chunked\r\nContent-Length: 5",
+       )},
+    "chunks in HTTP/1.0": b"POST / HTTP/1.0\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n",
+    "no host": b"GET /v1/balance HTTP/1.1\r\n\r\n",
+    "no host, and the health check": b"GET /healthz HTTP/1.1\r\n\r\n",
+    "an address, and no host": b"GET http://127.0.0.1/healthz HTTP/1.1\r\n\r\n",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NO_REQUESTS)
@@ -86,6 +108,39 @@ def test_a_bad_host_and_no_host_are_answered(web: WebProcess) -> None:
 
     assert_envelope(bad, 400, "parameter_invalid")
     assert_envelope(none, 404, "url_not_found")
+
+
+OTHERS = [
+    b"http://evil.example",
+    b"http://evil.example:80",
+    b"http://127.0.0.1.evil.example",
+    b"http://127.0.0.1@evil.example",
+    b"http://evil.example@127.0.0.1",
+    b"http://evil.example?http://127.0.0.1",
+    b"http://evil.example#127.0.0.1",
+    b"http://",
+    b"http://[::1]",
+    b"ftp://127.0.0.1",
+    b"x://127.0.0.1",
+    b"x-/://127.0.0.1",
+]
+
+
+@pytest.mark.parametrize("address", OTHERS)
+def test_a_request_line_that_names_another_host_is_refused(web: WebProcess, address: bytes) -> None:
+    for path in (b"/v1/balance", b"/healthz", b"/nothing", b""):
+        answer = web.send(b"GET " + address + path + b" HTTP/1.1\r\n" + HOST + b"\r\n")
+
+        assert_envelope(answer, 400, "parameter_invalid")
+
+
+@pytest.mark.parametrize("address", [b"http://127.0.0.1", b"HTTP://127.0.0.1:4711"])
+def test_a_request_line_may_name_our_host(web: WebProcess, address: bytes) -> None:
+    line = b"GET " + address + b"/healthz HTTP/1.1\r\n"
+
+    assert web.send(line + HOST + b"\r\n").status == 200
+    refused = web.send(line.replace(b"healthz", b"") + b"Host: evil.example\r\n\r\n")
+    assert_envelope(refused, 400, "parameter_invalid")
 
 
 # --- Bodies ---------------------------------------------------------------------------------

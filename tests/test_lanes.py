@@ -1,5 +1,6 @@
 """Deliveries go one after the other per object, and nobody else's go slower for it (I9)."""
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -217,12 +218,28 @@ def test_endpoints_take_turns_however_much_each_has_due() -> None:
         tell(acme, f"cus_{number}")
     served: list[str] = []
 
-    for _ in range(3):
+    for _ in range(4):
         claimed = claim(slots=16)
         served += [one.endpoint_id for one in claimed]
         lanes.finish([ok(one) for one in claimed])
 
     assert sorted(served) == sorted(endpoints * 8)
+
+
+def test_many_endpoints_of_one_merchant_leave_others_their_part_of_each_claim() -> None:
+    acme, globex = MerchantFactory(), MerchantFactory()
+    for number in range(15):
+        EndpointFactory(merchant=acme, id=f"we_a{number:02}")
+    EndpointFactory(merchant=globex, id="we_b")
+    for number in range(20):
+        tell(acme, f"cus_{number}")
+        tell(globex, f"cus_{number}")
+
+    for _ in range(2):
+        claimed = claim(slots=lanes.CLAIM_MAX)
+        each = Counter(one.endpoint_id for one in claimed)
+        assert (each["we_b"], len(each)) == (8, 16)
+        lanes.release(claimed)
 
 
 def test_an_endpoint_that_succeeds_is_not_degraded_any_more() -> None:

@@ -240,3 +240,34 @@ def test_a_payer_who_refused_is_told_so_although_the_request_died(
     failed = acme.payment(paid["id"])
     assert failed["status"] == "requires_payment_method"
     assert failed["last_payment_error"]["code"] == "authentication_failed"
+
+
+# --- Answers that come when something else is under way ----------------------------------------
+
+
+def test_an_answer_to_a_capture_does_not_end_the_cancellation_that_followed(walk: Walk) -> None:
+    walk.pay(**MANUAL).cut_off("lost").capture()
+    at_the_bank = Attempt.objects.get()
+    walk.reach_again().sweep(600, times=4)
+    assert walk.cut_off("lost").cancel().status == "processing"
+
+    operations.settle(at_the_bank, Outcome(Says.APPROVED))
+
+    assert walk.status == "processing"
+    walk.reach_again().sweep()
+
+
+@pytest.mark.parametrize("says", [Says.AUTHENTICATION_REQUIRED, Says.UNKNOWN, Says.NO_RECORD])
+def test_what_was_concluded_before_the_payer_was_sent_to_the_bank_is_over(
+    says: Says, walk: Walk
+) -> None:
+    body = payment(return_url=RETURN_URL, **three_d_secure("required"))
+    with dies(authentication, "_await_payer"), pytest.raises(Died):
+        walk.shop.post(PATH, body, idempotency_key="k")
+    before = Attempt.objects.get()
+    leases_run_out()
+    walk.payment_id = walk.shop.post(PATH, body, idempotency_key="k")["id"]
+
+    settlement.settle(before, Outcome(says))
+
+    assert walk.status == "requires_action"

@@ -33,6 +33,7 @@ def policy_of(response: HttpResponse) -> set[str]:
 @pytest.mark.parametrize(
     "path",
     [
+        "/",
         "/docs/errors",
         "/admin/login/",
         "/admin/",

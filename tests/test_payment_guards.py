@@ -94,13 +94,26 @@ def test_an_attempt_that_ended_without_money_makes_room(first: AttemptStatus) ->
 
 @pytest.mark.parametrize(
     "changes",
-    [{"amount": 1}, {"surcharge": 1}, {"currency": "eur"}, {"acquirer_reference": "ref_other"}],
+    [
+        {"amount": 1},
+        {"surcharge": 1},
+        {"currency": "eur"},
+        {"acquirer_reference": "ref_other"},
+        {"card": {"bin": "424242", "last4": "0000"}},
+        {"sealed_card": "tok_other"},
+    ],
 )
-def test_an_attempts_money_is_fixed(changes: dict[str, Any]) -> None:
+def test_an_attempts_terms_are_fixed(changes: dict[str, Any]) -> None:
     row = AttemptFactory()
 
     with pytest.raises(IntegrityError, match="is what it is"):
         Attempt.objects.filter(id=row.id).update(**changes)
+
+
+@pytest.mark.parametrize("shown", [{"bin": "424242", "last4": "0000"}, {"bin": "555555"}, {}])
+def test_an_attempt_shows_the_card_that_it_sends(shown: dict[str, str]) -> None:
+    with pytest.raises(IntegrityError, match="shows another card than it sends"):
+        AttemptFactory(card=shown)
 
 
 @pytest.mark.parametrize("status", [AttemptStatus.SUCCEEDED, AttemptStatus.PROCESSING])

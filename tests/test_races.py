@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.db import connection
 
 from merchants import idempotency
@@ -205,11 +206,14 @@ def test_a_confirm_that_waits_in_vain_does_not_cost_the_payer_the_cvc(
     assert acme.post(f"{PATH}/{payment_id}/confirm")["status"] == "succeeded"
 
 
+@pytest.mark.skipif(
+    settings.BEHIND_POOLER, reason="PgBouncer may hand out a session that has just ended"
+)
 def test_a_restarted_database_costs_no_request(acme: ApiClient) -> None:
     acme.get("/v1/balance")
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
         other.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
 

@@ -325,7 +325,7 @@ def test_the_limit_of_failures_can_be_switched_off() -> None:
 
 
 def test_without_redis_the_process_counts_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "failures_here", limits.CountHere(names=10))
+    monkeypatch.setattr(limits, "counts_here", limits.CountHere(names=10))
 
     with redis_at(f"redis://127.0.0.1:{free_port()}"):
         assert guesses(32) == {401: 30, 429: 2}

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.utils import timezone
@@ -10,7 +11,8 @@ from django.utils import timezone
 from core import clock
 from core.rest import expansion
 from events.models import Event
-from payments import authorization, settlement
+from merchants.models import IdempotencyKey
+from payments import authorization, operations, recovery, settlement
 from payments.models import Attempt, PaymentIntent
 from testbank.models import Authorization
 from tests.bank_transport import BankTransport, call_bank
@@ -105,8 +107,73 @@ def test_while_the_first_request_may_live_its_key_is_in_use(
     answer = pay(acme)
 
     assert answer.refusal == IN_USE
-    assert (answer.error["type"], answer.headers["Retry-After"]) == ("idempotency_error", "1")
+    assert answer.error["type"] == "idempotency_error"
     assert bank.seen == asked
+
+
+def test_the_retry_is_told_how_long_the_first_request_may_live(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, BEFORE_THE_BANK)
+    IdempotencyKey.objects.update(lease_until=timezone.now() + timedelta(seconds=30))
+
+    assert pay(acme).headers["Retry-After"] in ("29", "30")
+
+
+def test_a_retry_hears_at_once_how_the_sweeper_ended_what_died(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, AFTER_THE_BANK)
+    the_bank_may_be_asked()
+
+    sweep()
+
+    assert pay(acme)["status"] == "succeeded"
+    assert_charged_once(acme)
+
+
+def test_a_retry_hears_at_once_how_the_sweeper_ended_a_capture(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    path = f"{PATH}/{acme.pay(capture_method='manual')['id']}/capture"
+    pay_and_die(acme, (operations, "_order", True), path, {"amount_to_capture": None})
+    the_bank_may_be_asked()
+
+    sweep()
+
+    answer = acme.post(path, {"amount_to_capture": None}, idempotency_key="order 7")
+    assert (answer.status, answer["status"]) == (200, "succeeded")
+
+
+def test_a_retry_waits_while_the_sweeper_has_not_learned_how_it_ended(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, BEFORE_THE_BANK)
+    the_bank_may_be_asked()
+
+    sweep()
+
+    assert pay(acme).refusal == IN_USE
+
+
+def test_a_closed_attempt_is_not_sent_although_it_was_open_when_it_was_found(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, BEFORE_THE_BANK)
+    leases_run_out()
+    found = recovery._unfinished
+    ended = lambda *of: [found(*of), [sweep_after(86_400) for _ in range(4)]][0]  # noqa: E731
+
+    with patch.object(recovery, "_unfinished", ended):
+        answer = pay(acme)
+
+    assert answer["last_payment_error"]["code"] == "processing_error"
+    assert Authorization.objects.count() == 0
+
+
+def the_bank_may_be_asked() -> None:
+    """Let the dead request's lease of the attempt run out, and not that of its key."""
+    Attempt.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
 @pytest.mark.parametrize("where", EVERYWHERE[2:], ids=NAMES[2:])

@@ -27,10 +27,11 @@ def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path)
 
 
-def trusting(authority: Authority) -> ssl.SSLContext:
-    context = trusted_tls()
-    context.load_verify_locations(cadata=authority.pem)
-    return context
+def trusting(authority: Authority) -> list[ssl.SSLContext]:
+    contexts = trusted_tls()
+    for context in contexts:
+        context.load_verify_locations(cadata=authority.pem)
+    return contexts
 
 
 def answering(status: str, *headers: str, body: bytes = b"") -> bytes:
@@ -255,6 +256,7 @@ def test_what_this_machine_lacks_is_no_attempt(settings: Any, monkeypatch: Any, 
     with receiver() as theirs, name_server(["93.184.215.14"]) as names:
         settings.WEBHOOK_DEV_HOSTS = [theirs.host]
         monkeypatch.setattr("webhooks.connections.socket", lacking(number))
+        monkeypatch.setattr("webhooks.connections.Tap", lacking(number).socket)
         for url in (theirs.url, "https://acme.example/"):
             with pytest.raises(NotSent):
                 post(url, dns=[names.address])

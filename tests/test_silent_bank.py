@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import requests
+from django.db import connection
 from django.test import override_settings
 
 from payments.models import Attempt, PaymentIntent
@@ -22,7 +23,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 
-THREADS, SLOTS = 8, 6
+THREADS, SLOTS, CONNECTIONS = 8, 6, 2
 SILENT_CHARGED = "4000001100000017"
 PATIENCE_SECONDS = 60
 
@@ -43,7 +44,8 @@ class Installation:
         settings = {
             "TESTBANK_URL": self.bank_url,
             "WEB_THREADS": str(THREADS),
-            "DATABASE_POOL": "2",
+            "DATABASE_POOL": str(CONNECTIONS),
+            "PGAPPNAME": "web",
             "GUNICORN_CMD_ARGS": " ".join(arguments),
         }
         self.running.append(WebProcess(self.directory / "web.log", **settings))
@@ -85,6 +87,12 @@ def begin(
     return [shoppers.submit(pay, web, client, number) for _ in range(times)]
 
 
+def sessions_of_web() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'web'")
+        return cursor.fetchone()[0]
+
+
 def test_beside_a_silent_bank_reads_are_answered_and_further_payments_refused(
     acme: ApiClient, ours: Installation, shoppers: ThreadPoolExecutor
 ) -> None:
@@ -98,6 +106,7 @@ def test_beside_a_silent_bank_reads_are_answered_and_further_payments_refused(
     assert not any(one.done() for one in at_the_bank), "the bank was not that silent"
     assert (shown.status_code, len(shown.json()["data"])) == (200, SLOTS)
     assert web.is_alive()
+    assert 0 < sessions_of_web() <= CONNECTIONS
     assert {(one.status_code, one.headers["Retry-After"]) for one in refused} == {(503, "1")}
     assert {one.result().json()["status"] for one in at_the_bank} == {"processing"}
     assert PaymentIntent.objects.count() == Attempt.objects.count() == SLOTS

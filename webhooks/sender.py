@@ -51,6 +51,7 @@ class Sender:
 
     :param now: tells the time in the movable clock.
     :param dns: name servers, `address:port`; the system's by default.
+    :param tls: contexts in the order in which they are tried; `trusted_tls()` by default.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Sender:
         *,
         now: Callable[[], datetime],
         dns: Sequence[str] = (),
-        tls: ssl.SSLContext | None = None,
+        tls: Sequence[ssl.SSLContext] = (),
     ) -> None:
         self._now, self._dns = now, dns
         self._tls = tls or trusted_tls()

@@ -1,5 +1,6 @@
 """Whose turn it is: endpoints go round, none waits because others always have something due."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,9 @@ from core.statements import array
 LEASES_MAX = 8
 LEASES_MAX_DEGRADED = 2
 DEGRADED_AFTER_FAILURES = 5
+# A merchant's endpoints share so many leases of one claim, and have one each at least: half of what
+# a claim takes, so that another merchant has a part in each claim, however long one takes.
+MERCHANT_SHARE = 14
 # How many endpoints one statement looks at: few where much is due, then more at once.
 FIRST_STRETCH, STRETCH = 100, 1000
 # Sorts behind every id.
@@ -39,6 +43,7 @@ WITH stretch AS MATERIALIZED (
     SELECT id, status = 'enabled' AND replay_xid IS NULL AS is_ready,
         failures_in_a_row >= %(degraded_after)s OR coalesce(slow_until > now(), false)
             AS is_degraded,
+        merchant_id,
         CASE WHEN failures_in_a_row >= %(degraded_after)s
             THEN %(degraded_room)s ELSE %(room)s END AS room
     FROM webhooks_endpoint
@@ -72,11 +77,11 @@ WITH stretch AS MATERIALIZED (
      WHERE NOT roomy.is_ready LIMIT %(slots)s)
     ORDER BY id LIMIT %(slots)s
 )
-SELECT id, is_ready, is_degraded, room,
+SELECT id, merchant_id, is_ready, is_degraded, room,
     pg_try_advisory_xact_lock(hashtextextended(id, 0)), 1
 FROM found
 UNION ALL
-SELECT max(id), false, false, 0, false, count(*) FROM stretch
+SELECT max(id), '', false, false, 0, false, count(*) FROM stretch
 """
 
 # An array of ids, here and elsewhere, instead of a join: of a join PostgreSQL expects so many rows
@@ -126,6 +131,7 @@ class _Found(NamedTuple):
     """
 
     endpoint_id: str
+    merchant_id: str
     is_ready: bool
     is_degraded: bool
     room: int
@@ -177,14 +183,15 @@ def _search(asked: dict[str, Any]) -> tuple[list[_Found], bool]:
     is_full = len(found) == asked["slots"]
     _round.after = found[-1][0] if is_full else end or _round.after
     is_end = size < asked["stretch"] and not is_full
-    return [_Found(*row[:4]) for row in found if row[4]], is_end
+    return [_Found(*row[:5]) for row in found if row[5]], is_end
 
 
 def _shares(found: list[_Found], degraded_slots: int) -> list[int]:
     """Return how many leases each endpoint may get now."""
-    shares = []
+    shares, of_merchant = [], Counter(endpoint.merchant_id for endpoint in found)
     for endpoint in found:
-        share = min(endpoint.room, degraded_slots) if endpoint.is_degraded else endpoint.room
+        share = min(endpoint.room, max(1, MERCHANT_SHARE // of_merchant[endpoint.merchant_id]))
+        share = min(share, degraded_slots) if endpoint.is_degraded else share
         degraded_slots -= share if endpoint.is_degraded else 0
         shares.append(share)
     return shares

@@ -1,1 +1,5 @@
-"""The database engine of every process: Django's for PostgreSQL, patient where it has to be."""
+"""The database engine of every process: Django's for PostgreSQL.
+
+`base` is the module that Django looks for: connections are looked at before they are used, and
+where they are shared, waited for. `waits` proves that nothing else is waited for without end.
+"""

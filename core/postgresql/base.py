@@ -1,11 +1,13 @@
+import select
 import time
 from typing import Any
 
 from django.db.backends.postgresql import base
-from psycopg import Connection, IsolationLevel, OperationalError
+from psycopg import Connection, Error, IsolationLevel, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from core import context
+from core.postgresql import waits
 
 # Work that has done nothing yet is refused then, and may be tried again.
 PATIENCE_SECONDS = 3.0
@@ -15,18 +17,71 @@ LOOK_SECONDS = 0.25
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Wait for a shared connection as long as the work at hand can bear (core.connections)."""
+    """Keep or share connections as Django does, and use none that the server has closed.
+
+    Otherwise every kept connection costs a request after the database was restarted. For a shared
+    connection the work at hand waits as long as it can bear (core.connections).
+    """
+
+    def ensure_connection(self) -> None:
+        """Exchange a connection that has died; called before each statement and transaction.
+
+        Nothing lives on a connection outside of a transaction, so nothing is lost with it, and
+        no statement is sent twice.
+        """
+        raw = self.connection
+        if raw is not None and raw.autocommit and not is_alive(raw):
+            self.close()
+        super().ensure_connection()
+
+    def connect(self) -> None:
+        super().connect()
+        try:
+            waits.prove_once(self.alias, self.connection)
+        except BaseException:
+            self.close()
+            raise
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         if self.pool is None:
-            return super().get_new_connection(conn_params)
+            return self._opened(conn_params)
         self.isolation_level = IsolationLevel.READ_COMMITTED
         self.pool.open()  # Does nothing to one that is open.
         return _taken(self.pool)
 
+    def _opened(self, conn_params: dict[str, Any]) -> Any:
+        try:
+            return super().get_new_connection(conn_params)
+        except OperationalError as problem:
+            waits.refuse_if_options_are_refused(problem)
+            raise
+
+
+def is_alive(connection: Connection) -> bool:
+    """Tell whether the server is still there; usually without asking it.
+
+    An idle connection has nothing to be read. When the server goes, its last words and the end of
+    the stream can be read: only a connection on which something has come is asked for an answer.
+    """
+    if connection.closed:
+        return False
+    if _is_silent(connection):
+        return True
+    try:
+        connection.execute("SELECT 1")
+    except Error:
+        return False
+    return True
+
+
+def _is_silent(connection: Connection) -> bool:
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return not poll.poll(0)
+
 
 def _taken(pool: ConnectionPool) -> Connection:
-    """Take a connection out of the pool.
+    """Take a connection that is alive out of the pool.
 
     :raises PoolTimeout: none came free while the work at hand could wait.
     :raises OperationalError: the database cannot be reached, and nothing obliges to wait for it.
@@ -36,10 +91,16 @@ def _taken(pool: ConnectionPool) -> Connection:
     while True:
         left = ends_at - time.monotonic()
         try:
-            return pool.getconn(timeout=min(LOOK_SECONDS, left))
+            connection = pool.getconn(timeout=min(LOOK_SECONDS, left))
         except PoolTimeout:
             if left <= LOOK_SECONDS:
                 raise
+        else:
+            if is_alive(connection):
+                return connection
+            connection.close()
+            pool.putconn(connection)  # Which opens another in its place.
+            continue
         if patience <= PATIENCE_SECONDS and pool.get_stats()["pool_size"] == 0:
             raise OperationalError("the database cannot be reached")
 

@@ -101,6 +101,32 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="WrongPasswords",
+            fields=[
+                (
+                    "name_hash",
+                    models.BinaryField(max_length=32, primary_key=True, serialize=False),
+                ),
+                ("in_a_row", models.SmallIntegerField()),
+                ("last_at", models.DateTimeField(db_index=True)),
+                ("locked_until", models.DateTimeField(null=True)),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("in_a_row__range", (1, 9)), ("locked_until", None)),
+                            models.Q(
+                                ("in_a_row__range", (10, 11)), ("locked_until__isnull", False)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="ten_wrong_passwords_lock_a_name",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="Merchant",
             fields=[
                 (
@@ -421,6 +447,10 @@ class Migration(migrations.Migration):
                 condition=models.Q(("per_day__gte", 0), ("per_day__isnull", True), _connector="OR"),
                 name="a_limit_per_day_is_not_negative",
             ),
+        ),
+        migrations.AddIndex(
+            model_name="idempotencykey",
+            index=models.Index(fields=["request_id"], name="idempotency_keys_by_request"),
         ),
         migrations.AddIndex(
             model_name="requestlog",

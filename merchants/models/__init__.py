@@ -1,6 +1,6 @@
 from merchants.models.access import ApiKey, IdempotencyKey
 from merchants.models.merchant import CallbackUrl, Merchant, NonSecureLimit, Website
-from merchants.models.people import Member, User
+from merchants.models.people import Member, User, WrongPasswords
 from merchants.models.request_logs import RequestLog
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "RequestLog",
     "User",
     "Website",
+    "WrongPasswords",
 ]

@@ -49,6 +49,10 @@ class IdempotencyKey(models.Model):
     created_at = models.DateTimeField(db_index=True)
 
     class Meta:
+        indexes = [
+            # Of a request that died, the settler of its payment knows nothing else.
+            models.Index(fields=["request_id"], name="idempotency_keys_by_request"),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["merchant", "key"], name="an_idempotency_key_is_used_once_per_merchant"

@@ -6,6 +6,9 @@ from django.db.models.functions import Lower
 
 from merchants.models.merchant import Merchant
 
+# So many lock a name. The statement that counts is in merchants.sign_in.
+WRONG_IN_A_ROW_MAX = 10
+
 
 class UserManager(BaseUserManager["User"]):
     """Make users, who sign in by e-mail, in any case."""
@@ -70,3 +73,31 @@ class Member(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} ({self.role})"
+
+
+class WrongPasswords(models.Model):
+    """Wrong passwords in a row for a name that somebody typed, a user's or nobody's.
+
+    The name is kept as a keyed hash: it may be a password, typed into the wrong field.
+    """
+
+    name_hash = models.BinaryField(primary_key=True, max_length=32)
+    # One above the limit: it was tried while it was locked.
+    in_a_row = models.SmallIntegerField()
+    last_at = models.DateTimeField(db_index=True)
+    locked_until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(in_a_row__range=(1, WRONG_IN_A_ROW_MAX - 1), locked_until=None)
+                | models.Q(
+                    in_a_row__range=(WRONG_IN_A_ROW_MAX, WRONG_IN_A_ROW_MAX + 1),
+                    locked_until__isnull=False,
+                ),
+                name="ten_wrong_passwords_lock_a_name",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.in_a_row} in a row"

@@ -13,6 +13,9 @@ from payments.gateways.base import StatementLine
 from payments.models import Attempt
 from payments.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus
 
+# Attempts that are read at once.
+CHUNK = 2000
+
 
 @dataclass(frozen=True, slots=True)
 class Ours:
@@ -78,8 +81,12 @@ def _attempts() -> Iterator[Ours]:
         "acquirer_reference", "id", "intent_id", "merchant_id", "status",
         "operation", "due_at", "currency", "amount", "surcharge", "captured_minor",
     )  # fmt: skip
-    for *facts, amount, surcharge, captured in rows.iterator():
-        yield Ours(*facts, amount=amount + surcharge, captured_minor=captured)
+    chunk = list(rows[:CHUNK])
+    # No cursor of the server's: it would need a transaction for as long as the bank is asked.
+    while chunk:
+        for *facts, amount, surcharge, captured in chunk:
+            yield Ours(*facts, amount=amount + surcharge, captured_minor=captured)
+        chunk = list(rows.filter(acquirer_reference__gt=chunk[-1][0])[:CHUNK])
 
 
 def _side_by_side(

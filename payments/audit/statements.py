@@ -85,6 +85,15 @@ QUERIES = {
         )
         """,
     ),
+    "attempts show the card that they send": (
+        "SELECT count(*) FROM payments_attempt",
+        """
+        SELECT format('attempt %s of %s shows card %s…%s and sends %s…%s', t.id, t.intent_id,
+                      t.card ->> 'bin', t.card ->> 'last4', c.bin, c.last4)
+        FROM payments_attempt t LEFT JOIN vault_sealedcard c ON c.token = t.sealed_card_id
+        WHERE (c.bin, c.last4) IS DISTINCT FROM (t.card ->> 'bin', t.card ->> 'last4')
+        """,
+    ),
     "payments have their events": (
         "SELECT count(*) FROM payments_paymentintent",
         """

@@ -14,6 +14,7 @@ from typing import Any
 
 import requests
 import structlog
+from django.conf import settings
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -24,7 +25,7 @@ from payments.gateways import slots
 
 ANSWER_MAX_BYTES = 64 * 1024
 CONNECT_SECONDS = 3.0
-CONNECTIONS_KEPT = 32
+CONNECTIONS_KEPT_MIN = 32
 
 log = structlog.get_logger(__name__)
 
@@ -75,8 +76,10 @@ def new_session() -> requests.Session:
     session = requests.Session()
     session.trust_env = False
     session.headers.update({"Accept-Encoding": "identity", "Content-Type": "application/json"})
+    # One for each that may ask at once: more would be opened, and closed again with a warning.
+    kept = max(CONNECTIONS_KEPT_MIN, settings.ACQUIRER_SLOTS)
     for scheme in ("http://", "https://"):
-        session.mount(scheme, _TimedAdapter(pool_maxsize=CONNECTIONS_KEPT))
+        session.mount(scheme, _TimedAdapter(pool_maxsize=kept))
     return session
 
 

@@ -57,7 +57,23 @@ CREATE TRIGGER payment_moves_as_listed BEFORE UPDATE OF status ON payments_payme
     FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
     EXECUTE FUNCTION payment_moves_as_listed();
 
--- An attempt that is over stays as it ended; the currency and amount of an attempt never change.
+-- The card that the payer and the merchant are shown is the card that the bank is sent.
+CREATE FUNCTION attempt_shows_the_card_it_sends() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM vault_sealedcard sealed
+        WHERE sealed.token = NEW.sealed_card_id
+          AND (sealed.bin, sealed.last4) = (NEW.card ->> 'bin', NEW.card ->> 'last4')
+    ) THEN
+        RAISE EXCEPTION 'attempt % shows another card than it sends', NEW.id
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER an_attempt_shows_the_card_it_sends BEFORE INSERT ON payments_attempt
+    FOR EACH ROW EXECUTE FUNCTION attempt_shows_the_card_it_sends();
+
+-- An attempt that is over stays as it ended; the card and the money terms of one never change.
 CREATE FUNCTION attempt_stays_as_it_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'attempt % is what it is', OLD.id USING ERRCODE = 'check_violation';
@@ -67,11 +83,13 @@ CREATE TRIGGER an_attempt_stays_as_it_ended BEFORE UPDATE OF status ON payments_
         OLD.status IN ('succeeded', 'failed', 'abandoned', 'canceled')
         AND NEW.status <> OLD.status)
     EXECUTE FUNCTION attempt_stays_as_it_ended();
-CREATE TRIGGER an_attempts_money_is_fixed BEFORE UPDATE ON payments_attempt
+CREATE TRIGGER an_attempts_terms_are_fixed BEFORE UPDATE ON payments_attempt
     FOR EACH ROW WHEN (
-        (OLD.amount, OLD.surcharge, OLD.currency, OLD.intent_id, OLD.acquirer_reference)
+        (OLD.amount, OLD.surcharge, OLD.currency, OLD.intent_id, OLD.acquirer_reference,
+         OLD.sealed_card_id, OLD.card)
         IS DISTINCT FROM
-        (NEW.amount, NEW.surcharge, NEW.currency, NEW.intent_id, NEW.acquirer_reference))
+        (NEW.amount, NEW.surcharge, NEW.currency, NEW.intent_id, NEW.acquirer_reference,
+         NEW.sealed_card_id, NEW.card))
     EXECUTE FUNCTION attempt_stays_as_it_ended();
 
 -- The currency is fixed from the first attempt on.
@@ -90,11 +108,13 @@ CREATE TRIGGER payment_keeps_its_terms BEFORE UPDATE OF amount, currency ON paym
 
 UNDO = """
 DROP TRIGGER payment_keeps_its_terms ON payments_paymentintent;
-DROP TRIGGER an_attempts_money_is_fixed ON payments_attempt;
+DROP TRIGGER an_attempts_terms_are_fixed ON payments_attempt;
 DROP TRIGGER an_attempt_stays_as_it_ended ON payments_attempt;
 DROP TRIGGER payment_moves_as_listed ON payments_paymentintent;
 DROP FUNCTION payment_keeps_its_terms;
 DROP FUNCTION attempt_stays_as_it_ended;
+DROP TRIGGER an_attempt_shows_the_card_it_sends ON payments_attempt;
+DROP FUNCTION attempt_shows_the_card_it_sends;
 DROP FUNCTION payment_moves_as_listed;
 ALTER TABLE payments_metadataentry DROP CONSTRAINT an_entrys_payment_is_the_merchants;
 ALTER TABLE payments_lineitem DROP CONSTRAINT a_line_items_payment_is_the_merchants;

@@ -6,6 +6,7 @@ import pytest
 from django.contrib import admin
 from django.urls import reverse
 
+from merchants import limits
 from merchants.models import Merchant, User
 from tests.browser.page import Page
 from tests.factories import open_merchant
@@ -23,12 +24,16 @@ def operator(page: Page, settings: Any) -> Page:
     # The web process takes real hashes alone, and the tests make cheap ones.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     User.objects.create_superuser(EMAIL, PASSWORD)
-    page.visit("/admin/")
-    page.fill("Email:", EMAIL)
-    page.fill("Password:", PASSWORD)
-    page.click("Log in")
+    sign_in(page, PASSWORD)
     page.see("Site administration")
     return page
+
+
+def sign_in(page: Page, password: str) -> None:
+    page.visit("/admin/")
+    page.fill("Email:", EMAIL)
+    page.fill("Password:", password)
+    page.click("Log in")
 
 
 def address(model: type, page: str, *arguments: object) -> str:
@@ -61,3 +66,29 @@ def test_the_scripts_of_the_admin_run(operator: Page) -> None:
     # Django's script labels a <span>: not ours to mend.
     findings = operator.take_findings().splitlines()
     assert all("aria-prohibited-attr" in finding for finding in findings), findings
+
+
+def test_a_wrong_password_is_told_on_the_form(page: Page) -> None:
+    sign_in(page, "a wrong one")
+
+    page.see("Please enter the correct email and password")
+
+
+def test_too_many_tries_from_an_address_are_a_page_in_words(open_page: Any) -> None:
+    for _ in range(30):
+        limits.count_sign_in("127.0.0.1")
+    page = open_page(width=390, theme="dark")
+
+    sign_in(page, PASSWORD)
+
+    page.see("Wait a minute", status=429)
+
+
+def test_an_operator_changes_their_password(operator: Page) -> None:
+    operator.visit("/admin/password_change/")
+    operator.fill("Old password:", PASSWORD)
+    for label in ("New password:", "New password confirmation:"):
+        operator.fill(label, "another long password")
+    operator.click("Change my password")
+
+    operator.see("Your password was changed.")

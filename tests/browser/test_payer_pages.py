@@ -23,6 +23,7 @@ PAGES = {
     "/pages/busy/longest": 503,
     "/pages/unknown": 404,
     "/pages/refused": 400,
+    "/": 200,
     "/docs/errors": 200,
     **{f"/pages/fail/{status}": status for status in (400, 403, 404, 409, 500, 503)},
 }

@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from core.keyring import KeyRingError
+from core.postgresql.waits import require_bounded_waits
 from vault.checks import require_keys
 from webhooks.drain import Drain
 
@@ -14,6 +15,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, *_args: Any, **_options: Any) -> None:
+        require_bounded_waits()
         try:
             require_keys()
         except KeyRingError as error:
