@@ -154,7 +154,7 @@ def _paid(phase: Phase) -> Figures:
         "pay_p50_ms": percentile(paid, 50) * 1000,
         "unsettled": sum(one.status == 200 and one.state != "succeeded" for one in whole),
         "refused_percent": 100 * sum(one.status in REFUSALS for one in whole) / len(whole),
-        "overloaded": sum(one.code == "overloaded" for one in whole),
+        "late_percent": 100 * sum(one.code == "overloaded" for one in whole) / len(whole),
         "other_answers": sum(one.status not in (200, *REFUSALS) for one in whole),
         "web_cores": phase.cpu_ms["web"] / 1000 / (WARM_SECONDS + phase.seconds),
     }

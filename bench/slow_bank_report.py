@@ -17,7 +17,7 @@ BARS = [
     Bar("overload: payments a second", "overload_per_second"),
     Bar("  p50 ms", "overload_pay_p50_ms"),
     Bar("  refused, %", "overload_refused_percent"),
-    Bar("    for their age, requests", "overload_overloaded"),
+    Bar("    for their age", "overload_late_percent", most=10),
     Bar("  cores that the web process took", "overload_web_cores"),
     Bar("  answers but 200, 409, 503", "overload_other_answers", most=0),
     Bar("  refused, and stored something", "overload_refused_but_stored", most=0),

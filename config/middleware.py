@@ -60,8 +60,8 @@ class RequestFrame:
         work = context.begin(since=arrival.began_at())
         work.is_request = True
         try:
-            turned_away = self._turned_away(request)
-            response = turned_away or self._refused(request) or self.get_response(request)
+            too_late = self._too_late(request)
+            response = too_late or self._refused(request) or self.get_response(request)
             if isinstance(response, HttpResponseNotAllowed) and not response.content:
                 _tell_why(request, response)
             response["Request-Id"] = work.request_id
@@ -69,7 +69,7 @@ class RequestFrame:
                 # People's data and secrets; the schema alone says otherwise.
                 response.headers.setdefault("Cache-Control", "no-store")
             seconds = time.perf_counter() - started
-            if turned_away is None and _is_for_the_request_log(request):
+            if too_late is None and _is_for_the_request_log(request):
                 request_logs.write_when_sent(request, response, work=work, seconds=seconds)
             _measure(request, response)
             self._log(request, response, work, seconds)
@@ -79,8 +79,8 @@ class RequestFrame:
             connections.give_back()
         return response
 
-    def _turned_away(self, request: HttpRequest) -> HttpResponse | None:
-        """Refuse a request that waited too long, or that nobody waits for, before all else.
+    def _too_late(self, request: HttpRequest) -> HttpResponse | None:
+        """Refuse a request that waited too long for its turn, before all else.
 
         A payer who comes back from the bank is never too late: the page that takes what they
         bring waits for a place itself, and has a button to bring it again.
@@ -88,18 +88,18 @@ class RequestFrame:
         Not in the request log: to find out whose it was would take a thread and the
         database away from those that are still waiting.
         """
-        if request.path_info == HEALTH_PATH:
+        if request.path_info in (HEALTH_PATH, RETURN_PATH):
             return None
         try:
-            if request.path_info != RETURN_PATH:
-                arrival.require_turn(within_seconds=settings.WEB_QUEUE_SECONDS)
-            arrival.require_client()
+            arrival.require_turn(within_seconds=settings.WEB_QUEUE_SECONDS)
         except Overloaded as refusal:
             return errors.answer(request, refusal)
         return None
 
     def _refused(self, request: HttpRequest) -> HttpResponse | None:
         try:
+            if request.path_info != HEALTH_PATH:
+                arrival.require_client()
             _require_our_host(request)
             _refuse_odd_address(request)
         except DisallowedHost:
