@@ -6,9 +6,11 @@ things of many digits that people write are known by their form (`NO_CARDS`).
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
 from itertools import accumulate
+from urllib.parse import unquote_to_bytes
 
 from core.cards import (
     LONGEST_PREFIX,
@@ -19,32 +21,60 @@ from core.cards import (
 )
 from core.lookalikes import NO_CARDS
 
-_SEPARATORS = r"\s\x00-\x1f\x7f\-._/\\|+*~•"
+_SEPARATORS = r" \x00-\x1f\x7f\-._/\\|+*~•"
+# Neither letters nor digits. Not ASCII's alone: a letter of any script parts two numbers.
+_ANYTHING = r"[\W_]"
+_GAP = rf"{_ANYTHING}{{1,4}}+"
 # ASCII letters only: ids and hex are ASCII, while a script written without spaces puts a
 # real card number directly behind its last letter.
-_GROUP = r"\d++(?![A-Za-z])"
-_ENOUGH = rf"\d(?:[{_SEPARATORS}]{{0,3}}+\d){{{SHORTEST_NUMBER - 1}}}"
-_MANY_DIGITS = re.compile(_ENOUGH, re.ASCII)
-_RUN = re.compile(
-    rf"(?<![A-Za-z\d])(?={_ENOUGH})"
-    rf"{_GROUP}(?:[{_SEPARATORS}]{{1,3}}+{_GROUP})*+",
-    re.ASCII,
+_GROUP = r"[0-9]++(?![A-Za-z])"
+# One look tells of most texts that there is no number in them.
+_MANY_DIGITS = re.compile(
+    rf"[0-9](?:(?:[{_SEPARATORS}]{{0,3}}+[0-9]){{{SHORTEST_NUMBER - 1}}}"
+    rf"|[0-9]{{3}}{_GAP}(?:[0-9]{{4}}{_GAP}[0-9]{{4}}|[0-9]{{6}}){_GAP}[0-9]{{4}})"
 )
-_DIGITS = re.compile(r"\d+", re.ASCII)
+_RUN = re.compile(
+    rf"(?<![A-Za-z0-9])(?=[0-9](?:{_ANYTHING}{{0,4}}+[0-9]){{{SHORTEST_NUMBER - 1}}})"
+    rf"{_GROUP}(?:{_GAP}{_GROUP})*+"
+)
+_DIGITS = re.compile(r"[0-9]+")
+# What joins the digits of any grouping. A card's own (`_PATTERNS`) is known over any gap.
+_JOINT = re.compile(rf"[{_SEPARATORS}]{{1,3}}")
+_PATTERNS = ([4, 4, 4, 4], [4, 6, 5], [4, 6, 4])
+_ENDS = ([1], [2], [3])  # After 4-4-4-4, of a number of 17 to 19 digits.
 # What a card number starts behind on a magnetic stripe's first track.
-_TRACK_START = re.compile(r"[Bb](?=\d{12,19}\^)")
+_TRACK_START = re.compile(r"[Bb](?=\d{12,19}\^)", re.ASCII)
+ENCODINGS = 4  # How often what is in an address may have been percent-encoded.
+
+
+def contains_encoded_card_number(text: str, *, decoded: int = 0) -> bool:
+    """Tell whether a text holds a card number as it is, or percent-decoded again and again.
+
+    :param decoded: how often it has been already.
+    """
+    while not contains_card_number(text):
+        if decoded == ENCODINGS or "%" not in text:
+            return False
+        encoded, text = text, unquote_to_bytes(text).decode("utf-8", "replace")
+        if text == encoded:
+            return False
+        decoded += 1
+    return True
 
 
 def contains_card_number(text: str) -> bool:
     """Tell whether free text holds a card number, however its digits are written.
 
-    Whole digit groups only, joined over up to three separators; digits beside an
-    ASCII letter are an id's. The time is linear in the text.
+    Whole digit groups only, joined over up to three separators, or grouped as cards are
+    over up to four characters of any kind; digits beside an ASCII letter are an id's. The
+    time is linear in the text.
     """
-    folded = _folded(text)
+    if len(text) < SHORTEST_NUMBER and text.isascii():
+        return False
+    folded = text if text.isascii() else text.translate(_folds())
     if not _MANY_DIGITS.search(folded):
         return False
-    return any(next(_hits(_DIGITS.findall(run)), None) for _start, run in _runs(folded))
+    return any(next(_hits(run), None) for _start, run in _runs(folded))
 
 
 def mask_card_numbers(text: str) -> str:
@@ -73,7 +103,7 @@ def _runs(folded: str) -> Iterator[tuple[int, str]]:
 def _masks(run: str) -> list[tuple[int, int, str]]:
     """Return the spans of the run to replace, and by what."""
     at = [place for place, char in enumerate(run) if char.isdigit()]
-    hits = _merged(_hits(_DIGITS.findall(run)))
+    hits = _merged(_hits(run))
     spans = [(at[start], at[stop - 1] + 1) for start, stop in hits]
     found = [(start, end, _first6_last4(run[start:end])) for start, end in spans]
     # The digits left visible may read as a card number together with their neighbours.
@@ -82,19 +112,35 @@ def _masks(run: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _hits(groups: list[str]) -> Iterator[tuple[int, int]]:
+def _hits(run: str) -> Iterator[tuple[int, int]]:
     """Yield the first and the last digit's place (half open) of each would-be card number.
 
     Places count the digits of all groups; per start the longest number comes.
     """
+    groups = _DIGITS.findall(run)
     digits = "".join(groups)
     bounds = list(accumulate(map(len, groups), initial=0))
     ends, sums = set(bounds), luhn_sums(digits)
-    for start in bounds:
+    gaps: list[str] = []
+    for group, start in enumerate(bounds):
         for length in _LENGTHS.get(digits[start : start + LONGEST_PREFIX], ()):
-            if start + length in ends and is_luhn_part(sums, start, start + length):
-                yield start, start + length
-                break
+            stop = start + length
+            if stop in ends and is_luhn_part(sums, start, stop):
+                # Most runs never come here, and need not be taken apart again.
+                gaps = gaps or _DIGITS.split(run)
+                part = slice(group, bisect_left(bounds, stop))
+                if _is_grouped_as_a_card(groups[part]) or _is_joined(gaps[part][1:]):
+                    yield start, stop
+                    break
+
+
+def _is_grouped_as_a_card(groups: list[str]) -> bool:
+    sizes = [len(group) for group in groups]
+    return sizes in _PATTERNS or (sizes[:4] == _PATTERNS[0] and sizes[4:] in _ENDS)
+
+
+def _is_joined(gaps: list[str]) -> bool:
+    return all(map(_JOINT.fullmatch, gaps))
 
 
 # The lengths to try, longest first, by the four digits that a number starts with.
@@ -149,16 +195,12 @@ _LOOKED_AT = [
 ]  # fmt: skip
 
 
-def _folded(text: str) -> str:
-    return text if text.isascii() else text.translate(_folds())
-
-
 def _folded_with_origin(text: str) -> tuple[str, list[int] | range]:
     """Return the folded text, and for each of its characters the place it came from."""
-    folded = _folded(text)
+    folds = _folds()
+    folded = text.translate(folds)
     if folded == text:
         return folded, range(len(text))
-    folds = _folds()
     origin = [i for i, char in enumerate(text) for _ in folds.get(ord(char), char)]
     return folded, origin
 

@@ -14,7 +14,7 @@ from core.names import SECRET_NAMES
 REDACTED = "[redacted]"
 MAX_CHARACTERS = 64 * 1024
 # How often a text may have been escaped: in an address, in another one, in a log of it.
-MAX_ESCAPES = 3
+MAX_ESCAPES = 4
 
 
 def hide_secrets(text: str) -> str:

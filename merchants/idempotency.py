@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from core import context
-from core.detection import contains_card_number
+from core.detection import contains_encoded_card_number
 from core.errors import DomainError
 from core.keyring import ring
 from core.secrets_in_text import holds_secret_key
@@ -309,7 +309,7 @@ def _lease_end(now: datetime) -> datetime:
 def _validate(key: str) -> None:
     printable = key.isascii() and key.isprintable() and 1 <= len(key) <= MAX_LENGTH
     # It is stored as it is sent, for people look requests up by it.
-    if not printable or contains_card_number(key) or holds_secret_key(key):
+    if not printable or contains_encoded_card_number(key) or holds_secret_key(key):
         raise IdempotencyKeyInvalid
 
 

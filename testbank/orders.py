@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core import urls
-from core.detection import contains_card_number
+from core.detection import contains_encoded_card_number
 
 NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 CARD_IN_A_NAME = re.compile(r"[0-9]{13}")
@@ -149,7 +149,7 @@ def _proof(sent: Any) -> Proof | None:
 def _callback_url(sent: dict[str, Any]) -> str:
     # Unlike the return URL, it is kept whole.
     address = _address(sent, "callback_url")
-    if contains_card_number(address):
+    if contains_encoded_card_number(address):
         raise Malformed("callback_url looks like a card number")
     return address
 

@@ -21,6 +21,12 @@ WRITTEN = {
     "full-width digits": "４２４２４２４２４２４２４２４２",
     "Arabic digits": "٤٢٤٢٤٢٤٢٤٢٤٢٤٢٤٢",
     "zero-width space": "42424242\u200b42424242",
+    "commas": "4242,4242,4242,4242",
+    "four spaces": "4242    4242    4242    4242",
+    "arrows": "4242 → 4242 → 4242 → 4242",
+    "a list": '["4242", "4242", "4242", "4242"]',
+    "encoded": "%34242424242424242",
+    "encoded four times": "4242%2525252042424242%252525204242",
 }
 MASK = "424242******4242"
 
@@ -90,7 +96,10 @@ def test_a_name_that_is_a_card_number_is_masked(
     assert_nothing_stored()
 
 
-@pytest.mark.parametrize("key", [CARD, "4242-4242-4242-4242", f"order {CARD}"])
+@pytest.mark.parametrize(
+    "key",
+    [CARD, "4242-4242-4242-4242", f"order {CARD}", "4242, 4242, 4242, 4242", "%34242424242424242"],
+)
 def test_a_card_number_as_idempotency_key_is_refused(acme: ApiClient, key: str) -> None:
     answer = acme.post("/v1/payment_intents", payment(), idempotency_key=key)
 

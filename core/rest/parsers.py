@@ -10,7 +10,7 @@ from django.conf import settings
 from rest_framework.parsers import BaseParser
 
 from core import context, names
-from core.detection import contains_card_number
+from core.detection import contains_card_number, contains_encoded_card_number
 from core.errors import (
     BodyInvalid,
     BodyTooLarge,
@@ -263,7 +263,8 @@ def _refuse_security_code(value: Any, path: Path, name: str) -> None:
 
 def _inspect_text(text: str, path: Path) -> None:
     _refuse_no_text(text, path)
-    if contains_card_number(text):
+    # Any text may be an address, or hold one.
+    if contains_encoded_card_number(text):
         raise CardDataNotAllowed(param=shown_name(bracketed(path)))
 
 
