@@ -227,9 +227,12 @@ def test_a_lease_that_the_payer_took_in_between_is_theirs(
             road.aside(come_back)
         return done
 
-    with connection.execute_wrapper(after_the_update), pytest.raises(LockTimeout):
-        with leases.held(attempt):
-            pass
+    with (
+        connection.execute_wrapper(after_the_update),
+        pytest.raises(LockTimeout),
+        leases.held(attempt),
+    ):
+        pass
 
     assert Attempt.objects.get().lease_until is not None
 
