@@ -59,6 +59,7 @@ class RequestFrame:
         started = time.perf_counter()
         work = context.begin(since=arrival.began_at())
         work.is_request = True
+        work.changes_something = request.method not in ("GET", "HEAD")
         try:
             too_late = self._too_late(request)
             response = too_late or self._refused(request) or self.get_response(request)

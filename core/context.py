@@ -23,6 +23,7 @@ class Work:
     clock_offset_seconds: float | None = None
     facts: dict[str, str] = field(default_factory=dict)  # For the access log: merchant, key.
     is_request: bool = False  # Of a client, who waits for it in a thread of the web process.
+    changes_something: bool = False  # A client's request that may do more than read.
     is_irrevocable: bool = False
     has_asked_others: bool = False  # Whatever they answer has to be written down.
     idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.

@@ -9,6 +9,7 @@ from django.db import OperationalError, connection, transaction
 
 from core import connections, context, statements
 from core.postgresql import base as engine
+from core.postgresql.places import Places
 from payments import authentication, gateways
 from payments.gateways import slots
 from payments.models import PaymentIntent
@@ -223,3 +224,96 @@ def test_only_who_serves_requests_shares_connections(
 
     assert status == 0
     assert f"shares {shares}" in said
+
+
+# --- Reads beside what changes something ------------------------------------------------------
+
+
+@pytest.fixture
+def four_connections(acme: ApiClient, bank: BankTransport) -> Iterator[Places]:
+    """All threads share four connections, one of which is for reads alone."""
+    with sharing(4):
+        connection.ensure_connection()
+        places = engine.places_at(connection.pool)
+        connections.give_back()
+        yield places
+
+
+def take_all(places: Places) -> None:
+    for _ in range(3):
+        assert places.take(is_urgent=False, seconds=0)
+
+
+def test_reads_have_a_connection_while_changes_hold_all_they_may(
+    acme: ApiClient, four_connections: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "PATIENCE_SECONDS", 0.01)
+    take_all(four_connections)
+
+    read = then_giving_back(lambda: acme.get("/v1/payment_intents"))()
+    change = then_giving_back(lambda: acme.post("/v1/customers", {}))()
+
+    assert read.status == 200
+    assert change.refusal == (503, "upstream_unavailable", None)
+    assert four_connections.waiting == 0
+
+
+def test_a_change_waits_for_its_place_and_gives_it_back(
+    acme: ApiClient, four_connections: Places, others: ThreadPoolExecutor
+) -> None:
+    take_all(four_connections)
+    creating = others.submit(then_giving_back(lambda: acme.twin().post("/v1/customers", {})))
+    until(lambda: four_connections.waiting == 1)
+
+    four_connections.give_back()
+
+    assert creating.result().status == 200
+    assert four_connections.take(is_urgent=False, seconds=0)
+    assert not four_connections.take(is_urgent=False, seconds=0)
+
+
+def test_the_urgent_are_next_whoever_waited_before(others: ThreadPoolExecutor) -> None:
+    places = Places(0)
+    first = others.submit(places.take, is_urgent=False, seconds=15)
+    until(lambda: places.waiting == 1)
+    urgent = others.submit(places.take, is_urgent=True, seconds=15)
+    until(lambda: places.waiting == 2)
+
+    places.give_back()
+
+    assert urgent.result()
+    assert places.waiting == 1
+    places.give_back()
+    assert first.result()
+
+
+def test_what_the_bank_answered_waits_for_a_place_too(
+    acme: ApiClient, bank: BankTransport, four_connections: Places, others: ThreadPoolExecutor
+) -> None:
+    held = HeldBank(bank)
+    paying = others.submit(then_giving_back(acme.twin().pay))
+    held.await_asked()
+    take_all(four_connections)
+    creating = others.submit(then_giving_back(lambda: acme.twin().post("/v1/customers", {})))
+    until(lambda: four_connections.waiting == 1)
+    held.answer()
+    until(lambda: four_connections.waiting == 2)
+
+    four_connections.give_back()
+
+    assert paying.result()["status"] == "succeeded"
+    assert creating.result().status == 200
+
+
+def test_a_place_that_leads_to_no_connection_is_given_back(
+    acme: ApiClient, four_connections: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(_pool: object) -> None:
+        raise OperationalError("away")
+
+    with monkeypatch.context() as away:
+        away.setattr(engine, "_taken", unreachable)
+        for _ in range(5):
+            assert acme.post("/v1/customers", {}).status == 503
+
+    assert acme.post("/v1/customers", {}).status == 200

@@ -1,6 +1,8 @@
 import select
 import time
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from django.db.backends.postgresql import base
 from psycopg import Connection, Error, IsolationLevel, OperationalError
@@ -8,12 +10,18 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from core import context
 from core.postgresql import waits
+from core.postgresql.places import Places
 
 # Work that has done nothing yet is refused then, and may be tried again.
 PATIENCE_SECONDS = 3.0
 # So often one who waits looks whether there is still a database to wait for. The pool connects
 # once for those who come to wait, and not again for those who wait already.
 LOOK_SECONDS = 0.25
+# One of so many shared connections is for requests that only read.
+READERS_SHARE = 4
+
+_places: WeakKeyDictionary[ConnectionPool, Places] = WeakKeyDictionary()
+_making = Lock()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -22,6 +30,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     Otherwise every kept connection costs a request after the database was restarted. For a shared
     connection the work at hand waits as long as it can bear (core.connections).
     """
+
+    _place_at: Places | None = None
 
     def ensure_connection(self) -> None:
         """Exchange a connection that has died; called before each statement and transaction.
@@ -47,7 +57,35 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return self._opened(conn_params)
         self.isolation_level = IsolationLevel.READ_COMMITTED
         self.pool.open()  # Does nothing to one that is open.
-        return _taken(self.pool)
+        self._take_place()
+        try:
+            return _taken(self.pool)
+        except BaseException:
+            self._give_place_back()
+            raise
+
+    def _take_place(self) -> None:
+        """Wait for a place among those who change something; who only reads needs none.
+
+        :raises PoolTimeout: none came free while the work at hand could wait.
+        """
+        places, work = places_at(self.pool), context.current()
+        if places is None or work is None or not work.changes_something:
+            return
+        if not places.take(is_urgent=work.has_asked_others, seconds=_patience_seconds()):
+            raise PoolTimeout("all connections are in use")
+        self._place_at = places
+
+    def _give_place_back(self) -> None:
+        places, self._place_at = self._place_at, None
+        if places:
+            places.give_back()
+
+    def _close(self) -> None:
+        try:
+            super()._close()  # type: ignore[misc]  # Its stubs leave it out.
+        finally:
+            self._give_place_back()
 
     def _opened(self, conn_params: dict[str, Any]) -> Any:
         try:
@@ -55,6 +93,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except OperationalError as problem:
             waits.refuse_if_options_are_refused(problem)
             raise
+
+
+def places_at(pool: ConnectionPool) -> Places | None:
+    """Return the places at a pool's connections; a few connections have none for reads alone."""
+    kept = pool.max_size // READERS_SHARE
+    if not kept:
+        return None
+    with _making:
+        return _places.setdefault(pool, Places(pool.max_size - kept))
 
 
 def is_alive(connection: Connection) -> bool:

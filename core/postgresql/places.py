@@ -1,0 +1,43 @@
+"""Places at shared connections: who changes something leaves some of them to who only reads."""
+
+from collections import deque
+from threading import Event, Lock
+
+
+class Places:
+    """So many places; who waits gets one in turn, and the urgent before all others.
+
+    A pool has a queue of its own, but whoever looks up from it begins again at its end.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._urgent: deque[Event] = deque()
+        self._others: deque[Event] = deque()
+        self._lock = Lock()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._urgent) + len(self._others)
+
+    def take(self, *, is_urgent: bool, seconds: float) -> bool:
+        """Take a place, waited for so long; False if none came free."""
+        turn, queue = Event(), self._urgent if is_urgent else self._others
+        with self._lock:
+            queue.append(turn)
+            self._serve()
+        turn.wait(seconds)
+        with self._lock:
+            if not turn.is_set():
+                queue.remove(turn)
+            return turn.is_set()
+
+    def give_back(self) -> None:
+        with self._lock:
+            self._free += 1
+            self._serve()
+
+    def _serve(self) -> None:
+        while self._free and (queue := self._urgent or self._others):
+            self._free -= 1
+            queue.popleft().set()
