@@ -287,22 +287,29 @@ def test_the_urgent_are_next_whoever_waited_before(others: ThreadPoolExecutor) -
     assert first.result()
 
 
-def test_what_the_bank_answered_waits_for_a_place_too(
-    acme: ApiClient, bank: BankTransport, four_connections: Places, others: ThreadPoolExecutor
+def test_what_the_bank_answered_is_urgent(
+    acme: ApiClient,
+    bank: BankTransport,
+    four_connections: Places,
+    others: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    urgencies = []
+    take = Places.take
     held = HeldBank(bank)
     paying = others.submit(then_giving_back(acme.twin().pay))
     held.await_asked()
     take_all(four_connections)
-    creating = others.submit(then_giving_back(lambda: acme.twin().post("/v1/customers", {})))
-    until(lambda: four_connections.waiting == 1)
+    monkeypatch.setattr(
+        Places, "take", lambda *a, **how: urgencies.append(how["is_urgent"]) or take(*a, **how)
+    )
     held.answer()
-    until(lambda: four_connections.waiting == 2)
+    until(lambda: four_connections.waiting == 1)
 
     four_connections.give_back()
 
     assert paying.result()["status"] == "succeeded"
-    assert creating.result().status == 200
+    assert urgencies[0] is True
 
 
 def test_a_place_that_leads_to_no_connection_is_given_back(
