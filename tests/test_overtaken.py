@@ -116,13 +116,20 @@ def assert_all_books_agree() -> None:
 
 
 def meet(
-    acme: ApiClient, road: Road, start: str, *, others: Iterable[str], moment: str = ""
+    acme: ApiClient,
+    road: Road,
+    start: str,
+    *,
+    others: Iterable[str],
+    moment: str = "",
+    first: int = 0,
 ) -> None:
-    """Let each use case be overtaken by each other, at every moment or those of one kind."""
+    """Let each use case be overtaken by each other, at every moment from the first that counts."""
     endings: Counter[str] = Counter()
     broken: list[str] = []
     for door in DOORS:
-        chosen = [at for at, name in enumerate(moments(acme, road, start, door)) if moment in name]
+        named = enumerate(moments(acme, road, start, door))
+        chosen = [at for at, name in named if moment in name and at >= first]
         for at, other in product(chosen, others):
             try:
                 endings[encounter(acme, road, start, door, at, other)] += 1
@@ -141,7 +148,8 @@ def test_every_use_case_may_overtake_every_other(
     start: str, acme: ApiClient, bank: BankTransport, road: Road
 ) -> None:
     meet(acme, road, start, others=DOORS)
-    meet(acme, road, start, others=LATE)
+    # Before its first moment a use case holds nothing that could run out.
+    meet(acme, road, start, others=LATE, first=1)
 
 
 @pytest.mark.parametrize("start", ["stored card", "payer away"])
