@@ -16,7 +16,13 @@ from tests.client import ApiClient
 from tests.factories import payment
 from tests.hooks import created
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(
+        600
+    ),  # Two thousand pages of the admin: a minute, and more on a busy machine.
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 NULS = {"NUL": "%00", "NUL within": "pi_%00x", "NUL and no UTF-8": "%ff%00"}
 ODD = {
