@@ -10,7 +10,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from core import context, statements
+from core import clock, context, statements
 from core.errors import DomainError, PermissionDenied
 from core.http import client_address
 from merchants import keys, limits
@@ -25,7 +25,7 @@ KEY_FIELDS, MERCHANT_FIELDS = (
 # Asked in each request, and therefore prepared: Django writes, and PostgreSQL plans it anew every
 # time, which takes four times as long.
 FIND = f"""
-SELECT {", ".join([*KEY_FIELDS, *MERCHANT_FIELDS])}
+SELECT {", ".join([*KEY_FIELDS, *MERCHANT_FIELDS, clock.OFFSET_COLUMN])}
 FROM merchants_apikey JOIN merchants_merchant ON merchants_merchant.id = merchant_id
 WHERE hash = %(hash)s::bytea
 """  # noqa: S608
@@ -120,8 +120,10 @@ def _stored(hashed: bytes) -> ApiKey | None:
 
 def _found(hashed: bytes) -> ApiKey | None:
     for row in statements.rows(FIND, {"hash": hashed}):
-        key = _read(ApiKey, row[: len(KEY_FIELDS)])
-        key.merchant = _read(Merchant, row[len(KEY_FIELDS) :])
+        *values, offset = row
+        clock.note_offset(offset)
+        key = _read(ApiKey, values[: len(KEY_FIELDS)])
+        key.merchant = _read(Merchant, values[len(KEY_FIELDS) :])
         return key
     return None
 

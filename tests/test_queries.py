@@ -11,8 +11,8 @@ from tests.factories import payment
 # In real transactions: inside a test's own, BEGIN would be SAVEPOINT and COMMIT nothing.
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
-READ_MAX = 6
-CHARGE_MAX = 28  # Two of them plan the deliveries of its two events.
+READ_MAX = 5
+CHARGE_MAX = 27  # Two of them plan the deliveries of its two events.
 
 
 @pytest.fixture
