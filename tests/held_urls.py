@@ -1,5 +1,6 @@
 """The service's addresses, and some that hold their thread or tell how much time is left."""
 
+import os
 import time
 from pathlib import Path
 
@@ -36,6 +37,10 @@ def budget(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"seconds": context.remaining_seconds()})
 
 
+def process(request: HttpRequest) -> HttpResponse:
+    return JsonResponse({"pid": os.getpid()})
+
+
 @csrf_exempt
 def look(request: HttpRequest) -> HttpResponse:
     """Hold the thread, and look again whether the client is there when it is let go."""
@@ -54,6 +59,7 @@ def much(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("hold", hold), path("budget", budget), path("look", look), path("much", much),
+    path("hold", hold), path("budget", budget), path("process", process),
+    path("look", look), path("much", much),
     *urls.urlpatterns,
 ]  # fmt: skip

@@ -7,6 +7,7 @@ import select
 import socket
 import struct
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,7 @@ HASTY = {"WEB_QUEUE_SECONDS": str(AGE_SECONDS)}
 HOST = b"Host: 127.0.0.1\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
 NOTHING_WRITTEN = (0, 0)
+BURSTS, BURST = 6, 40
 
 
 class House:
@@ -442,3 +444,24 @@ def test_connections_that_say_nothing_do_not_hold_up_the_end(tmp_path: Path) -> 
         assert web.is_alive()
 
         web.stop()
+
+
+def test_connections_spread_over_the_processes(tmp_path: Path) -> None:
+    with running(tmp_path, WEB_WORKERS="2") as web:
+        web.wait_for(r"(?s)Booting.*(Booting worker)")
+        smaller = [smaller_part(web) for _burst in range(BURSTS)]
+
+    print(f"one of two processes has of {BURST} connections: {smaller}")  # noqa: T201
+    # If none let the other go first, one takes nine of ten before the other wakes up.
+    assert sum(smaller) > BURSTS * BURST / 3
+
+
+def smaller_part(web: WebProcess) -> int:
+    """Open connections all at once; return how many the process has that has fewer of them."""
+    lines = [web.connect() for _ in range(BURST)]
+    for line in lines:
+        line.sendall(b"GET /process HTTP/1.1\r\n" + HOST + b"\r\n")
+    served = Counter(json.loads(RawAnswer.read(line).content)["pid"] for line in lines)
+    for line in lines:
+        line.close()
+    return BURST - max(served.values())
