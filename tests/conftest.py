@@ -26,6 +26,7 @@ from tests.one_way_out import watched
 from tests.own_servers import migrated, throw_away
 from tests.sdk_service import SdkService, running
 from tests.web_process import READ_SECONDS, WebProcess
+from webhooks import turns
 
 # The first text that is not ASCII builds a table; no example may fail for that.
 hypothesis_settings.register_profile("service", deadline=None, derandomize=True)
@@ -93,6 +94,12 @@ def _static_files_are_looked_for_once() -> Iterator[None]:
 def _only_the_reveal_opens_cards() -> Iterator[None]:
     with watched():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _claims_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim depends on who wanted one a moment ago: not on the test before."""
+    monkeypatch.setattr(turns, "_round", turns._Round())
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Lock
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -179,7 +180,12 @@ class Drain:
         slots, degraded_slots = self._flights.room()
         if not self._may_be_due or slots <= 0:
             return
-        claim = partial(_claim, slots=slots, degraded_slots=degraded_slots)
+        claim = partial(
+            _claim,
+            slots=slots,
+            degraded_slots=degraded_slots,
+            under_way=self._flights.by_merchant(),
+        )
         # Before it looks: a wake-up that comes meanwhile counts.
         self._may_be_due = False
         claimed, self._clock_offset = await self._claims.do(claim)
@@ -249,8 +255,8 @@ def _is_signed(claimed: Claimed) -> bool:
 # --- In the threads of the database ---------------------------------------------------------------
 
 
-def _claim(*, slots: int, degraded_slots: int) -> tuple[list[Claimed], timedelta]:
-    claimed = lanes.claim(slots=slots, degraded_slots=degraded_slots)
+def _claim(**room: Any) -> tuple[list[Claimed], timedelta]:
+    claimed = lanes.claim(**room)
     return claimed, timedelta(seconds=clock.offset_seconds())
 
 

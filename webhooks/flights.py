@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -62,6 +63,10 @@ class Flights:
             return free, free
         degraded = sum(claimed.is_degraded for claimed in self._under_way.values())
         return slots - len(self._under_way), max(0, slots // DEGRADED_PART - degraded)
+
+    def by_merchant(self) -> Counter[str]:
+        """Return how many deliveries of each merchant are under way."""
+        return Counter(claimed.merchant_id for claimed in self._under_way.values())
 
     def judge(self, verdict: Verdict) -> None:
         """Take back what was held in doubt, as it was decided."""

@@ -5,7 +5,8 @@ skipped: a change of a payment, which plans its events, must never wait in a cir
 anybody's deliveries for somebody else's long change.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from uuid import uuid4
 
 import structlog
@@ -60,7 +61,9 @@ UPDATE webhooks_lane SET lease_id = NULL, leased_until = NULL WHERE id = ANY(%(l
 """
 
 
-def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
+def claim(
+    *, slots: int, degraded_slots: int, under_way: Mapping[str, int] = MappingProxyType({})
+) -> list[Claimed]:
     """Take what may be sent now and keep it from others until its lease is over (real time).
 
     28 deliveries at most: call it again while it returns any. Endpoints take turns.
@@ -68,10 +71,12 @@ def claim(*, slots: int, degraded_slots: int) -> list[Claimed]:
     :param slots: how many deliveries the caller can make.
     :param degraded_slots: how many of them may go to endpoints that keep failing, or that take
         long to answer.
+    :param under_way: how many deliveries of each merchant this process makes already.
     """
     slots = min(slots, CLAIM_MAX)
     # Before the transaction, whose beginning is what PostgreSQL counts a lease from.
-    return _claim(Moment.now(), slots, degraded_slots) if slots > 0 else []
+    since = Moment.now()
+    return _claim(since, slots, degraded_slots, under_way) if slots > 0 else []
 
 
 def finish(answers: Sequence[Answer]) -> list[Answer]:
@@ -101,10 +106,14 @@ def release(claimed: Sequence[Claimed]) -> list[Claimed]:
 # Durable, although a lost lease would lose no delivery: after a crash of the database somebody
 # else would take the lane while this process still sends, and go on to what comes behind.
 @transaction.atomic(durable=True)
-def _claim(since: Moment, slots: int, degraded_slots: int) -> list[Claimed]:
+def _claim(
+    since: Moment, slots: int, degraded_slots: int, under_way: Mapping[str, int]
+) -> list[Claimed]:
     now, lease_id = clock.now(), uuid4()
     statements.use_indexes()
-    lanes = turns.take(now, lease_id, slots=slots, degraded_slots=degraded_slots)
+    lanes = turns.take(
+        now, lease_id, slots=slots, degraded_slots=degraded_slots, under_way=under_way
+    )
     if not lanes:
         return []
     heads = {"lanes": array(lanes), "degraded_after": turns.DEGRADED_AFTER_FAILURES}

@@ -1,25 +1,22 @@
 """Whose turn it is: endpoints go round, none waits because others always have something due."""
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, repeat
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
 from core import statements
 from core.statements import array
+from webhooks.shares import Found, Shares
 
 # In flight per endpoint, over all processes; fewer to one that keeps failing.
 LEASES_MAX = 8
 LEASES_MAX_DEGRADED = 2
 DEGRADED_AFTER_FAILURES = 5
-# A merchant's endpoints share so many leases of one claim, and have one each at least: half of what
-# a claim takes, so that another merchant has a part in each claim, however long one takes.
-MERCHANT_SHARE = 14
 # How many endpoints one statement looks at: few where much is due, then more at once.
 FIRST_STRETCH, STRETCH = 100, 1000
 # Sorts behind every id.
@@ -124,45 +121,44 @@ RETURNING id, endpoint_id
 """
 
 
-class _Found(NamedTuple):
-    """An endpoint that has something to send.
-
-    :param room: how many leases it may have, over all processes.
-    """
-
-    endpoint_id: str
-    merchant_id: str
-    is_ready: bool
-    is_degraded: bool
-    room: int
-
-
 @dataclass(slots=True)
 class _Round:
-    """Where this process's last search ended: the next one begins with the endpoint after."""
+    """What this process remembers of the claims before.
+
+    :param after: where the last search ended: the next one begins with the endpoint after.
+    """
 
     after: str = ""
+    shares: Shares = field(default_factory=Shares)
 
 
 _round = _Round()
 
 
-def take(now: datetime, lease_id: UUID, *, slots: int, degraded_slots: int) -> list[int]:
+def take(
+    now: datetime,
+    lease_id: UUID,
+    *,
+    slots: int,
+    degraded_slots: int,
+    under_way: Mapping[str, int],
+) -> list[int]:
     """Lease lanes in the caller's transaction and return their ids, none if nothing is due.
 
     :param now: in the movable clock; the lease itself is in real time.
     :param degraded_slots: how many of the slots may go to endpoints that keep failing, or that
         take long to answer.
+    :param under_way: how many deliveries of each merchant this process makes already.
     """
     for found in _all_round(now, slots, degraded_slots):
-        shares = _shares(found, degraded_slots)
+        shares = _round.shares.of(found, degraded_slots, under_way)
         lanes = _lease(found, shares, now, lease_id, slots) if any(shares) else []
         if lanes:
             return lanes
     return []
 
 
-def _all_round(now: datetime, slots: int, degraded_slots: int) -> Iterator[list[_Found]]:
+def _all_round(now: datetime, slots: int, degraded_slots: int) -> Iterator[list[Found]]:
     """Yield what is found from where the last search ended to its end, then from the start."""
     begin, sizes = _round.after, chain([FIRST_STRETCH], repeat(STRETCH))
     asked = {"now": now, "slots": slots, "degraded_slots": degraded_slots}
@@ -175,7 +171,7 @@ def _all_round(now: datetime, slots: int, degraded_slots: int) -> Iterator[list[
     _round.after = begin
 
 
-def _search(asked: dict[str, Any]) -> tuple[list[_Found], bool]:
+def _search(asked: dict[str, Any]) -> tuple[list[Found], bool]:
     """Return the next stretch's endpoints that have something due, and whether it was the last."""
     *found, (end, *_unused, size) = statements.rows(
         SEARCH, {**asked, **LIMITS, "after": _round.after}
@@ -183,22 +179,11 @@ def _search(asked: dict[str, Any]) -> tuple[list[_Found], bool]:
     is_full = len(found) == asked["slots"]
     _round.after = found[-1][0] if is_full else end or _round.after
     is_end = size < asked["stretch"] and not is_full
-    return [_Found(*row[:5]) for row in found if row[5]], is_end
-
-
-def _shares(found: list[_Found], degraded_slots: int) -> list[int]:
-    """Return how many leases each endpoint may get now."""
-    shares, of_merchant = [], Counter(endpoint.merchant_id for endpoint in found)
-    for endpoint in found:
-        share = min(endpoint.room, max(1, MERCHANT_SHARE // of_merchant[endpoint.merchant_id]))
-        share = min(share, degraded_slots) if endpoint.is_degraded else share
-        degraded_slots -= share if endpoint.is_degraded else 0
-        shares.append(share)
-    return shares
+    return [Found(*row[:5]) for row in found if row[5]], is_end
 
 
 def _lease(
-    found: list[_Found], shares: list[int], now: datetime, lease_id: UUID, slots: int
+    found: list[Found], shares: list[int], now: datetime, lease_id: UUID, slots: int
 ) -> list[int]:
     leased = statements.rows(
         LEASE,
