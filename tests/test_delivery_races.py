@@ -22,7 +22,7 @@ from tests.webhook_world import (
     tell,
     tidy_up,
 )
-from webhooks import lanes, outcomes, stopping
+from webhooks import lanes, outcomes, shares, stopping
 from webhooks.exchange import Answer
 from webhooks.models import Delivery, Endpoint, Lane
 
@@ -112,7 +112,12 @@ def test_no_event_is_stranded_that_is_planned_while_another_ends(rounds: int) ->
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_two_claims_never_hold_one_lane_nor_more_than_eight_of_an_endpoint(rounds: int) -> None:
+def test_two_claims_never_hold_one_lane_nor_more_than_eight_of_an_endpoint(
+    rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each round's merchant is beside the last one's, and yet may ask for all of its room.
+    monkeypatch.setattr(shares, "SHARE_BESIDE_OTHERS", shares.MERCHANT_SHARE)
+
     _, told = run(rounds, two_claims)
 
     for one, other in told:

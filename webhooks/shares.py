@@ -9,10 +9,10 @@ from typing import NamedTuple
 # A merchant may have so many of one claim: half of what it takes, so that another has a part in
 # each, however long one takes.
 MERCHANT_SHARE = 14
-# Beside others it gets fewer, and the fewer the more of its deliveries this process makes already.
+# Beside others it gets fewer: one less for each of its deliveries that this process makes already.
 # A receiver that costs time, by its handshakes or by what it sends, soon has many of them under
 # way, and the more these are, the longer everybody's take.
-SHARE_BESIDE_OTHERS, LEAST_SHARE = 8, 2
+SHARE_BESIDE_OTHERS, LEAST_SHARE = 6, 2
 # Who wanted something so lately counts as another: it will want something soon.
 LATELY_SECONDS = 1.0
 
