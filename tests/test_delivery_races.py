@@ -116,7 +116,7 @@ def test_two_claims_never_hold_one_lane_nor_more_than_eight_of_an_endpoint(
     rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Each round's merchant is beside the last one's, and yet may ask for all of its room.
-    monkeypatch.setattr(shares, "SHARE_BESIDE_OTHERS", shares.MERCHANT_SHARE)
+    monkeypatch.setattr(shares, "SHARE_BESIDE_OTHERS", shares.SHARE_ALONE)
 
     _, told = run(rounds, two_claims)
 

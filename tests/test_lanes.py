@@ -255,7 +255,7 @@ def test_endpoints_that_take_long_to_answer_share_a_part_of_the_slots(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # So that the prompt one, of another merchant, may take all of its room.
-    monkeypatch.setattr(shares, "SHARE_BESIDE_OTHERS", shares.MERCHANT_SHARE)
+    monkeypatch.setattr(shares, "SHARE_BESIDE_OTHERS", shares.SHARE_ALONE)
     late, prompt = EndpointFactory(), EndpointFactory()
     lanes.finish([ok(one, duration_ms=2000) for one in told_of_ten(late)])
     lanes.finish([ok(one, duration_ms=1999) for one in told_of_ten(prompt)])

@@ -2,7 +2,9 @@
 
 from collections import Counter
 
-from webhooks.shares import LEAST_SHARE, MERCHANT_SHARE, SHARE_BESIDE_OTHERS, Found, Shares
+import pytest
+
+from webhooks.shares import LEAST_SHARE, SHARE_ALONE, SHARE_BESIDE_OTHERS, Found, Shares
 
 MANY = 20
 NOBODY: dict[str, int] = {}
@@ -22,13 +24,11 @@ def of_merchants(endpoints: list[Found], shares: list[int]) -> Counter[str]:
     return each
 
 
-def test_who_is_alone_gets_half_a_claim_however_much_is_under_way() -> None:
-    endpoints = found("a", MANY)
+@pytest.mark.parametrize(("count", "each"), [(2, SHARE_ALONE // 2), (MANY, 1)])
+def test_who_is_alone_is_not_held_back(count: int, each: int) -> None:
+    shares = Shares().of(found("a", count), 64, {"a": 100})
 
-    shares = Shares().of(endpoints, 64, {"a": 100})
-
-    assert sum(shares) == MERCHANT_SHARE
-    assert max(shares) == 1
+    assert shares == [each] * count
 
 
 def test_beside_others_a_merchant_gets_less_the_more_it_has_under_way() -> None:
@@ -55,7 +55,7 @@ def test_who_wanted_something_long_ago_does_not(monkeypatch) -> None:
     shares.of(found("b", 1), 64, NOBODY)
     monkeypatch.setattr("webhooks.shares.LATELY_SECONDS", 0.0)
 
-    assert sum(shares.of(found("a", MANY), 64, {"a": 100})) == MERCHANT_SHARE
+    assert sum(shares.of(found("a", MANY), 64, {"a": 100})) == MANY
 
 
 def test_each_of_many_endpoints_gets_a_turn() -> None:

@@ -3,12 +3,12 @@
 import random
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-# A merchant may have so many of one claim: half of what it takes, so that another has a part in
-# each, however long one takes.
-MERCHANT_SHARE = 14
+# A merchant that is alone may have so many of one claim, half of what it takes, or one for each
+# of its endpoints.
+SHARE_ALONE = 14
 # Beside others it gets fewer: one less for each of its deliveries that this process makes already.
 # A receiver that costs time, by its handshakes or by what it sends, soon has many of them under
 # way, and the more these are, the longer everybody's take.
@@ -63,16 +63,16 @@ class Shares:
         return shares
 
     def _of_merchants(
-        self, merchants: Iterable[str], under_way: Mapping[str, int]
+        self, endpoints_of: Mapping[str, int], under_way: Mapping[str, int]
     ) -> dict[str, int]:
         now = time.monotonic()
-        self._wanted_at |= dict.fromkeys(merchants, now)
+        self._wanted_at |= dict.fromkeys(endpoints_of, now)
         self._wanted_at = {
             merchant: at for merchant, at in self._wanted_at.items() if now - at < LATELY_SECONDS
         }
         if len(self._wanted_at) <= 1:
-            return dict.fromkeys(merchants, MERCHANT_SHARE)
+            return {merchant: max(SHARE_ALONE, count) for merchant, count in endpoints_of.items()}
         return {
             merchant: max(LEAST_SHARE, SHARE_BESIDE_OTHERS - under_way.get(merchant, 0))
-            for merchant in merchants
+            for merchant in endpoints_of
         }
