@@ -36,6 +36,9 @@ LOOK_EVERY_SECONDS = 1.0
 # From one round's beginning to the next one's: statements cost by the round, and so little by
 # the delivery where many share one. Who comes after a rest does not wait.
 ROUND_SECONDS = 0.025
+# A claim with so many is followed by the next one at once: several merchants have much to send. Of
+# one merchant beside another there are fewer (`webhooks.shares`), and these come by the round.
+MUCH = lanes.CLAIM_MAX // 2
 # What reached nobody is held back for so long, within the lease.
 HOLD_SECONDS = 5.0
 # What is under way at the end of the process gets so long; then it is given back.
@@ -191,7 +194,7 @@ class Drain:
         claimed, self._clock_offset = await self._claims.do(claim)
         # As long as there is any, there may be more.
         self._may_be_due |= bool(claimed)
-        self._is_much_due = len(claimed) == lanes.CLAIM_MAX
+        self._is_much_due = len(claimed) >= MUCH
         if self._sender:
             self._flights.begin(self._sender, self._chosen(claimed))
 
