@@ -11,6 +11,7 @@ from payments import authentication, lifecycle, operations, settlement
 from payments.gateways.base import Answer as Says
 from payments.gateways.base import Challenge, Outcome
 from payments.models import Attempt, PaymentIntent
+from payments.states import Operation
 from testbank import behaviours
 from testbank.models import Authorization
 from tests.bank_orders import authorize
@@ -256,6 +257,22 @@ def test_an_answer_to_a_capture_does_not_end_the_cancellation_that_followed(walk
 
     assert walk.status == "processing"
     walk.reach_again().sweep()
+
+
+def test_an_answer_to_a_capture_does_not_end_the_release_that_followed_its_refusal(
+    walk: Walk,
+) -> None:
+    walk.pay(CAPTURE_FAILS, **MANUAL)
+    with dies(operations, "_void"), pytest.raises(Died):
+        walk.capture()
+    as_first_asked = Attempt.objects.get()
+    as_first_asked.operation = Operation.CAPTURE
+
+    operations.settle(as_first_asked, Outcome(Says.APPROVED, captured=12500))
+
+    assert Attempt.objects.get().operation == Operation.FALL_BACK
+    leases_run_out()
+    assert walk.sweep(120).status == "requires_payment_method"
 
 
 @pytest.mark.parametrize("says", [Says.AUTHENTICATION_REQUIRED, Says.UNKNOWN, Says.NO_RECORD])

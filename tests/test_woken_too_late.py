@@ -237,6 +237,19 @@ def test_a_lease_that_the_payer_took_in_between_is_theirs(
     assert Attempt.objects.get().lease_until is not None
 
 
+def test_who_held_a_lease_before_does_not_give_it_back_for_the_next(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    STARTS["payer away"](acme)
+    ours = leases.take(Attempt.objects.get())
+    leases_run_out()
+    theirs = leases.take(Attempt.objects.get())
+
+    leases.give_back(ours)
+
+    assert Attempt.objects.get().lease_until == theirs.lease_until
+
+
 def test_the_sweeper_does_not_wait_for_the_key_of_a_retry(
     acme: ApiClient, bank: BankTransport, road: Road
 ) -> None:
