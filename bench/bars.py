@@ -10,7 +10,10 @@ TITLE_WIDTH, WIDTH = 44, 11
 
 
 class Bar(NamedTuple):
-    """What a figure is held against: at most so much, or with `least` no less."""
+    """The bounds of one figure: at most `most`, at least `least`; with neither it is only shown.
+
+    :param figure: the figure's name among those that were measured.
+    """
 
     title: str
     figure: str

@@ -119,10 +119,10 @@ def _number(head: bytes, name: bytes) -> int | None:
 
 
 class Seen(NamedTuple):
-    """What the clients saw; times are of the answers after the warm-up.
+    """The answers that the clients got; times are of those after the warm-up.
 
-    `answers` counts the warm-up's too: every one is checked. `cpu_ms` is what an answer took
-    of the clients themselves.
+    `answers` counts the warm-up's too: every one is checked. `cpu_ms` is the clients' own CPU time
+    per answer, which the service could not use.
     """
 
     answers: int
@@ -137,7 +137,7 @@ class Seen(NamedTuple):
 
 @dataclass(slots=True)
 class Client:
-    """One client's connection and what it saw."""
+    """One client's connection, and the answers and problems that came over it."""
 
     call: Call
     line: Line

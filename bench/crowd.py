@@ -22,7 +22,7 @@ NO_ANSWER = 0
 
 
 class Heard(NamedTuple):
-    """What one request came to.
+    """The end of one request: an answer, or the client hung up.
 
     :param sent_at: unix time, as is `heard_at`: of the answer, or when the client hung up.
     :param status: `NO_ANSWER` if the client's patience or its connection ended first.
@@ -58,7 +58,7 @@ class Crowd(NamedTuple):
 def ask(stage: Stage, crowds: list[Crowd], *, seconds: float) -> dict[str, list[Heard]]:
     """Let crowds ask at the same time, each in a process of its own; return what each heard.
 
-    :raises Refused: one of the processes failed.
+    :raises CannotContinue: one of the processes failed.
     """
     said = " and ".join(f"{crowd.clients} {crowd.name}" for crowd in crowds)
     say("bench", f"{said} for {seconds:.0f} s")
@@ -70,7 +70,7 @@ def ask(stage: Stage, crowds: list[Crowd], *, seconds: float) -> dict[str, list[
 def _heard_by(stage: Stage, crowd: Crowd, seconds: float) -> list[Heard]:
     order = stage.directory / f"crowd-{crowd.name}.json"
     order.write_text(json.dumps({**crowd._asdict(), "call": asdict(crowd.call), "for": seconds}))
-    program = [sys.executable, "-m", "bench.crowd", order]
+    program = [sys.executable, "-m", "bench.crowd", str(order)]
     printed = stage.output_of(program, seconds=seconds + crowd.patience_seconds)
     return [Heard(*json.loads(line)) for line in printed.splitlines()]
 

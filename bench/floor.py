@@ -10,6 +10,7 @@ from bench.cpu import cpu_of_each, taken_ms
 from bench.rows import Written, added_by_each, changed, changed_by_each, held
 from bench.stage import Stage
 from devstack import binaries
+from devstack.state import CannotContinue
 
 # Enough to tell what each transaction writes from what comes now and then.
 TRIAL_TRANSACTIONS = 20
@@ -20,7 +21,10 @@ COMMITTED = re.compile(r"^number of transactions actually processed: ([0-9]+)", 
 
 
 class Floor(NamedTuple):
-    """What the database commits, and what that takes of it; pgbench's own CPU is not in it."""
+    """Transactions that the database committed a second, and its CPU time for each in ms.
+
+    pgbench's own CPU time is left out: no service has it.
+    """
 
     per_second: float
     cpu_ms: Counter[str]
@@ -43,14 +47,25 @@ def measured(stage: Stage, url: str, script: Path, *, clients: int, seconds: int
     terms = ["-c", str(clients), "-j", str(min(clients, os.cpu_count() or 1))]
     terms += ["-T", str(seconds), "-D", f"i={RUN_FROM}"]
     printed = _pgbench(stage, url, script, terms, seconds=seconds)
-    committed = int(COMMITTED.search(printed)[1])
+    committed = int(_figure(COMMITTED, printed))
     return Floor(
-        per_second=float(PER_SECOND.search(printed)[1]),
+        per_second=float(_figure(PER_SECOND, printed)),
         cpu_ms=cpu_of_each(before, taken_ms(stage.pids), committed),
     )
 
 
+def _figure(pattern: re.Pattern[str], printed: str) -> str:
+    """Return a figure that pgbench prints at its end.
+
+    :raises CannotContinue: it printed none, so that nothing was measured.
+    """
+    found = pattern.search(printed)
+    if found is None:
+        raise CannotContinue(f"pgbench printed no figure of its own:\n{printed}")
+    return found[1]
+
+
 def _pgbench(stage: Stage, url: str, script: Path, terms: list[str], *, seconds: int) -> str:
     # Statements are sent as they are, literals included: as the service sends them.
-    command = [binaries.postgres_bin() / "pgbench", "-n", "-M", "simple", "-f", script]
+    command = [str(binaries.postgres_bin() / "pgbench"), "-n", "-M", "simple", "-f", str(script)]
     return stage.output_of([*command, *terms, url], seconds=seconds)

@@ -54,7 +54,7 @@ BARS = [
 def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures:
     """Let clients ask who hang up after three seconds, before a bank that takes two.
 
-    :raises Refused: a process failed.
+    :raises CannotContinue: a process failed.
     """
     shops, seconds = open_shops(stage), Scale(terms.seconds).of(SECONDS)
     figures: Figures = {}

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from bench import forged_tls
 
-# Little lies between this end and the sender: what went out was read, but for this and the
+# Little lies between this end and the sender: what went out was read, except for this and the
 # sender's own buffer.
 SEND_BUFFER = 32 * 1024
 BACKLOG = 512

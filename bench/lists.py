@@ -17,7 +17,7 @@ from bench.load import Scale, Terms, load
 from bench.payments import PATH
 from bench.stage import Stage
 from devstack.console import say
-from devstack.state import Refused
+from devstack.state import CannotContinue
 
 ROWS = 2_000_000
 # On a busy machine.
@@ -28,8 +28,8 @@ PARTS = ["deep", "few", "endpoint"]
 def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     """Fill the tables, and measure one thing after the other.
 
-    :param parts: which ones; all by default.
-    :raises Refused: a page was not the right one.
+    :param parts: names from `PARTS`; all of them by default.
+    :raises CannotContinue: a page was not the right one.
     """
     merchant, scale = stage.open_merchant(), Scale(terms.seconds)
     rows, depth = scale.of(ROWS), scale.of(DEPTH)
@@ -48,15 +48,15 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
 def read_pages(stage: Stage, **order: Any) -> dict[str, Any]:
     """Return what PostgreSQL's part found, and what the endpoint is to be asked.
 
-    :raises Refused: a page was not the right one.
+    :raises CannotContinue: a page was not the right one.
     """
     say("bench", f"pages of {LIMIT}, up to {order['depth']} rows deep")
     file = stage.directory / "lists.json"
     file.write_text(json.dumps(order))
-    program = [sys.executable, "-m", "bench.lists_reads", file]
+    program = [sys.executable, "-m", "bench.lists_reads", str(file)]
     read = json.loads(stage.output_of(program, seconds=READ_SECONDS))
     if read["wrong"]:
-        raise Refused(f"{len(read['wrong'])} pages were wrong; one is {read['wrong'][0]}.")
+        raise CannotContinue(f"{len(read['wrong'])} pages were wrong; one is {read['wrong'][0]}.")
     return read
 
 
@@ -78,7 +78,7 @@ def _endpoints(
 def right_answer(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
     """Return the answer that has the right rows, which all others must be like.
 
-    :raises Refused: it has not.
+    :raises CannotContinue: it has not.
     """
     line = Line(call.port)
     try:
@@ -92,5 +92,5 @@ def right_answer(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
         "total_count": body.get("total_count"),
     }
     if wrong := {name: value for name, value in shown.items() if value != answer[name]}:
-        raise Refused(f"{status} to {call.path}: wrong in {', '.join(wrong)}.")
+        raise CannotContinue(f"{status} to {call.path}: wrong in {', '.join(wrong)}.")
     return body

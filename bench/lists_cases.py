@@ -1,4 +1,7 @@
-"""What lists are asked for, and the same in plain SQL, which shares nothing with the engine."""
+"""The lists that are measured, each as a query of the API and as plain SQL.
+
+The SQL is the check of the answers: it shares nothing with the list engine.
+"""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -18,8 +21,8 @@ CREATED = "created_at >= to_timestamp({since}) AND created_at < to_timestamp({un
 class Case(NamedTuple):
     """A list.
 
-    :param name: what its figures are called by.
-    :param where: what its query string means; it reads no metadata entries.
+    :param name: the beginning of the names of its figures.
+    :param where: the query string in SQL; it reads the JSON column, not the metadata entries.
     """
 
     name: str
@@ -60,7 +63,7 @@ FEW = [
     Case("few_currency", "currency=gbp", "currency = 'gbp'"),
     Case("no_currency", "currency=jpy", "currency = 'jpy'"),
 ]
-# What one client asks the API for, again and again; `{cursor}` is the id of a row at depth.
+# Requests that one client repeats; `{cursor}` is the id of a row at depth.
 ENDPOINTS = [
     Case("page", "sort=-created"),
     Case("page_deep", "starting_after={cursor}"),

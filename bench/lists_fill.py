@@ -21,15 +21,15 @@ from core import clock, ids
 from merchants.models import Merchant
 
 NEIGHBOURS = 10
-TABLES = ("payments_customer", "payments_paymentintent", "payments_metadataentry")
+TABLES = ("customers_customer", "intents_paymentintent", "intents_metadataentry")
 BLOCK = 5_000  # Rows that are handed to the database at a time.
 
 ENTRIES = """
-    INSERT INTO payments_metadataentry (merchant_id, intent_id, created_at, key, value)
+    INSERT INTO intents_metadataentry (merchant_id, intent_id, created_at, key, value)
     SELECT merchant_id, p.id, created_at, entry.key, entry.value
-    FROM payments_paymentintent p, jsonb_each_text(metadata) AS entry
+    FROM intents_paymentintent p, jsonb_each_text(metadata) AS entry
 """
-# Those that no constraint stands on.
+# Indexes without a constraint on them: dropped while rows are filled in, and made anew after.
 INDEXES = """
     SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
     WHERE indrelid = ANY (%s::text[]::regclass[])

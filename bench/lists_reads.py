@@ -1,8 +1,8 @@
-"""What pages cost PostgreSQL: `python -m bench.lists_reads ORDER.json` prints JSON.
+"""The buffers that PostgreSQL reads for a page: `python -m bench.lists_reads ORDER.json`.
 
 The list engine is asked as the API asks it. Of each statement that it sends PostgreSQL tells
 how many shared buffers it touches, found in memory or not; and each page is held against a
-plain query without cursors and metadata entries.
+plain query without cursors and metadata entries. Prints JSON.
 """
 
 import json
@@ -22,14 +22,12 @@ from core import clock, context
 from core.querysets import MerchantRows
 from core.rest import lists
 from merchants.models import Merchant
-from payments.models import PaymentIntent
-from payments.views import PaymentIntentViewSet
+from payments.intents.models import PaymentIntent
+from payments.intents.views import PaymentIntentViewSet
 
-COUNT_MAX = 10_000  # What a count stops at.
+COUNT_MAX = 10_000  # A total count ends here (spec: List conventions 4).
 SPEC = PaymentIntentViewSet.lists["list"]
-EXPECTED = (
-    "SELECT id FROM payments_paymentintent WHERE merchant_id = %s AND {} ORDER BY {} LIMIT %s"
-)
+EXPECTED = "SELECT id FROM intents_paymentintent WHERE merchant_id = %s AND {} ORDER BY {} LIMIT %s"
 
 
 class Read(NamedTuple):
@@ -85,8 +83,10 @@ class Reader:
         }
 
     def _expected(self, case: Case, count: int) -> list[str]:
+        assert self.rows.merchant is not None  # `for_merchant` made them.
+        given = [self.rows.merchant.pk, count]
         with connection.cursor() as cursor:
-            cursor.execute(EXPECTED.format(case.where, case.order), [self.rows.merchant.id, count])
+            cursor.execute(EXPECTED.format(case.where, case.order), given)
             return [row_id for (row_id,) in cursor.fetchall()]
 
     def _read(self, case: Case, expected: list[str], cursor: str = "") -> Read:

@@ -1,4 +1,4 @@
-"""What the lists' measurement found, each figure with its bar (docs/benchmarks.md)."""
+"""The report of `./dev bench lists`: each figure with its bar (docs/benchmarks.md)."""
 
 from collections.abc import Iterator
 

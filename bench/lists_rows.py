@@ -80,7 +80,7 @@ def _payment(draw: random.Random, shop: Shop, number: int, *, at: datetime, is_r
     currency = "gbp" if is_rare else _drawn(draw, CURRENCIES)
     customer = draw.choice(shop.customers) if draw.random() < HAS_CUSTOMER else "\\N"
     metadata = _metadata(draw, number, is_rare=is_rare)
-    # As `ids.new` makes them, but for the draw.
+    # As `ids.new` makes them, without the draw of random digits.
     own = f"{ids.base62(int(at.timestamp() * 1000), 8)}{number * 6364136223846793005 % 10**16:016}"
     return (
         f"pi_{own}\t{shop.merchant_id}\t{status}\t{method}\t{currency}\t{amount}\t0\t{captured}"

@@ -9,9 +9,9 @@ from bench.client import Call, Seen, write_order
 from bench.cpu import cpu_of_each, taken_ms
 from bench.stage import Stage
 from devstack.console import say
-from devstack.state import Refused
+from devstack.state import CannotContinue
 
-# What a run of the default length has; a shorter one has less, and says little.
+# The size of a run of the default length; a shorter one has less, and says little.
 FULL_SECONDS = 5
 
 
@@ -36,7 +36,7 @@ class Scale(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What the clients saw, and the CPU time that an answer took of each process."""
+    """The answers that the clients got, and the CPU time per answer of each process, in ms."""
 
     seen: Seen
     cpu_ms: Counter[str]
@@ -45,7 +45,7 @@ class Measured(NamedTuple):
 def load(stage: Stage, call: Call, terms: Terms) -> Measured:
     """Let the clients repeat a call.
 
-    :raises Refused: one answer was wrong.
+    :raises CannotContinue: one answer was wrong.
     """
     say("bench", f"{terms.clients} clients call {call.path} for {terms.seconds} s")
     order = stage.directory / "order.json"
@@ -57,11 +57,11 @@ def load(stage: Stage, call: Call, terms: Terms) -> Measured:
         seconds=terms.seconds,
     )
     before = taken_ms(stage.pids)
-    program = [sys.executable, "-m", "bench.client", order]
+    program = [sys.executable, "-m", "bench.client", str(order)]
     printed = stage.output_of(program, seconds=terms.warm_seconds + terms.seconds)
     seen = Seen(**json.loads(printed))
     if seen.wrong:
-        raise Refused(
+        raise CannotContinue(
             f"{seen.wrong} of {seen.answers} answers of {call.path} were wrong; one was"
             f" {seen.first_wrong}. What the processes said is in {stage.directory}."
         )

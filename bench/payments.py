@@ -2,18 +2,18 @@
 
 from typing import NamedTuple
 
-from bench import floor, replay, report, rows, statements
+from bench import floor, replay, report, rows, sql_log
 from bench.client import Call, Line
 from bench.floor import Floor
 from bench.load import Measured, Terms, load
 from bench.replay import Marks
 from bench.report import Figures
 from bench.rows import Written
+from bench.sql_log import SqlCommand
 from bench.stage import Stage
-from bench.statements import Statement
 from devstack import demo
 from devstack.console import say
-from devstack.state import Refused
+from devstack.state import CannotContinue
 
 PATH = "/v1/payment_intents"
 SUCCEEDED = {"status": "succeeded"}
@@ -23,16 +23,19 @@ PAYMENTS_LOOKED_AT = 3
 
 
 class Looked(NamedTuple):
-    """What two payments and a read asked of the databases."""
+    """The SQL of two payments and of a read, and the sequences' values before it.
 
-    payment: list[Statement]
-    other_payment: list[Statement]
-    read: list[Statement]
+    The second payment shows which ids are the first one's own: those that both have are not.
+    """
+
+    payment: list[SqlCommand]
+    other_payment: list[SqlCommand]
+    read: list[SqlCommand]
     marks: dict[str, Marks]
 
 
 class Served(NamedTuple):
-    """What the service did; `written` is what each payment wrote, by process."""
+    """The measured service; `written` are the rows of a payment, by the process that wrote them."""
 
     paid: Measured
     read: Measured
@@ -43,7 +46,7 @@ class Served(NamedTuple):
 def measure(stage: Stage, terms: Terms) -> Figures:
     """Measure one thing after the other, so that none shares the machine with its floor.
 
-    :raises Refused: an answer was wrong, or a floor is not the payment's.
+    :raises CannotContinue: an answer was wrong, or a floor is not the payment's.
     """
     pay = Call(
         port=stage.ports.web,
@@ -66,6 +69,7 @@ def _serve(stage: Stage, pay: Call, terms: Terms) -> Served:
         held_before = {who: rows.held(url) for who, url in stage.databases.items()}
         paid = load(stage, pay, terms)
         held = {who: rows.held(url) for who, url in stage.databases.items()}
+        assert paid.seen.last_id is not None  # `load` has refused wrong answers.
         show = _show(pay, paid.seen.last_id)
         read = load(stage, show, terms)
         looked = _look(stage, pay, show)
@@ -92,17 +96,16 @@ def _ask(call: Call) -> None:
     finally:
         line.close()
     if problem:
-        raise Refused(f"An answer of {call.path} was wrong: {problem}.")
+        raise CannotContinue(f"An answer of {call.path} was wrong: {problem}.")
 
 
 def _look(stage: Stage, pay: Call, show: Call) -> Looked:
     marks = {who: replay.mark_sequences(url) for who, url in stage.databases.items()}
-    with statements.logged(stage.places.database_url):
+    with sql_log.logged(stage.places.database_url):
         payments = [
-            statements.during(stage.postgres_log, lambda: _ask(pay))
-            for _ in range(PAYMENTS_LOOKED_AT)
+            sql_log.during(stage.postgres_log, lambda: _ask(pay)) for _ in range(PAYMENTS_LOOKED_AT)
         ]
-        read = statements.during(stage.postgres_log, lambda: _ask(show))
+        read = sql_log.during(stage.postgres_log, lambda: _ask(show))
     plain, other, *_ = sorted(payments, key=len)
     return Looked(plain, other, read, marks)
 
@@ -123,10 +126,12 @@ def _floor(stage: Stage, who: str, served: Served, terms: Terms) -> Floor:
     return floor.measured(stage, url, script, clients=terms.clients, seconds=terms.seconds)
 
 
-def _of(who: str, asked: list[Statement]) -> list[Statement]:
-    found = [statement for statement in asked if statement.who == who]
+def _of(who: str, asked: list[SqlCommand]) -> list[SqlCommand]:
+    found = [command for command in asked if command.who == who]
     if not found:
-        raise Refused(f"PostgreSQL's log names no statement of {who}: is PGAPPNAME overruled?")
+        raise CannotContinue(
+            f"PostgreSQL's log names no statement of {who}: is PGAPPNAME overruled?"
+        )
     return found
 
 

@@ -15,7 +15,7 @@ import re
 import psycopg
 from psycopg import sql
 
-from bench.statements import Statement
+from bench.sql_log import SqlCommand
 
 WRITE = re.compile(r"(INSERT|UPDATE|DELETE|MERGE|WITH\b.*\b(INSERT|UPDATE|DELETE))\b", re.I | re.S)
 # A setting of the transaction's own that makes its commit cheaper is part of its cost.
@@ -43,11 +43,11 @@ def mark_sequences(url: str) -> Marks:
     return marks
 
 
-def transactions(statements: list[Statement]) -> list[Transaction]:
+def transactions(commands: list[SqlCommand]) -> list[Transaction]:
     """Return what was written, grouped as it was committed."""
     committed: list[Transaction] = []
     under_way: dict[str, Transaction] = {}
-    for _, session, text in statements:
+    for _, session, text in commands:
         word = text.split(maxsplit=1)[0].upper().rstrip(";")
         if word == "BEGIN":
             under_way[session] = []

@@ -1,4 +1,4 @@
-"""What a measurement found, for people and for programs; docs/benchmarks.md explains it."""
+"""The report of `./dev bench`: a table for people, JSON for programs (docs/benchmarks.md)."""
 
 import json
 
@@ -6,7 +6,7 @@ from bench import replay
 from bench.floor import Floor
 from bench.load import Measured
 from bench.rows import Written
-from bench.statements import Statement
+from bench.sql_log import SqlCommand
 
 Figures = dict[str, float]
 
@@ -55,7 +55,7 @@ def floor_speed(name: str, floor: Floor) -> Figures:
     }
 
 
-def work(name: str, asked: list[Statement], written: Written) -> Figures:
+def work(name: str, asked: list[SqlCommand], written: Written) -> Figures:
     """Return what one payment asks of a database; zeros are left out."""
     counts = {
         f"{name}_statements": len(asked),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import psycopg
 from psycopg import sql
 
-from devstack.state import Refused
+from devstack.state import CannotContinue
 
 PATIENCE_SECONDS = 10
 PAUSE_SECONDS = 0.3
@@ -36,7 +36,7 @@ class Written(NamedTuple):
 def held(url: str) -> Counts:
     """Count the rows of every table, once they have stopped coming.
 
-    :raises Refused: they do not stop.
+    :raises CannotContinue: they do not stop.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
     counts = _counted(url)
@@ -45,7 +45,7 @@ def held(url: str) -> Counts:
         before, counts = counts, _counted(url)
         if before == counts:
             return counts
-    raise Refused("The tables do not come to rest.")
+    raise CannotContinue("The tables do not come to rest.")
 
 
 def changed(url: str) -> Counts:
@@ -53,13 +53,13 @@ def changed(url: str) -> Counts:
 
     Connections keep their figures to themselves for seconds, and hand them in at their end.
 
-    :raises Refused: somebody stays connected.
+    :raises CannotContinue: a client stays connected.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
     with psycopg.connect(url, autocommit=True) as connection:
         while connection.execute(OTHERS).fetchone() != (0,):
             if time.monotonic() > deadline:
-                raise Refused("Somebody stays connected to the database.")
+                raise CannotContinue("Somebody stays connected to the database.")
             time.sleep(PAUSE_SECONDS)
         return Counter(dict(connection.execute(CHANGED).fetchall()))
 
@@ -67,11 +67,11 @@ def changed(url: str) -> Counts:
 def added_by_each(before: Counts, after: Counts, payments: int) -> Counts:
     """Return how many rows each payment added.
 
-    :raises Refused: not every payment added the same.
+    :raises CannotContinue: not every payment added the same.
     """
     for table, count in (after - before).items():
         if count % payments:
-            raise Refused(f"{table}: {payments} payments added {count} rows.")
+            raise CannotContinue(f"{table}: {payments} payments added {count} rows.")
     return Counter({table: count // payments for table, count in (after - before).items()})
 
 
@@ -81,12 +81,15 @@ def changed_by_each(before: Counts, after: Counts, payments: int) -> Counts:
 
 
 def require_same(payment: Written, floor: Written) -> None:
-    """:raises Refused: the floor's transaction does not write the rows that a payment does."""
+    """Compare the rows that the floor's transaction wrote with those of a payment.
+
+    :raises CannotContinue: they differ, so that the floor is not a floor under the payment.
+    """
     for what in Written._fields:
         ours, theirs = getattr(payment, what), getattr(floor, what)
         for table in sorted(ours | theirs):
             if ours[table] != theirs[table]:
-                raise Refused(
+                raise CannotContinue(
                     f"The floor does not write what a payment writes: in {table} a payment has"
                     f" {ours[table]} rows {what}, the floor's transaction {theirs[table]}."
                 )

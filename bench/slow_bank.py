@@ -19,7 +19,7 @@ from bench.payments import PATH
 from bench.stage import Stage
 from devstack import demo
 from devstack.console import say
-from devstack.state import Refused
+from devstack.state import CannotContinue
 
 BANK = "bench.slow_bank_process"
 STEADY_SECONDS, OVERLOAD_SECONDS, REST_SECONDS = 15, 60, 60
@@ -28,7 +28,7 @@ WARM_SECONDS = 5
 READERS, WRITERS, CHECKERS = 4, 2, 1
 # Times the clients of the steady pace.
 OVERLOAD = 2.5
-# Of a payment that cannot be begun now: another request holds it, or nobody has time.
+# Of a payment that cannot be begun now: another request holds it, or no thread is free.
 REFUSALS = (409, 503)
 PARTS = ["steady", "overload"]
 
@@ -46,8 +46,8 @@ class Shops(NamedTuple):
 def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures:
     """Pay at a steady pace, then with too many clients, and at the steady pace again.
 
-    :param parts: which ones; what follows the overload belongs to it.
-    :raises Refused: a process failed.
+    :param parts: names of parts, all by default; `overload` takes what follows it along.
+    :raises CannotContinue: a process failed.
     """
     scale = Scale(terms.seconds)
     shops = open_shops(stage)
@@ -88,7 +88,7 @@ def _something_to_read(call: Call) -> Call:
     finally:
         line.close()
     if status != 200:
-        raise Refused(f"A payment without a card was answered {status}.")
+        raise CannotContinue(f"A payment without a card was answered {status}.")
     return Call(call.port, f"{PATH}/{json.loads(content)['id']}", {}, call.secret_key)
 
 
@@ -96,7 +96,7 @@ def _something_to_read(call: Call) -> Call:
 
 
 class Phase(NamedTuple):
-    """What the clients heard, all of it and without the warm-up, and what it cost.
+    """The answers of one phase, by crowd: `whole` with the warm-up, `warm` without it.
 
     :param cpu_ms: CPU time of each process, of which there may be several under one name.
     """
@@ -170,7 +170,7 @@ def _read(what: str, heard: list[Heard]) -> Figures:
 
 
 def _stored(stage: Stage, shops: Shops, heard: list[Heard]) -> Figures:
-    """Return how many refused requests left a row, and payments were made that nobody heard of."""
+    """Return how many refused requests left a row, and payments whose client got no answer."""
     url = stage.databases["web"]
     refused = [one.key for one in heard if one.status in REFUSALS]
     told = {one.id for one in heard if one.status == 200}

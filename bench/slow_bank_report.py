@@ -1,4 +1,4 @@
-"""What a slow bank does to the service, each figure with its bar (docs/benchmarks.md)."""
+"""The report of `./dev bench slow-bank`: each figure with its bar (docs/benchmarks.md)."""
 
 from bench import bars
 from bench.bars import Bar, Figures

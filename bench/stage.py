@@ -1,4 +1,4 @@
-"""What a measurement stands on: the servers, and the processes that come and go on them."""
+"""The stage of a measurement: throw-away servers, and the service's processes started on them."""
 
 import json
 import subprocess
@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from devstack import demo, processes, up
 from devstack.children import ChildEnded, Children, begin, finish
-from devstack.processes import Leash
-from devstack.state import ROOT, Refused
+from devstack.processes import Command, Leash
+from devstack.state import ROOT, CannotContinue
 from devstack.storage import Storage
 
 # Programs are told how long to run; this is on top, for one that does not end by itself.
@@ -57,7 +57,7 @@ class Stage(NamedTuple):
         :param bank: the bank's application.
         """
         with self._children() as children:
-            # By these names PostgreSQL's log tells whose statement it was.
+            # PostgreSQL's log names the process of each statement so.
             up.start_web(children, self.ports.web, self.environment | {"PGAPPNAME": "web"})
             named = self.environment | {"PGAPPNAME": "bank"}
             up.start_bank(children, self.ports.bank, named, application=bank)
@@ -76,7 +76,7 @@ class Stage(NamedTuple):
             yield
 
     @contextmanager
-    def program(self, name: str, module: list[str | Path]) -> Iterator[None]:
+    def program(self, name: str, module: Command) -> Iterator[None]:
         """Run a Python module in the service's environment, until the block ends."""
         with self._children() as children:
             children.start(name, module, self.environment)
@@ -84,10 +84,10 @@ class Stage(NamedTuple):
             yield
             children.check()
 
-    def output_of(self, command: list[str | Path], *, seconds: float) -> str:
+    def output_of(self, command: Command, *, seconds: float) -> str:
         """Run a program that takes about `seconds`; return what it printed.
 
-        :raises Refused: it failed, or did not end.
+        :raises CannotContinue: it failed, or did not end.
         """
         program = processes.spawn(
             command,
@@ -101,11 +101,11 @@ class Stage(NamedTuple):
         try:
             printed, complaint = program.communicate(timeout=seconds + GRACE_SECONDS)
         except subprocess.TimeoutExpired:
-            raise Refused(f"{Path(command[0]).name} does not end.") from None
+            raise CannotContinue(f"{Path(command[0]).name} does not end.") from None
         finally:
             processes.stop([program])
         if program.returncode:
-            raise Refused(f"{Path(command[0]).name} failed:\n{printed}{complaint}".rstrip())
+            raise CannotContinue(f"{Path(command[0]).name} failed:\n{printed}{complaint}".rstrip())
         return printed
 
     @contextmanager
@@ -114,7 +114,7 @@ class Stage(NamedTuple):
         try:
             yield children
         except ChildEnded as end:
-            raise Refused(f"{end}; its lines are in {self.directory}.") from end
+            raise CannotContinue(f"{end}; its lines are in {self.directory}.") from end
         finally:
             children.stop()
             for name in children.pids:

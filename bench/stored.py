@@ -1,4 +1,4 @@
-"""What the database has of requests whose answers are known."""
+"""Rows that requests left behind, to be compared with the answers that the clients got."""
 
 from collections.abc import Collection
 
@@ -6,14 +6,14 @@ import psycopg
 
 KEYS = "SELECT count(*) FROM merchants_idempotencykey WHERE key = ANY(%s)"
 PAYMENTS = """
-    SELECT id FROM payments_paymentintent
+    SELECT id FROM intents_paymentintent
     WHERE merchant_id = %s AND created_at >= to_timestamp(%s)
 """
 # When the payment of a request was begun; a key without a payment has none.
 BEGUN = """
     SELECT claim.key, extract(epoch FROM intent.created_at)::float8
     FROM merchants_idempotencykey claim
-    JOIN payments_paymentintent intent ON intent.id = claim.object_id
+    JOIN intents_paymentintent intent ON intent.id = claim.object_id
     WHERE claim.key = ANY(%s)
 """
 

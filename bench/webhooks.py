@@ -22,7 +22,7 @@ from bench.webhooks_delays import PATIENCE_SECONDS, delays, percentiles
 from bench.webhooks_stage import Seen, Site, site
 from devstack import demo
 from devstack.console import say
-from devstack.state import Refused
+from devstack.state import CannotContinue
 
 MERCHANT_ENDPOINTS = 16
 PAYING_CLIENTS = 2
@@ -43,10 +43,11 @@ GAP_SECONDS, GAP_SECONDS_WITHOUT_REDIS = [0.1, 0.2], [0.4, 0.9]
 def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     """Measure one thing after the other.
 
-    :param parts: which ones; all by default.
-    :raises Refused: an event never came, came out of order, or an answer was wrong.
+    :param parts: names from `PARTS`, or `planning`; all of them by default.
+    :raises CannotContinue: an event never came, came out of order, or an answer was wrong.
     """
-    scale, figures = Scale(terms.seconds), {}
+    scale = Scale(terms.seconds)
+    figures: Figures = {}
     merchant = stage.open_merchant()
     if not parts or "planning" in parts:
         figures |= _told(_planning(stage, merchant, terms))
@@ -58,7 +59,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
 
 
 def _told(figures: Figures) -> Figures:
-    # At once: a run that is broken off later has found something all the same.
+    # At once: a run that is broken off later has still shown these.
     say("bench", ", ".join(f"{name} {value:.4g}" for name, value in figures.items()))
     return figures
 
@@ -91,7 +92,7 @@ def _plans(name: str, times: Path, payments: int) -> Figures:
     took = [tuple(map(float, line.split())) for line in times.read_text().splitlines()]
     planned = sum(plan for _, plan in took)
     if not planned:
-        raise Refused("No plan was timed.")
+        raise CannotContinue("No plan was timed.")
     rest = sum(transaction for transaction, _ in took) - planned
     return {
         f"{name}_added_percent": 100 * planned / rest,
@@ -175,7 +176,7 @@ def _allowed_per_second(cpu_ms: Counter[str]) -> float:
 
 
 def require_order(name: str, came: Seen, events: Iterable[tuple[str, str, int]]) -> None:
-    """:raises Refused: an object's event came before an earlier one of it."""
+    """:raises CannotContinue: an object's event came before an earlier one of it."""
     first = {event: place for place, (event, _) in reversed(list(enumerate(came)))}
     by_object: dict[str, list[int]] = {}
     for event, object_id, _ in sorted(events, key=lambda event: event[2]):
@@ -184,7 +185,9 @@ def require_order(name: str, came: Seen, events: Iterable[tuple[str, str, int]])
         earlier > later for places in by_object.values() for earlier, later in pairwise(places)
     )
     if wrong:
-        raise Refused(f"{wrong} events came to /{name} before an earlier one of their object.")
+        raise CannotContinue(
+            f"{wrong} events came to /{name} before an earlier one of their object."
+        )
 
 
 # --- Fairness and latency -----------------------------------------------------------------------
@@ -201,7 +204,7 @@ def _fairness(ours: Site, scale: Scale) -> Figures:
     beside = _steady(ours, "beside", scale)
     noise = {which: ours.ask("count", which) for which in ("heavy", "hang")}
     if not all(noise.values()):
-        raise Refused(f"Nothing was in the way of the steady deliveries: {noise}.")
+        raise CannotContinue(f"Nothing was in the way of the steady deliveries: {noise}.")
     return {
         **percentiles("fair_alone", alone),
         **percentiles("fair_beside", beside),

@@ -17,7 +17,7 @@ LIFE = datetime.timedelta(days=1)
 class Certificates(NamedTuple):
     """Files of certificates, the receivers' ones with their keys.
 
-    :param authority: what signed `trusted` and `expired`.
+    :param authority: the file of the authority that signed `trusted` and `expired`.
     :param self_signed: signed by an authority that nobody trusts: itself.
     """
 

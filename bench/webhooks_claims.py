@@ -16,8 +16,8 @@ from django.db import connection
 
 from bench import installation  # noqa: F401
 from bench.client import percentile
-from webhooks import lanes
-from webhooks.exchange import Claimed
+from webhooks.delivery import lanes
+from webhooks.delivery.messages import Capacity, Claimed
 
 WARM = 10
 DEGRADED_PART = 4
@@ -26,7 +26,7 @@ FLOOR = "UPDATE webhooks_lane SET open_count = open_count WHERE id = %s"
 
 @dataclass
 class Samples:
-    """What was timed, in ms: by the clock, and of this process's CPU."""
+    """Durations in ms of repeated work: `took` by the clock, `cpu` of this process alone."""
 
     took: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -75,7 +75,7 @@ def _free(in_flight: deque[list[Claimed]]) -> int:
 
 def _claim(in_flight: deque[list[Claimed]]) -> list[Claimed]:
     degraded = settings.WEBHOOK_SLOTS // DEGRADED_PART
-    return lanes.claim(slots=_free(in_flight), degraded_slots=degraded)
+    return lanes.claim(Capacity(_free(in_flight), degraded, under_way={}))
 
 
 def _change(claimed: Claimed) -> list[Claimed]:

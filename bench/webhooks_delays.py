@@ -21,7 +21,7 @@ def delays(
 
     The sending process runs already.
 
-    :param beside: what the publisher is to record at the same time, if anything.
+    :param beside: further arguments of the publisher's step: events to record at the same time.
     """
     steady = ours.tell_publisher(
         "open_endpoints", merchants=merchants, each=1, url=f"{ours.plain_url}/{name}"

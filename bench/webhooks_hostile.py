@@ -1,5 +1,6 @@
 """The measurement of hostile receivers: what each kind does to another merchant's deliveries."""
 
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -16,11 +17,12 @@ from bench.webhooks_delays import PATIENCE_SECONDS, delays, percentiles
 from bench.webhooks_stage import LOOK_EVERY_SECONDS, START_PATIENCE_SECONDS, Site
 from devstack.console import say
 from devstack.ports import free_port
-from devstack.state import Refused
+from devstack.state import CannotContinue
 
 ENDPOINTS, EVENTS = 15, 20
 PER_SECOND, STEADY_EVENTS = 100, 1_200
-# Where a receiver takes so much of a core, the rest of the machine is all that others have.
+# A receiver that takes this part of a core leaves the others only the rest of the machine: their
+# bar, in milliseconds, is wider then.
 CORE_EATEN, ALLOWED_MS_BESIDE_EATEN_CORE = 0.5, 250
 RATIO = 2
 
@@ -35,13 +37,13 @@ class Attempts(NamedTuple):
 def measure(ours: Site, scale: Scale) -> Figures:
     """Measure a healthy endpoint alone, and beside each kind of hostile ones of one merchant.
 
-    :raises Refused: the hostile ones were not tried, or an attempt ended otherwise than it should.
+    :raises CannotContinue: a hostile endpoint was not tried, or an attempt ended in a wrong way.
     """
     say("bench", f"{PER_SECOND} events a second for one endpoint, alone")
     with ours.worker():
         alone = _steady(ours, "calm", scale)
     figures = percentiles("hostile_alone", alone)
-    for name in KINDS:
+    for name in os.environ.get("BENCH_HOSTILE_KINDS", " ".join(KINDS)).split():
         figures |= _beside(ours, name, scale, percentile(alone, 99) * 1000)
     return figures
 
@@ -73,11 +75,11 @@ def allowed_ms(alone_ms: float, eaten: float) -> float:
 
 
 def require_outcome(name: str, kind: Kind, tried: Attempts) -> None:
-    """:raises Refused: not each endpoint was tried, or an attempt ended in another way."""
+    """:raises CannotContinue: not each endpoint was tried, or an attempt ended in another way."""
     if tried.endpoints < ENDPOINTS:
-        raise Refused(f"{tried.endpoints} of {ENDPOINTS} endpoints were tried: {name}.")
+        raise CannotContinue(f"{tried.endpoints} of {ENDPOINTS} endpoints were tried: {name}.")
     if other := set(tried.outcomes) - {(kind.status, kind.error)}:
-        raise Refused(
+        raise CannotContinue(
             f"Attempts at {name} ended otherwise than they should: {sorted(map(str, other))}."
         )
 
@@ -114,7 +116,7 @@ def _hostile(ours: Site, name: str) -> Iterator[tuple[Site, str]]:
         stage=stage._replace(environment=stage.environment | {"WEBHOOK_DEV_HOSTS": hosts})
     )
     certificate = Path(getattr(ours.certificates, kind.tls or "trusted"))
-    program = ["bench.hostile_receivers", name, str(port), certificate]
+    program = ["bench.hostile_receivers", name, str(port), str(certificate)]
     with stage.program("hostile", program):
         _wait_for(port)
         yield site, f"{'https' if kind.tls else 'http'}://127.0.0.1:{port}/{name}"
@@ -128,5 +130,5 @@ def _wait_for(port: int) -> None:
                 return
         except OSError:
             if time.monotonic() > deadline:
-                raise Refused("The hostile receiver does not answer.") from None
+                raise CannotContinue("The hostile receiver does not answer.") from None
             time.sleep(LOOK_EVERY_SECONDS)

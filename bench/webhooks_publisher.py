@@ -25,7 +25,7 @@ from webhooks.models import Delivery, Endpoint
 
 API_VERSION = "2026-11-01"
 TABLES = "webhooks_delivery, webhooks_lane, webhooks_endpoint, events_event"
-# What is recorded ahead of the sending goes into the database in transactions of so many.
+# Events that are recorded before the sending begins are written so many to a transaction.
 BATCH = 200
 
 

@@ -11,6 +11,7 @@ import ssl
 import sys
 import time
 from collections import defaultdict
+from typing import cast
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 OK_AND_CLOSE = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -31,7 +32,8 @@ class Connection(asyncio.Protocol):
         self._began_at = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
+        # A server's connections are always written to; the base class knows pipes too.
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         if not self._received:

@@ -1,4 +1,4 @@
-"""What the webhooks' measurement found, each figure with its bar (docs/benchmarks.md)."""
+"""The report of `./dev bench webhooks`: each figure with its bar (docs/benchmarks.md)."""
 
 from itertools import chain
 

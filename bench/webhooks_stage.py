@@ -1,4 +1,4 @@
-"""What the webhooks' measurements stand on: the receiver, the publisher and the sending process."""
+"""The stage of the webhooks' measurements: a receiver, a publisher and the sending process."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from bench.client import Line
 from bench.stage import Stage
 from bench.webhooks_authority import Certificates
 from devstack.ports import free_port
-from devstack.state import Refused
+from devstack.state import CannotContinue
 
 NO_REDIS = "unix:///nonexistent/v.sock"
 START_PATIENCE_SECONDS = 15
@@ -48,13 +48,13 @@ class Site(NamedTuple):
         """Let the publisher take a step; return what it returned."""
         order = self.stage.directory / "publish.json"
         order.write_text(json.dumps({"step": step, "arguments": arguments}))
-        command = [sys.executable, "-m", "bench.webhooks_publisher", order]
+        command = [sys.executable, "-m", "bench.webhooks_publisher", str(order)]
         return json.loads(self.stage.output_of(command, seconds=PUBLISHER_SECONDS))
 
     def wait(self) -> None:
         """Wait until the receiver is there.
 
-        :raises Refused: it does not come.
+        :raises CannotContinue: it does not come.
         """
         deadline = time.monotonic() + START_PATIENCE_SECONDS
         while True:
@@ -62,7 +62,7 @@ class Site(NamedTuple):
                 self.ask("count", "nothing")
             except OSError:
                 if time.monotonic() > deadline:
-                    raise Refused("The receiver does not answer.") from None
+                    raise CannotContinue("The receiver does not answer.") from None
                 time.sleep(LOOK_EVERY_SECONDS)
             else:
                 return
@@ -85,12 +85,12 @@ class Site(NamedTuple):
     def seen(self, name: str, events: Collection[str]) -> Seen:
         """Return what came, in the order in which it came.
 
-        :raises Refused: not every one of the events did.
+        :raises CannotContinue: not every one of the events did.
         """
         came: Seen = [(event, at) for event, at in self.ask("seen", name)]
         missing = set(events) - {event for event, _ in came}
         if missing:
-            raise Refused(
+            raise CannotContinue(
                 f"{len(missing)} of {len(events)} events never came to /{name}; one is"
                 f" {min(missing)}. What the processes said is in {self.stage.directory}."
             )
@@ -110,17 +110,15 @@ class Site(NamedTuple):
 def site(stage: Stage) -> Iterator[Site]:
     """Run the receiver, and let what is started on the stage trust it."""
     certificates = webhooks_authority.make(stage.directory)
-    ports = [
-        free_port(variable="BENCH_RECEIVER_PORT", first=8400),
-        free_port(variable="BENCH_TLS_PORT", first=8500),
-    ]
+    port = free_port(variable="BENCH_RECEIVER_PORT", first=8400)
+    tls_port = free_port(variable="BENCH_TLS_PORT", first=8500)
     trusting = {
-        "WEBHOOK_DEV_HOSTS": ",".join(f"127.0.0.1:{port}" for port in ports),
+        "WEBHOOK_DEV_HOSTS": f"127.0.0.1:{port},127.0.0.1:{tls_port}",
         "SSL_CERT_FILE": str(certificates.authority),
     }
     stage = stage._replace(environment=stage.environment | trusting)
-    program = ["bench.webhooks_receiver", *map(str, ports), certificates.trusted]
+    program = ["bench.webhooks_receiver", str(port), str(tls_port), str(certificates.trusted)]
     with stage.program("receiver", program):
-        ours = Site(stage, *ports, certificates)
+        ours = Site(stage, port, tls_port, certificates)
         ours.wait()
         yield ours

@@ -1,4 +1,4 @@
-"""The line to a client: does anybody still listen at its other end?"""
+"""The connection to a client, and the test whether the client still listens."""
 
 import select
 import socket

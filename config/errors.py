@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 LOCK_NOT_AVAILABLE = "55P03"
 DEADLOCK_DETECTED = "40P01"
 # Refusals with words of their own for people; all others have those of their status.
-PAGES = {PasswordsBusy: "errors/503_passwords.html"}
+PAGES: dict[type[errors.DomainError], str] = {PasswordsBusy: "errors/503_passwords.html"}
 
 
 def exception_handler(problem: Exception, _context: dict[str, Any]) -> Response:
@@ -42,7 +42,7 @@ def exception_handler(problem: Exception, _context: dict[str, Any]) -> Response:
 def _told(problem: BaseException) -> errors.DomainError:
     refusal = as_refusal(problem)
     if isinstance(refusal, errors.InternalError):
-        log.error("request crashed", exc_info=problem)
+        log.error("request_crashed", exc_info=problem)
     return refusal
 
 
@@ -76,7 +76,7 @@ def _database_refusal(problem: OperationalError) -> errors.DomainError:
     state = getattr(problem.__cause__, "sqlstate", None)
     if state in (LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED):
         return errors.LockTimeout()
-    log.error("database unavailable", sqlstate=state)
+    log.error("database_unavailable", sqlstate=state)
     return errors.UpstreamUnavailable()
 
 

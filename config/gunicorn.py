@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import orjson
+import structlog
 from gunicorn import util
 from gunicorn.arbiter import Arbiter
 from gunicorn.http.errors import (
@@ -43,9 +44,11 @@ class MalformedRequest(ParameterInvalid):
 
 
 REFUSED_AS = {LimitRequestLine: UriTooLong, LimitRequestHeaders: HeadersTooLarge}
-# What gunicorn's parser raises although no client is to blame.
+# Exceptions of gunicorn's parser for which no client is to blame.
 OUR_FAULTS = (ConfigurationProblem, InvalidResponseHeader, InvalidResponseHeaderName)
 READ_SECONDS = float(os.environ.get("WEB_READ_SECONDS", "10"))
+
+log = structlog.get_logger("gunicorn.error")
 
 
 class EnvelopeWorker(QueueWorker):
@@ -84,9 +87,10 @@ class EnvelopeWorker(QueueWorker):
         refusal = InternalError() if is_ours else REFUSED_AS.get(type(exc), MalformedRequest)()
         with context.work() as work:
             # The class alone: a parser's text quotes what the client sent.
-            self.log.warning("%s answered %s", type(exc).__name__, refusal.http_status)
+            problem = type(exc).__name__
+            log.warning("request_refused", problem=problem, status=refusal.http_status)
             if is_ours:
-                self.log.error("request crashed", exc_info=exc)
+                log.error("request_crashed", exc_info=exc)
             with suppress(OSError):
                 util.write_nonblock(client, _http_answer(refusal, work.request_id))
 
@@ -103,7 +107,7 @@ def _http_answer(refusal: DomainError, request_id: str) -> bytes:
 
 def on_starting(server: Arbiter) -> None:
     """Check what the command line has made of the configuration; gunicorn calls this by name."""
-    strict_http.require_nobody_believed(server.cfg)
+    strict_http.require_trust_in_no_peer(server.cfg)
 
 
 def pre_request(_worker: Worker, request: Request) -> None:
@@ -111,7 +115,7 @@ def pre_request(_worker: Worker, request: Request) -> None:
     strict_http.require_one_reading(request)
 
 
-vars().update(strict_http.NOBODY_BELIEVED)
+vars().update(strict_http.TRUST_NO_PEER)
 bind = os.environ.get("WEB_BIND", "127.0.0.1:8000")
 workers = int(os.environ.get("WEB_WORKERS", "2"))
 threads = int(os.environ.get("WEB_THREADS", "64"))

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 import structlog
+from structlog.typing import EventDict, Processor
 
 from core import context
 from core.scrub import scrub
@@ -17,7 +18,7 @@ CELERY_CHATTER = (
 LOST_LINE = "The line of %s could not be written: %s"
 
 
-class LineHandler(logging.StreamHandler):  # type: ignore[type-arg]
+class LineHandler(logging.StreamHandler):
     """Write lines to stderr, also in the place of one that cannot be written."""
 
     def handleError(self, record: logging.LogRecord) -> None:
@@ -88,25 +89,25 @@ def _log_crash(
     if not issubclass(kind, Exception):
         sys.__excepthook__(kind, problem, trace)  # Ctrl-C is no crash.
         return
-    logging.getLogger("process").critical("crashed", exc_info=(kind, problem, trace))
+    logging.getLogger("process").critical("process_crashed", exc_info=(kind, problem, trace))
 
 
 def _name(kind: type[BaseException] | None) -> str:
     return kind.__name__ if kind else "unknown"
 
 
-def _with_request_id(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
+def _with_request_id(_logger: Any, _method: str, event: EventDict) -> EventDict:
     work = context.current()
     if work:
         event.setdefault("request_id", work.request_id)
     return event
 
 
-def _scrub_line(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
+def _scrub_line(_logger: Any, _method: str, event: EventDict) -> EventDict:
     return {key: scrub(value, name=key) for key, value in event.items()}
 
 
-_SHARED = [
+_SHARED: list[Processor] = [
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.PositionalArgumentsFormatter(),

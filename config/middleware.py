@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import structlog
 from csp.middleware import CSPMiddleware
@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.request import split_domain_port, validate_host
+from django.http.response import HttpResponseBase
 
 from config import errors
 from config.error_pages import API_PATH
@@ -25,7 +26,7 @@ from core.errors import (
 from core.http import client_address, refuse_other_charsets
 from core.rest.query import refuse_unsafe_url
 from merchants import request_logs
-from payments.payer_links import RETURN_PATH
+from payments.intents.payer_links import RETURN_PATH
 
 access_log = structlog.get_logger("access")
 # Load balancers ask for it by address.
@@ -33,13 +34,13 @@ HEALTH_PATH = "/healthz"
 
 
 class PagePolicy(CSPMiddleware):
-    """Give every answer outside the API the pages' policy, whatever its type.
+    """Give every answer outside the API the pages' policy, of every content type.
 
     Answers of the API are JSON, which no browser shows as a page. They would pay 43 µs
     for it: the policy is put together anew each time.
     """
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         if API_PATH.match(request.path_info):
             return self.get_response(request)
         return super().__call__(request)

@@ -1,4 +1,4 @@
-"""What explains the API to a developer, and to a program."""
+"""The pages that explain the API: the front page, the error codes, and the schema for programs."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -46,9 +46,9 @@ def front_page(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """Answer the API's schema, to whoever asks: it tells no more than the source does.
+    """Answer the API's schema, without a key: it tells no more than the source does.
 
-    It costs less than to look a key up, and so is not counted against anybody's rate.
+    It costs less than to look a key up, and so no rate limit counts it.
     """
     cached = {"Cache-Control": f"public, max-age={HOUR_SECONDS}"}
     return HttpResponse(_schema(), content_type="application/json", headers=cached)

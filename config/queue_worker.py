@@ -1,6 +1,6 @@
 """How requests wait for a thread, and how connections wait for requests.
 
-gunicorn's queue is first come, first served, whoever asks for what; it hides how long a
+gunicorn's queue is first come, first served for payments and reads alike; it hides how long a
 request was in it; and the loop that fills it stands still at times. This one keeps threads
 for those who only read and for health checks, and tells the application when each request
 came and whether its client is still there (`core.arrival`).
@@ -26,6 +26,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 from config.client_line import ClientLine
 from core import arrival
 from core.arrival import Arrival
+from core.http import Application
 
 # Of a connection, so that the request's whole head is seen; longer ones are no plain reads.
 PEEK_BYTES = 8192
@@ -44,7 +45,7 @@ SEND_SECONDS = float(os.environ.get("WEB_SEND_SECONDS", "30"))
 # A worker that has connections lets one with fewer take the next: so long at most, and half as
 # long when it has so many. All would lie at one otherwise, on one core.
 YIELD_SECONDS, YIELD_HALF_AT = 0.001, 8
-NOBODY_THERE = (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK)
+NO_CONNECTION_WAITING = (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK)
 NO_FILES_LEFT = (errno.EMFILE, errno.ENFILE)
 
 
@@ -76,11 +77,11 @@ class Connection(TConn):
 
 
 class Threads(futures.Executor):
-    """A worker's threads: most take whatever comes, some only reads, one only health checks.
+    """A worker's threads: most take every request, some only reads, one only health checks.
 
-    Payments wait for a bank, reads for nobody. So what only reads finds a thread although
-    every other one is held by a payment or waited for by more. It must have come whole, or
-    a client that sends slowly could hold the few.
+    Payments wait for a bank, reads for nothing outside. So a read finds a thread although
+    payments hold every other one. Only a read that has come whole may take it, or a client that
+    sends slowly could hold the few.
     """
 
     def __init__(self, threads: int) -> None:
@@ -130,6 +131,9 @@ class QueueWorker(ThreadWorker):
     outside for the third.
     """
 
+    wsgi: Application
+    application: Application
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.lingering: deque[Connection] = deque()
@@ -152,7 +156,7 @@ class QueueWorker(ThreadWorker):
             if error.errno in NO_FILES_LEFT:
                 # Until the loop's next turn: the end of a connection makes room.
                 self.set_accept_enabled(False)
-            elif error.errno not in NOBODY_THERE:
+            elif error.errno not in NO_CONNECTION_WAITING:
                 raise
             return
         self.nr_conns += 1

@@ -81,8 +81,10 @@ INSTALLED_APPS = [
     "merchants",
     "vault",
     "ledger",
-    "payments",
+    "payments.customers",
+    "payments.intents",
     "webhooks",
+    "audit",
     "panel",
     "config",  # its commands
     *([] if LIVEMODE else ["testbank"]),
@@ -101,7 +103,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
-# What a page may load, and where its forms may lead (docs/web-pages.md).
+# The addresses that a page may load from, and that its forms may lead to (docs/web-pages.md).
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -156,10 +158,10 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "config.openapi.operations.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS is 405: the schema describes the API.
     "UNAUTHENTICATED_USER": None,
-    # Where a form's problem is about the whole object: a name that no client can send.
+    # The key of a problem that is about a form's whole object: a name that no client can send.
     "NON_FIELD_ERRORS_KEY": "\x00",
 }
-SPECTACULAR_SETTINGS = {"POSTPROCESSING_HOOKS": []}
+SPECTACULAR_SETTINGS: dict[str, list[str]] = {"POSTPROCESSING_HOOKS": []}
 API_VERSIONS = ["2026-11-01"]
 BODY_MAX_BYTES = 256 * 1024
 CURRENCIES = [code.strip().lower() for code in env.list("CURRENCIES", default=[]) if code.strip()]
@@ -168,7 +170,7 @@ CURRENCIES = CURRENCIES or ["try", "usd", "eur", "gbp"]
 RATE_LIMIT_PER_SECOND = env.int("RATE_LIMIT_PER_SECOND", default=100 if LIVEMODE else 25)
 FAILED_AUTHENTICATIONS_PER_MINUTE = env.int("FAILED_AUTHENTICATIONS_PER_MINUTE", default=30)
 IDEMPOTENCY_KEY_HOURS = 72
-# What a new merchant may take without 3-D Secure per payment, in minor units of its currency.
+# The most that a new merchant takes per payment without 3-D Secure, in its currency's minor units.
 NON_SECURE_PER_PAYMENT = 500_000
 REQUEST_LOG_DAYS = env.int("REQUEST_LOG_DAYS", default=30)
 # How long a card's number is kept that no attempt needs any more.
@@ -184,14 +186,14 @@ DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
 # The acquirer's gateway as a dotted path. A live installation without one answers 503 to a confirm.
 ACQUIRER = env.str("ACQUIRER", default="")
 if not ACQUIRER and not LIVEMODE:
-    ACQUIRER = "payments.gateways.sandbox.SandboxGateway"
+    ACQUIRER = "acquirers.sandbox.gateway.SandboxGateway"
 ACQUIRER_TIMEOUT_SECONDS = env.float("ACQUIRER_TIMEOUT_SECONDS", default=30.0 if LIVEMODE else 5.0)
 TESTBANK_URL = (
     ""
     if LIVEMODE
     else _required("TESTBANK_URL", "the test bank's address, such as http://127.0.0.1:8100")
 )
-# Where payers' browsers reach it, which may be another address than the gateway's.
+# The bank's address for payers' browsers; the gateway may reach the bank at another one.
 TESTBANK_PUBLIC_URL = (
     "" if LIVEMODE else (env.str("TESTBANK_PUBLIC_URL", default="") or TESTBANK_URL).rstrip("/")
 )
@@ -223,7 +225,7 @@ BOUNDED_WAITS = {"lock_timeout": "3s", "idle_in_transaction_session_timeout": "6
 # A pooler in between gives each transaction another session: it takes no start-up options, and
 # PostgreSQL sets the waits for the role.
 BEHIND_POOLER = env.bool("BEHIND_POOLER", default=False)
-# For what asks for it (core.statements); poolers keep them for a client from PgBouncer 1.22 on.
+# For what asks for it (core.prepared); poolers keep them for a client from PgBouncer 1.22 on.
 PREPARED_STATEMENTS = env.bool("PREPARED_STATEMENTS", default=not BEHIND_POOLER)
 # Connections that all threads of a web process share, to each database (core.connections).
 DATABASE_POOL = env.int("DATABASE_POOL", default=8)
@@ -270,6 +272,28 @@ if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
 
 # Called in the transaction of every change, with the event (architecture: events).
 EVENT_SUBSCRIBERS = ["webhooks.dispatch.plan"]
+# The objects that events are about, in the spec's order of event types.
+AGGREGATES = [
+    "payments.intents.events.AGGREGATE",
+    "config.to_come.REFUND",
+    "config.to_come.DISPUTE",
+    "config.to_come.PAYOUT",
+    "config.to_come.TOPUP",
+    "ledger.events.AGGREGATE",
+    "merchants.events.AGGREGATE",
+    "payments.customers.events.AGGREGATE",
+]
+# The resources of the API, in the order of its document.
+RESOURCES = [
+    "payments.intents.resource.RESOURCE",
+    "payments.customers.resource.RESOURCE",
+    "payments.search.resource.RESOURCE",
+    "ledger.resource.RESOURCE",
+    "merchants.resource.ACCOUNT",
+    "webhooks.resource.ENDPOINTS",
+    "webhooks.resource.EVENTS",
+    "merchants.resource.REQUEST_LOGS",
+]
 EVENT_DAYS = env.int("EVENT_DAYS", default=90)
 
 # --- Webhooks -------------------------------------------------------------------------------
@@ -305,7 +329,7 @@ DELIVERY_DAYS = env.int("DELIVERY_DAYS", default=30)
 
 CELERY_BROKER_URL = broker_url(REDIS_URL)
 # However long Redis is away, workers and beat come back by themselves. Without the time-outs
-# they would wait for ever on a connection whose other end is gone without a word.
+# they would wait without end on a connection whose other end is gone without a word.
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -318,8 +342,8 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"webhooks.tasks.drain": {"queue": "webhooks"}}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
-    "settle-unknown": {
-        "task": "payments.tasks.settle_unknown",
+    "resolve-unknown": {
+        "task": "payments.intents.tasks.resolve_unknown",
         "schedule": 2.0,
         "options": {"expires": 2},
     },
@@ -349,7 +373,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 1},
     },
     "destroy-cards": {
-        "task": "payments.tasks.destroy_cards",
+        "task": "payments.intents.tasks.destroy_cards",
         "schedule": 60.0,
         "options": {"expires": 60},
     },

@@ -1,4 +1,4 @@
-"""Requests as they are: gunicorn believes nobody about them, and lets none of two meanings through.
+"""Strict HTTP: gunicorn trusts no peer about a request, and refuses one that has two meanings.
 
 gunicorn can take from a header, or from a line before the request, where the application lies,
 how it was asked, and by whom; from the loopback and from a unix socket it does so by default.
@@ -12,7 +12,7 @@ from gunicorn.http.errors import InvalidHeader
 from gunicorn.http.message import Request
 
 # As gunicorn's configuration spells them (config/gunicorn.py takes them over).
-NOBODY_BELIEVED: dict[str, Any] = {
+TRUST_NO_PEER: dict[str, Any] = {
     "forwarded_allow_ips": "",
     # Both for peers on a unix socket, whom gunicorn believes whatever addresses it is given.
     "forwarder_headers": "",
@@ -26,13 +26,13 @@ NOBODY_BELIEVED: dict[str, Any] = {
 }
 
 
-def require_nobody_believed(configured: Config) -> None:
-    """Refuse a start whose command line, or GUNICORN_CMD_ARGS, overrides `NOBODY_BELIEVED`.
+def require_trust_in_no_peer(configured: Config) -> None:
+    """Refuse a start whose command line, or GUNICORN_CMD_ARGS, overrides `TRUST_NO_PEER`.
 
     :raises RuntimeError: gunicorn's way to stop a start with a sentence.
     """
     ours = Config()
-    for name, value in NOBODY_BELIEVED.items():
+    for name, value in TRUST_NO_PEER.items():
         ours.set(name, value)
         if configured.settings[name].get() != ours.settings[name].get():
             raise RuntimeError(
@@ -44,7 +44,7 @@ def require_nobody_believed(configured: Config) -> None:
 def require_one_reading(request: Request) -> None:
     """Refuse a request that a proxy in front of us may read in another way than we do.
 
-    A body has one coding, chunked (gunicorn undoes no other one, and takes them all the same);
+    A body has one coding, chunked (gunicorn undoes no other one, but takes them);
     since HTTP/1.1 a request names its host (RFC 9112 3.2, 6.1).
 
     :raises InvalidHeader: gunicorn then closes the connection.

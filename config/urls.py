@@ -6,7 +6,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from config import errors, pages
-from payments import pages as payer
+from payments.intents import pages as payer
 
 
 @csrf_exempt  # Only what may change something has to bring a token; a wrong method is a 405.
@@ -21,7 +21,9 @@ def healthz(request: HttpRequest) -> HttpResponse:
 v1 = [
     path("", include("ledger.urls")),
     path("", include("merchants.urls")),
-    path("", include("payments.urls")),
+    path("", include("payments.customers.urls")),
+    path("", include("payments.intents.urls")),
+    path("", include("payments.search.urls")),
     path("", include("webhooks.urls")),
 ]
 

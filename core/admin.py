@@ -20,10 +20,10 @@ _FOUR_DIGITS = re.compile(r"\d{1,4}", re.ASCII)
 LAST_YEAR = 9998  # A date hierarchy asks for the year after it, too.
 
 
-class PlainLookups(ModelAdmin):  # type: ignore[type-arg]
+class PlainLookups(ModelAdmin):
     """A table whose addresses and forms ask the database nothing that it cannot answer.
 
-    By default an address may filter by any look-up, also one that is an error or takes for ever.
+    By default an address may filter by any look-up, also by one that is an error or never ends.
     """
 
     def get_ordering(self, request: HttpRequest) -> Any:
@@ -64,7 +64,7 @@ def _dates_of(field: str) -> list[str]:
 
 
 class ReadOnly:
-    """What operators read and nobody edits by hand: an edited book would prove nothing."""
+    """A table that operators can read but not edit: a ledger edited by hand would prove nothing."""
 
     def has_add_permission(self, _request: Any, _obj: Any = None) -> bool:
         return False

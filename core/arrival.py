@@ -1,4 +1,4 @@
-"""The request at hand as the web server saw it come: since when it waits, and whether anybody does.
+"""The request at hand as the web server saw it come: its waiting time, and its client's presence.
 
 Outside of a web process there is none, and nothing here refuses.
 """
@@ -13,7 +13,7 @@ from core.traffic import traffic
 
 
 class ClientHungUp(Overloaded):
-    """Nobody reads this: it is how work is left before it begins."""
+    """Leaves a request before its work begins; its client has gone and reads no answer."""
 
     message = "The client hung up before its request was begun; nothing was done."
 
@@ -67,7 +67,7 @@ def require_turn(*, within_seconds: float) -> None:
 
 
 def require_client() -> None:
-    """Refuse to begin work that nobody waits for; call it as late as nothing has happened yet.
+    """Refuse a request whose client has gone; call it just before the first change is made.
 
     :raises ClientHungUp: the client has closed its connection.
     """

@@ -1,4 +1,4 @@
-"""Card numbers: whose they are and how to mask them; and the one object that carries a card.
+"""Card numbers: their brands, lengths and masks; and the one object that carries a card.
 
 Nothing here needs Django: the log formatter uses it while the settings are being read.
 """
@@ -44,7 +44,7 @@ _NOBODY: tuple[str | None, tuple[int, ...]] = (None, ())
 
 
 def brand_of(number: str) -> str | None:
-    """Return the brand by the number's (or BIN's) first digits, None if nobody's."""
+    """Return the brand by the number's (or BIN's) first digits, None if no brand's."""
     return _issuer(number[:LONGEST_PREFIX])[0]
 
 
@@ -61,7 +61,7 @@ def looks_like_card_number(digits: str) -> bool:
 
 
 def lengths_issued(start: str) -> tuple[int, ...]:
-    """Return how long the numbers are that a brand issues with this start; nobody's: none."""
+    """Return the lengths of numbers that a brand issues with this start; empty if none does."""
     return _issuer(start[:LONGEST_PREFIX])[1]
 
 

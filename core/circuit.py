@@ -15,14 +15,14 @@ T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 
-class Refused(Exception):
+class CircuitOpen(Exception):
     """The circuit is open; nothing was tried."""
 
 
 class Circuit:
     """Closed until so many calls in a row fail, then open; one probe at a time decides.
 
-    :param failure: what counts as a failure; any other exception says nothing.
+    :param failure: the exception that counts; any other says nothing about the guarded thing.
     :param seconds: how long it stays open before a probe (real time).
     """
 
@@ -38,7 +38,7 @@ class Circuit:
     def call(self, work: Callable[[], T]) -> T:
         """Do the work, unless the circuit is open.
 
-        :raises Refused: it is.
+        :raises CircuitOpen: it is.
         """
         turn = self._enter()
         try:
@@ -54,7 +54,7 @@ class Circuit:
             if self._open_until is not None:
                 now = time.monotonic()
                 if now < self._open_until:
-                    raise Refused
+                    raise CircuitOpen
                 # This call is the probe. Should it never report back, another goes later.
                 self._open_until = now + self._seconds
                 self._turn += 1

@@ -11,15 +11,15 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from core import context
 
-# Not for long: what is tried again is tried by whoever needs it (core.postgresql).
+# No time: core.postgresql tries again in the thread that needs the connection.
 RECONNECT_SECONDS = 0
 
 
 def share() -> None:
     """Let all threads of this process share `DATABASE_POOL` connections to each database.
 
-    Call it where the process is about to fork or serve, after whatever it asks the database
-    at its start: no pool is open yet, and each process opens its own with its first request.
+    Call it where the process is about to fork or serve, after its own questions to the database
+    at the start: no pool is open yet, and each process opens its own with its first request.
     """
     for connection in connections.all():
         connection.close()
@@ -42,7 +42,7 @@ def give_back() -> None:
 
 
 def give_back_to_ask() -> None:
-    """Lend this thread's connections to others while somebody outside is asked.
+    """Lend this thread's connections to others during a call to a bank.
 
     The answer has to be written down: from now on the work at hand waits for a connection
     for as long as its time lasts.

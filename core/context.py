@@ -1,4 +1,7 @@
-"""What belongs to the request or job at hand: its id, its time budget, its clock."""
+"""The request or job at hand: its id, its time budget in seconds, its clock.
+
+Banks, locks and logs read it from here, so that no function passes it on.
+"""
 
 import time
 from collections.abc import Iterator
@@ -25,10 +28,10 @@ class Work:
     is_request: bool = False  # Of a client, who waits for it in a thread of the web process.
     changes_something: bool = False  # A client's request that may do more than read.
     is_irrevocable: bool = False
-    has_asked_others: bool = False  # Whatever they answer has to be written down.
+    has_asked_others: bool = False  # Their answer has to be written down, however late.
     idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
     body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
-    told_of: tuple[str, str] | None = None  # Merchant and object of the last event recorded.
+    last_event: tuple[str, str] | None = None  # Merchant and object of the last event recorded.
 
 
 _current: ContextVar[Work | None] = ContextVar("work", default=None)
@@ -96,13 +99,13 @@ def is_request() -> bool:
 
 
 def note_event(merchant_id: str, object_id: str) -> None:
-    """Remember what the work at hand has told an event of."""
+    """Remember merchant and object of the event that the work at hand has just recorded."""
     if work := _current.get():
-        work.told_of = merchant_id, object_id
+        work.last_event = merchant_id, object_id
 
 
 def mark_irrevocable() -> None:
-    """Say that from here on an attempt exists and money may move, whatever fails now.
+    """Note that from here on an attempt exists and money may move, even if the request fails.
 
     No failure of ours may be answered by a 4xx or 503, which say that nothing happened.
     """

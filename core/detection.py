@@ -38,11 +38,11 @@ _RUN = re.compile(
     rf"{_GROUP}(?:{_GAP}{_GROUP})*+"
 )
 _DIGITS = re.compile(r"[0-9]+")
-# What joins the digits of any grouping. A card's own (`_PATTERNS`) is known over any gap.
+# Characters that join the digits of any grouping. A card's own (`_PATTERNS`) is known over any gap.
 _JOINT = re.compile(rf"[{_SEPARATORS}]{{1,3}}")
 _PATTERNS = ([4, 4, 4, 4], [4, 6, 5], [4, 6, 4])
 _ENDS = ([1], [2], [3])  # After 4-4-4-4, of a number of 17 to 19 digits.
-# What a card number starts behind on a magnetic stripe's first track.
+# The mark before the card number on a magnetic stripe's first track.
 _TRACK_START = re.compile(r"[Bb](?=\d{12,19}\^)", re.ASCII)
 ENCODINGS = 4  # How often what is in an address may have been percent-encoded.
 

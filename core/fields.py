@@ -9,7 +9,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.fields.json import KeyTransform
 
 
-class CodeField(models.CharField):  # type: ignore[type-arg]
+class CodeField(models.CharField):
     """Ids, references and keys: text that is compared by its bytes, the same on every machine.
 
     An index in that order finds by a beginning, too. So it needs no second index for LIKE, which
@@ -48,8 +48,8 @@ class JSONField(models.JSONField):
         return name, "django.db.models.JSONField", args, options
 
 
-class SealedField(models.BinaryField):  # type: ignore[type-arg]
-    """What the key ring sealed, null when there is nothing; `vault_rotate` finds it by this class.
+class SealedField(models.BinaryField):
+    """Bytes that the key ring sealed, or null; `vault_rotate` finds every column of this class.
 
     The model says in a property `seal_context` what the bytes are bound to.
 

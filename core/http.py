@@ -1,4 +1,4 @@
-"""A web request before anybody reads it: its whole path and body, and the address it came from."""
+"""A web request as the server hands it on: its whole path and body, and its client's address."""
 
 import io
 from collections.abc import Callable, Iterable
@@ -60,7 +60,7 @@ def client_address(request: HttpRequest) -> str:
     """Return the address that the request came from.
 
     Behind a proxy that is the last one of X-Forwarded-For, which our own proxy added;
-    those before it are whatever the client claims.
+    those before it are claims of the client.
     """
     peer = request.META.get("REMOTE_ADDR", "")
     if not settings.BEHIND_PROXY:

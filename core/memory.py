@@ -1,4 +1,4 @@
-"""What a process that runs for long does about its memory."""
+"""The garbage collector of long-running processes: web, workers, the sender of webhooks."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""What a name says of its value, however it is spelled: `securityCode`, `Security-Code`, `ｃｖｃ`.
+"""Names that give away a secret value, in any spelling: `securityCode`, `Security-Code`, `ｃｖｃ`.
 
 No Django here: the log formatter uses it.
 """
@@ -38,16 +38,16 @@ _WHAT = (
 _AS = r"(?:code|value|number|num|no|nr|kodu)?"
 # Whole names only: `acid`, `incident`, `cvc_check` and `gift_card_code` are something else.
 _SECURITY_CODE = re.compile(rf"{_WHOSE}(?:{_WHAT})+{_AS}")
-# Whoever's it is: `customer_cvc`, `billingCvv2`. No digits before it, or random ids would match.
-_SOMEBODYS = re.compile(r"[^\d\W]*(?:_|[a-z](?=C))(?i:cvc|cvv)2?(?i:_?(?:code|value|number))?")
+# With any owner before it: `customer_cvc`, `billingCvv2`. No digits there: random ids would match.
+_OWNED_CODE = re.compile(r"[^\d\W]*(?:_|[a-z](?=C))(?i:cvc|cvv)2?(?i:_?(?:code|value|number))?")
 
 
 def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Decorate what is asked of the same few names again and again.
+    """Cache a function of names, of which the same few come again and again.
 
     Only short names of letters and at most one digit (`last4`) are remembered: the API's own
-    are, and no secret is. When there are too many, all are forgotten: what is asked most is soon
-    known again, whatever names somebody has sent.
+    are, and no secret is. When there are too many, all are forgotten: the frequent ones are soon
+    known again, so a client that sends many names gains nothing.
     """
 
     class Known(dict[str, T]):
@@ -82,7 +82,7 @@ def parts(name: str) -> list[str]:
 
 @remembered
 def is_secret(name: str) -> bool:
-    """Tell whether the name hides its value, whatever that is."""
+    """Tell whether a value of any kind is hidden under this name."""
     return is_security_code(name) or any(
         plain(part).removeprefix("http") in _SECRETS for part in parts(name)
     )
@@ -92,7 +92,7 @@ def is_secret(name: str) -> bool:
 def is_security_code(name: str) -> bool:
     """Tell whether what is called so can only be a card's security code."""
     return any(
-        _SECURITY_CODE.fullmatch(plain(part)) or _SOMEBODYS.fullmatch(part) for part in parts(name)
+        _SECURITY_CODE.fullmatch(plain(part)) or _OWNED_CODE.fullmatch(part) for part in parts(name)
     )
 
 

@@ -11,7 +11,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from core.circuit import Circuit, Refused
+from core.circuit import Circuit, CircuitOpen
 from core.redis_connections import (
     BUDGET_SECONDS,
     PromptConnection,
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Away(Exception):
-    """Redis did not do what it was asked; whoever asks knows how to go on without it."""
+    """Redis did not do what it was asked; every caller has a way to go on without it."""
 
 
 def broker_url(redis_url: str) -> str:
@@ -52,7 +52,7 @@ def call(command: Callable[[Redis], T]) -> T:
     """
     try:
         return circuit().call(lambda: command(client()))
-    except (RedisError, Refused) as problem:
+    except (RedisError, CircuitOpen) as problem:
         raise Away from problem
 
 

@@ -18,7 +18,7 @@ from redis.connection import (
 )
 
 BUDGET_SECONDS = 0.1
-# What a step gets at least, if this process was too busy to begin it earlier.
+# A step gets at least this long, even if this process was too busy to begin it earlier.
 LEAST_SECONDS = 0.01
 
 

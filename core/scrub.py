@@ -26,7 +26,7 @@ HUGE = 10**400  # A float has at most 309 digits.
 
 _METHOD, _PAYERS = "paymentmethoddata", "billingdetails"
 _CARD = re.compile(r"(?:credit|debit|payment|bank)?cards?(?:data|details|info)?")
-# What a card object may show although it has digits; a code of three digits has no other mark.
+# A card object may show these although they have digits; a code has no mark but its three digits.
 _CARD_FACTS = {
     "bin": re.compile(r"\d{6,8}", re.ASCII),
     "last4": re.compile(r"\d{4}", re.ASCII),
@@ -40,7 +40,7 @@ _PRINTABLE_TYPES = (date, datetime, time, timedelta, Decimal, UUID)
 
 
 class _Place(enum.Enum):
-    """Where a value lies: what may be shown there."""
+    """The place of a value in a log record: it decides which values may be shown."""
 
     ANYWHERE = enum.auto()
     METHOD = enum.auto()  # Directly in payment_method_data: the payer's details are apart from it.
@@ -50,7 +50,7 @@ class _Place(enum.Enum):
 def scrub(value: Any, *, name: str | None = None) -> Any:
     """Return the value as it may be shown: JSON-like, of bounded depth and length.
 
-    :param name: what the value is called; secret names hide it whatever it is. Objects
+    :param name: the value's name; a secret name hides any value. Objects
         that hold a card are looked into: nothing with digits is left there but the facts
         that the API shows.
     """
@@ -58,9 +58,10 @@ def scrub(value: Any, *, name: str | None = None) -> Any:
 
 
 class _Name(NamedTuple):
-    """What a name says of its value; `place` is the value's, if nothing around it says more.
+    """A value's name, read once: how much of the value may be shown under it.
 
-    :param hides: whatever the value is, nothing of it is shown.
+    :param hides: the name is a secret's, so nothing of any value is shown.
+    :param place: where the value stands, unless something around it is more exact.
     """
 
     plain: str

@@ -49,8 +49,8 @@ _API_KEY = re.compile(
     r"((?<![A-Za-z0-9])sk_(?:sandbox|live|test)_|sk_(?:sandbox|live|test)_(?=[A-Za-z0-9]{49}))(\w+)"
 )
 _SIGNING_SECRET = re.compile(r"whsec_[\w+/=-]+")
-# Who has the end of a payer's link needs nothing else. Wrong ones go too: they are right ones
-# that somebody copied badly.
+# The end of a payer's link is enough to open its page. Wrong ends are hidden too: most are right
+# ones that somebody copied badly.
 _PAYER_LINK = re.compile(r"(?i)(att_[a-z0-9]{8,}\.)[^\s\"'\\/?#&<>]+")
 
 
@@ -108,8 +108,8 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 ]
 
 
-# What none of the patterns above can do without. Most texts have nothing of it, and one look is
-# cheaper than a search for each.
+# One of these is in every text that a pattern above matches. Most texts have none of them, and one
+# search is cheaper than one for each pattern.
 _SUSPICIOUS = re.compile(
     r"""-----b|failing row|key \(|authorization|bearer|sk_|whsec_|c[sv][cv]|["']"""
     r"""|code|kodu|verification|card\]?\[|(?<![a-z])(?:ccv|cid|cvn|cv2|cvd)|att_[a-z0-9]+\."""

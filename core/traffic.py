@@ -1,6 +1,6 @@
 """How busy this process is with banks, told in one line of the log a minute.
 
-Nothing is told of a minute in which nothing happened. Imports nothing of Django: the web
+A minute without traffic writes no line. Imports nothing of Django: the web
 server counts here too, before there is a request.
 """
 

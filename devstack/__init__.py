@@ -1,1 +1,1 @@
-"""What `./dev` runs: embedded servers, the supervisor, and the servers of the tests."""
+"""The programs behind `./dev`: embedded servers, their supervisor, the tests' servers, checks."""

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from devstack.state import ROOTS_DATA, Refused, server_user
+from devstack.state import ROOTS_DATA, CannotContinue, server_user
 
 POSTGRES_MAJOR = 18
 SERVER_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
@@ -43,7 +43,9 @@ def valkey_server() -> Path:
 def _package(name: str) -> Path:
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise Refused(f"The package {name} is missing: start through ./dev, which installs it.")
+        raise CannotContinue(
+            f"The package {name} is missing: start through ./dev, which installs it."
+        )
     return Path(spec.submodule_search_locations[0])
 
 
@@ -66,7 +68,7 @@ def _public_copy(package: Path) -> Path:
     if not copy.exists():
         _copy_programs(package, copy)
     if copy.lstat().st_uid != os.getuid() or copy.is_symlink():
-        raise Refused(f"{copy} belongs to another user.")
+        raise CannotContinue(f"{copy} belongs to another user.")
     return copy
 
 

@@ -10,7 +10,7 @@ from typing import IO, NoReturn
 
 from devstack import processes
 from devstack.console import pump
-from devstack.state import ROOT, Refused
+from devstack.state import ROOT, CannotContinue
 
 
 class ChildEnded(Exception):
@@ -26,7 +26,7 @@ class Children:
         self._adopted: list[tuple[str, subprocess.Popen]] = []
         self._pumps: list[threading.Thread] = []
 
-    def start(self, name: str, module: list[str | Path], environment: dict[str, str]) -> None:
+    def start(self, name: str, module: processes.Command, environment: dict[str, str]) -> None:
         """Run a Python module under the name that its lines are printed with."""
         with self._log(name) as log:
             process = processes.spawn(
@@ -74,7 +74,7 @@ class Children:
         return open(self._logs / f"{name}.log", "wb") if self._logs else nullcontext()
 
 
-def begin(arguments: list[str | Path], environment: dict[str, str]) -> subprocess.Popen:
+def begin(arguments: processes.Command, environment: dict[str, str]) -> "subprocess.Popen[str]":
     """Start a management command."""
     return processes.spawn(
         [sys.executable, "manage.py", *arguments],
@@ -86,13 +86,14 @@ def begin(arguments: list[str | Path], environment: dict[str, str]) -> subproces
     )
 
 
-def finish(command: subprocess.Popen) -> str:
+def finish(command: "subprocess.Popen[str]") -> str:
     """Return what the command printed.
 
-    :raises Refused: it failed.
+    :raises CannotContinue: it failed.
     """
     printed, complaint = command.communicate()
     if command.returncode:
+        assert isinstance(command.args, list)  # As `spawn` gave it.
         spoken = " ".join(command.args[1:])
-        raise Refused(f"{spoken} failed:\n{printed}{complaint}".rstrip())
+        raise CannotContinue(f"{spoken} failed:\n{printed}{complaint}".rstrip())
     return printed

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 
-from devstack.state import ROOT, Refused
+from devstack.state import ROOT, CannotContinue
 
 CREATE_TABLE = """
 CREATE TABLE IF NOT EXISTS devstack_migration (
@@ -44,13 +44,13 @@ Digests = dict[tuple[str, str], str]
 def compare(url: str) -> None:
     """Check the database's digests; files that were merely added are fine.
 
-    :raises Refused: a migration that was applied has changed or is gone.
+    :raises CannotContinue: a migration that was applied has changed or is gone.
     """
     here = digests(ROOT)
     with psycopg.connect(url) as connection:
         for app, name, digest in _remembered(connection):
             if here.get((app, name)) != digest:
-                raise Refused(
+                raise CannotContinue(
                     "The database was made by other migrations: run ./dev reset"
                     f" ({app}.{name} has changed or is gone;"
                     " a database of your own, named by DATABASE_URL, you empty yourself)."
@@ -72,7 +72,8 @@ def digests(root: Path) -> Digests:
     """Return the digest of each migration file by (app label, migration name)."""
     return {
         (file.parent.parent.name, file.stem): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in root.glob("*/migrations/[0-9]*.py")
+        for pattern in ("*/migrations/[0-9]*.py", "*/*/migrations/[0-9]*.py")
+        for file in root.glob(pattern)
     }
 
 

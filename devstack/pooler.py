@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg
 
-from devstack.state import Refused, server_user
+from devstack.state import CannotContinue, server_user
 
 PORT = 6432
 PLACES = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"
@@ -40,11 +40,11 @@ ROLE = {
 def program() -> str:
     """Return the path of the machine's PgBouncer.
 
-    :raises Refused: it is not installed.
+    :raises CannotContinue: it is not installed.
     """
     found = shutil.which("pgbouncer", path=os.pathsep.join((os.environ.get("PATH", ""), PLACES)))
     if found is None:
-        raise Refused("PgBouncer is missing. On Debian or Ubuntu: apt install pgbouncer")
+        raise CannotContinue("PgBouncer is missing. On Debian or Ubuntu: apt install pgbouncer")
     return found
 
 
@@ -77,8 +77,14 @@ def console(sockets: Path, command: str) -> list[dict[str, str]]:
 
     :raises psycopg.OperationalError: it is not there.
     """
-    place = {"host": str(sockets), "port": PORT, "user": "app", "dbname": "pgbouncer"}
-    with psycopg.connect(**place, autocommit=True, cursor_factory=psycopg.ClientCursor) as console:
+    with psycopg.connect(
+        host=str(sockets),
+        port=PORT,
+        user="app",
+        dbname="pgbouncer",
+        autocommit=True,
+        cursor_factory=psycopg.ClientCursor,
+    ) as console:
         cursor = console.execute(command)
         names = [column.name for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor] if names else []

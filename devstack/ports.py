@@ -3,7 +3,7 @@
 import os
 import socket
 
-from devstack.state import Refused
+from devstack.state import CannotContinue
 
 TRIED = 20
 
@@ -14,19 +14,23 @@ def free_port(*, variable: str, first: int) -> int:
     Tried by binding, before anything is started: a probe of a taken port would be
     answered by the stranger who has it.
 
-    :raises Refused: the named port is taken, or all are.
+    :raises CannotContinue: the named port is taken, or all are.
     """
     named = os.environ.get(variable)
     if named:
         if not named.isdecimal() or not 0 < int(named) < 65_536:
-            raise Refused(f"{variable}={named} is not a port.")
+            raise CannotContinue(f"{variable}={named} is not a port.")
         if not _is_free(int(named)):
-            raise Refused(f"Port {named} is in use; choose another {variable}, or leave it out.")
+            raise CannotContinue(
+                f"Port {named} is in use; choose another {variable}, or leave it out."
+            )
         return int(named)
     for port in range(first, first + TRIED):
         if _is_free(port):
             return port
-    raise Refused(f"Ports {first} to {first + TRIED - 1} are all in use; choose one: {variable}=…")
+    raise CannotContinue(
+        f"Ports {first} to {first + TRIED - 1} are all in use; choose one: {variable}=…"
+    )
 
 
 def _is_free(port: int) -> bool:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -15,16 +16,20 @@ from devstack.state import ROOT
 PR_SET_PDEATHSIG = 1
 STOP_PATIENCE_SECONDS = 6
 
+Command = Sequence[str | Path]
+
 # Loaded before any fork: loading a library between fork and exec can hang.
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def spawn(command: list[str | Path], *, dies_by: int = signal.SIGTERM, **options: Any):
+def spawn(
+    command: Command, *, dies_by: int = signal.SIGTERM, **options: Any
+) -> "subprocess.Popen[Any]":
     """Start a child in a process group of its own, signalled by the kernel when we die.
 
     Call it from the main thread: the kernel watches the thread that forked.
 
-    :return: a `subprocess.Popen`
+    :param options: of `subprocess.Popen`; with `text` its files hold text, else bytes.
     """
     launcher = os.getpid()
 

@@ -4,7 +4,7 @@ import shutil
 import sys
 
 from devstack.state import (
-    Refused,
+    CannotContinue,
     data_directory,
     only_launcher,
     socket_directory,
@@ -19,7 +19,7 @@ def main() -> None:
         with only_launcher(state), wait_for_leftovers(state):
             for directory in (socket_directory(state), data_directory(state), state):
                 shutil.rmtree(directory, ignore_errors=True)
-    except Refused as refusal:
+    except CannotContinue as refusal:
         sys.exit(str(refusal))
 
 

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -15,7 +16,7 @@ import psycopg
 from devstack import binaries, pooler, processes
 from devstack.state import (
     SHORT,
-    Refused,
+    CannotContinue,
     data_directory,
     in_use_lock,
     private_directory,
@@ -97,7 +98,7 @@ class Servers:
 
         :param extra: further lines of its configuration
         """
-        command = [pooler.program(), "-q", pooler.write_configuration(self.sockets, extra)]
+        command = [pooler.program(), "-q", str(pooler.write_configuration(self.sockets, extra))]
         process = self._spawn("pgbouncer", command, signal.SIGTERM)
         self._wait(process, "pgbouncer", pooler.answers, self.sockets)
 
@@ -119,9 +120,9 @@ class Servers:
         """
         socket_path = self.sockets / "v.sock"
         socket_path.unlink(missing_ok=True)
-        command = [binaries.valkey_server(), "--port", "0"]
-        command += ["--unixsocket", socket_path, "--unixsocketperm", "700"]
-        command += ["--dir", self.sockets, "--save", "", "--appendonly", "no"]
+        command = [str(binaries.valkey_server()), "--port", "0"]
+        command += ["--unixsocket", str(socket_path), "--unixsocketperm", "700"]
+        command += ["--dir", str(self.sockets), "--save", "", "--appendonly", "no"]
         process = self._spawn("valkey", [*command, "--loglevel", "warning"], signal.SIGTERM)
         self._wait(process, "valkey", _valkey_answers, socket_path)
         return f"unix://{socket_path}"
@@ -135,19 +136,20 @@ class Servers:
         self._in_use.close()
 
     def _make_cluster(self, programs: Path) -> None:
-        # What is there without PG_VERSION is an initdb that was interrupted.
+        # Files without PG_VERSION are those of an initdb that was interrupted.
         shutil.rmtree(self.data, ignore_errors=True)
         self.data.mkdir(mode=0o700)
         os.chown(self.data, server_user().pw_uid, -1)
-        command = [programs / "initdb", "-D", self.data, "-U", "app", "-A", "trust", "-E", "UTF8"]
+        command = [str(programs / "initdb"), "-D", str(self.data)]
+        command += ["-U", "app", "-A", "trust", "-E", "UTF8"]
         # Never the caller's locale: text would sort differently on every machine.
         command += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         command += ["-c", "dynamic_shared_memory_type=mmap", "--no-sync", "--no-instructions"]
         made = subprocess.run(command, capture_output=True, text=True, **binaries.as_server_user())
         if made.returncode:
-            raise Refused(f"initdb failed:\n{made.stdout}{made.stderr}")
+            raise CannotContinue(f"initdb failed:\n{made.stdout}{made.stderr}")
 
-    def _spawn(self, name: str, command: list, dies_by: int) -> subprocess.Popen:
+    def _spawn(self, name: str, command: processes.Command, dies_by: int) -> subprocess.Popen:
         options = {"cwd": "/"} if name == "valkey" else binaries.as_server_user()
         with open(self.logs / f"{name}.log", "wb") as log:
             process = processes.spawn(
@@ -156,12 +158,18 @@ class Servers:
         self.processes[name] = process
         return process
 
-    def _wait(self, process: subprocess.Popen, name: str, answers, *arguments) -> None:
+    def _wait(
+        self,
+        process: subprocess.Popen,
+        name: str,
+        answers: Callable[..., bool],
+        *arguments: object,
+    ) -> None:
         deadline = time.monotonic() + START_PATIENCE_SECONDS
         while not answers(*arguments):
             if process.poll() is not None or time.monotonic() > deadline:
                 log = (self.logs / f"{name}.log").read_text(errors="replace")
-                raise Refused(f"{name} did not start:\n{log[-2000:]}")
+                raise CannotContinue(f"{name} did not start:\n{log[-2000:]}")
             time.sleep(0.02)
 
 

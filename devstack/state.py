@@ -1,4 +1,4 @@
-"""Where a checkout keeps its sandbox: directories, locks, and who may use them.
+"""The places of a checkout's sandbox: its directories and locks, readable by their owner only.
 
 Standard library only: `./dev reset` runs it without the environment.
 """
@@ -22,8 +22,8 @@ ONE_DAY_SECONDS = 86_400
 LEFTOVERS_PATIENCE_SECONDS = 15
 
 
-class Refused(Exception):
-    """What was asked cannot be done; the text is a sentence for the developer."""
+class CannotContinue(Exception):
+    """A `./dev` command cannot go on; its text is the sentence that the developer reads."""
 
 
 def state_directory() -> Path:
@@ -81,18 +81,20 @@ def server_user() -> pwd.struct_passwd:
             return pwd.getpwnam(name)
         except KeyError:
             continue
-    raise Refused("PostgreSQL does not run as root, and there is no user `nobody` to run it as.")
+    raise CannotContinue(
+        "PostgreSQL does not run as root, and there is no user `nobody` to run it as."
+    )
 
 
 def private_directory(path: Path) -> Path:
     """Make a directory that is closed to everybody but the servers' user (and root).
 
-    :raises Refused: somebody else made it first.
+    :raises CannotContinue: somebody else made it first.
     """
     path.mkdir(mode=0o700, exist_ok=True)
     owner = path.lstat().st_uid
     if path.is_symlink() or owner not in (os.getuid(), server_user().pw_uid):
-        raise Refused(f"{path} belongs to another user.")
+        raise CannotContinue(f"{path} belongs to another user.")
     path.chmod(0o700)
     if owner != server_user().pw_uid:
         os.chown(path, server_user().pw_uid, -1)
@@ -118,11 +120,11 @@ def try_lock(path: Path) -> IO[str] | None:
 def only_launcher(state: Path) -> Iterator[None]:
     """Be the one `up` or `reset` of this checkout.
 
-    :raises Refused: an `up` runs.
+    :raises CannotContinue: an `up` runs.
     """
     lock = try_lock(state / "up.lock")
     if lock is None:
-        raise Refused("./dev up is already running in this checkout; stop it first.")
+        raise CannotContinue("./dev up is already running in this checkout; stop it first.")
     with lock:
         yield
 
@@ -130,12 +132,12 @@ def only_launcher(state: Path) -> Iterator[None]:
 def wait_for_leftovers(state: Path) -> IO[str]:
     """Return the leash's lock, once the processes of a killed launcher are gone.
 
-    :raises Refused: they do not end.
+    :raises CannotContinue: they do not end.
     """
     deadline = time.monotonic() + LEFTOVERS_PATIENCE_SECONDS
     while (lock := try_lock(state / "leash.lock")) is None:
         if time.monotonic() > deadline:
-            raise Refused("The processes of the last ./dev up do not end; stop them first.")
+            raise CannotContinue("The processes of the last ./dev up do not end; stop them first.")
         time.sleep(0.05)
     return lock
 
@@ -162,7 +164,7 @@ def in_use_lock(directory: Path) -> IO[str]:
     """Mark a temporary directory as used by this process, so that no sweep takes it."""
     lock = try_lock(directory / "in-use")
     if lock is None:
-        raise Refused(f"{directory} is used by another process.")
+        raise CannotContinue(f"{directory} is used by another process.")
     return lock
 
 

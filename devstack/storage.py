@@ -1,4 +1,7 @@
-"""Which databases and which Redis are used: the developer's own, or embedded ones."""
+"""The databases and the Redis of a run: the developer's own, or embedded ones.
+
+An address in the environment wins; an embedded server is started for each that is missing.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,7 +11,7 @@ import psycopg
 from psycopg import sql
 
 from devstack.servers import Servers
-from devstack.state import Refused
+from devstack.state import CannotContinue
 
 
 class Storage(NamedTuple):
@@ -20,7 +23,7 @@ class Storage(NamedTuple):
 def open_storage(servers: Servers, given: Mapping[str, str], *, prefix: str = "") -> Storage:
     """Return the given addresses, and start embedded servers for those that are not given.
 
-    :param prefix: what stands before the names in `given` (`TEST_`)
+    :param prefix: the beginning of the names in `given` (`TEST_`)
     """
     database_url = given.get(f"{prefix}DATABASE_URL", "")
     bank_url = given.get(f"{prefix}BANK_DATABASE_URL", "")
@@ -44,7 +47,7 @@ def bank_address(database_url: str) -> str:
 def make_if_missing(url: str) -> None:
     """Create the database unless it answers.
 
-    :raises Refused: it neither answers nor can be made.
+    :raises CannotContinue: it neither answers nor can be made.
     """
     try:
         psycopg.connect(url).close()
@@ -61,6 +64,6 @@ def _make(url: str, no_answer: psycopg.OperationalError) -> None:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(name))
     except psycopg.Error as refusal:
         place = f"{parts.hostname or 'the local server'}{parts.path}"
-        raise Refused(
+        raise CannotContinue(
             f"The database {place} does not answer ({no_answer}) and cannot be made ({refusal})."
         ) from refusal

@@ -1,5 +1,6 @@
 """`./dev up`: the whole service in a sandbox, until Ctrl-C."""
 
+import io
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from devstack.ports import free_port
 from devstack.processes import Leash
 from devstack.servers import Servers
 from devstack.state import (
-    Refused,
+    CannotContinue,
     only_launcher,
     remembered_secret,
     state_directory,
@@ -47,14 +48,15 @@ class Ports(NamedTuple):
 
 def main() -> int:
     # The printed payment has Turkish letters, whatever the terminal's locale.
-    sys.stdout.reconfigure(encoding="utf-8")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     os.environ.setdefault("DEV_STARTED_AT", str(time.time()))
     end_on_signals()
     try:
         state = state_directory()
         with only_launcher(state):
             return _launch(state)
-    except Refused as refusal:
+    except CannotContinue as refusal:
         say("dev", str(refusal))
         return 1
     except Stopped:
@@ -74,8 +76,19 @@ def _stop(*_: object) -> None:
     raise Stopped
 
 
+def require_unstopped() -> None:
+    """Raise `Stopped` if a signal asked for the end and its exception was lost.
+
+    Python drops an exception that is raised while it finalises an object.
+
+    :raises Stopped: the end was asked for.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        raise Stopped
+
+
 def _launch(state: Path) -> int:
-    """Run the sandbox until somebody or something ends it; leave nothing running."""
+    """Run the sandbox until a signal or a dead process ends it; leave nothing running."""
     with wait_for_leftovers(state) as lock:
         leash = Leash(lock)
     sweep()
@@ -87,7 +100,7 @@ def _launch(state: Path) -> int:
     except ChildEnded as end:
         say("dev", f"{end}; stopping the rest")
         return 1
-    except Refused as refusal:
+    except CannotContinue as refusal:
         say("dev", str(refusal))
         return 1
     except Stopped:
@@ -136,7 +149,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
 def migrate(places: storage.Storage, everything: dict[str, str]) -> None:
     """Bring both databases, made if they are missing, to the checkout's migrations.
 
-    :raises Refused: a database was made by other migrations, or cannot be migrated.
+    :raises CannotContinue: a database was made by other migrations, or cannot be migrated.
     """
     urls = (places.database_url, places.bank_database_url)
     for url in urls:
@@ -147,8 +160,10 @@ def migrate(places: storage.Storage, everything: dict[str, str]) -> None:
     try:
         for command in running:
             finish(command)
-    except Refused as refusal:
-        raise Refused(f"{refusal}\n\nWere migrations regenerated? Then run ./dev reset") from None
+    except CannotContinue as refusal:
+        raise CannotContinue(
+            f"{refusal}\n\nWere migrations regenerated? Then run ./dev reset"
+        ) from None
     finally:
         # After a failure too: what was applied before it is applied.
         for url in urls:
@@ -184,21 +199,21 @@ def _start_workers(children: Children, state: Path, everything: dict[str, str]) 
         options = ["-Q", queue, "-n", f"{queue}@%h", *pools[queue], "--without-gossip"]
         children.start(name, [*celery, "worker", *options, "--without-mingle"], everything)
     # No pid file: one left by a killed beat would stop the next from starting.
-    beat = [*celery, "beat", "-s", state / "beat-schedule", "--pidfile="]
+    beat = [*celery, "beat", "-s", str(state / "beat-schedule"), "--pidfile="]
     children.start("beat", beat, everything)
 
 
 def wait_until_ready(children: Children, addresses: list[str]) -> None:
     """:raises ChildEnded: one of the processes is not there.
 
-    :raises Refused: an address does not answer in time.
+    :raises CannotContinue: an address does not answer in time.
     """
     deadline = time.monotonic() + READY_PATIENCE_SECONDS
     for address in addresses:
         while demo.status_of(address) != 200:
             children.check()
             if time.monotonic() > deadline:
-                raise Refused(f"{address} does not answer 200.")
+                raise CannotContinue(f"{address} does not answer 200.")
             time.sleep(0.05)
 
 

@@ -1,18 +1,15 @@
-"""What lists of events are filtered by (contract 7)."""
+"""Filters of the lists of events: type or family of types, object, time (contract 7)."""
 
 from core.rest.fields import Shape
 from core.rest.filters import Equal, Filters, Instants, OneOf, Rows, Strict
 from core.rest.query import Given, array, scalar
-from events.types import TYPES
+from events.types import AGGREGATES, TYPES
 
-AGGREGATES = tuple(dict.fromkeys(name.partition(".")[0] for name in TYPES))
-# What a filter may say, and the types that it means: one, or all of an object's.
+NAMES = tuple(one.name for one in AGGREGATES)
+# The values of `types[]`, and the types that each means: one, or all of one kind of object.
 MEANINGS = {
     **{name: [name] for name in TYPES},
-    **{
-        f"{aggregate}.*": [name for name in TYPES if name.startswith(f"{aggregate}.")]
-        for aggregate in AGGREGATES
-    },
+    **{f"{one.name}.*": list(one.types) for one in AGGREGATES},
 }
 
 
@@ -47,5 +44,5 @@ class EventFilters(Filters):
     type = OneType("type")
     types = AnyType("type")
     created = Instants("created_at")
-    aggregate_type = OneOf("aggregate_type", AGGREGATES)
+    aggregate_type = OneOf("aggregate_type", NAMES)
     aggregate_id = Equal("aggregate_id")

@@ -1,7 +1,7 @@
 from django.db import models
 
 from core.fields import CodeField, id_field
-from core.querysets import MerchantRows
+from core.querysets import MerchantManager
 
 
 class Event(models.Model):
@@ -19,7 +19,7 @@ class Event(models.Model):
     body = models.BinaryField()
     created_at = models.DateTimeField()
 
-    objects = MerchantRows.as_manager()
+    objects = MerchantManager()
 
     class Meta:
         constraints = [

@@ -13,7 +13,7 @@ from events.models import Event
 
 
 class Merchant(Protocol):
-    """What an event needs to know of whose it is."""
+    """The owner of an event, which is written into it; this room may not import its model."""
 
     id: str
     api_version: str
@@ -67,8 +67,10 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         old, new = before.get(name), after.get(name)
         if old == new:
             continue
-        nested = isinstance(old, dict) and isinstance(new, dict)
-        difference[name] = changed(old, new) if nested else old
+        if isinstance(old, dict) and isinstance(new, dict):
+            difference[name] = changed(old, new)
+        else:
+            difference[name] = old
     return difference
 
 

@@ -4,7 +4,7 @@ from core.admin import ReadOnly, ReadOnlyAdmin
 from ledger.models import Account, Entry, Movement
 
 
-class EntryInline(ReadOnly, admin.TabularInline):  # type: ignore[type-arg]
+class EntryInline(ReadOnly, admin.TabularInline):
     model = Entry
 
 

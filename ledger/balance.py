@@ -1,4 +1,4 @@
-"""What a merchant has: the sums of its ledger entries."""
+"""A merchant's balance: the sums of its ledger entries, in minor units per currency."""
 
 from datetime import datetime
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ from ledger.models import Account, Entry
 
 
 class Merchant(Protocol):
-    """What a balance needs to know of whose it is."""
+    """The owner of a balance, of whom only these three fields are read."""
 
     id: str
     default_currency: str

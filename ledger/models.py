@@ -40,7 +40,7 @@ class Movement(models.Model):
     id = models.BigAutoField(primary_key=True)
     merchant = models.ForeignKey("merchants.Merchant", models.PROTECT, related_name="+")
     kind = models.CharField(max_length=20, choices=Kind)
-    # What moved it: the attempt of a charge.
+    # The cause of the movement: the attempt of a charge.
     cause_id = CodeField(max_length=40)
     created_at = models.DateTimeField()
 

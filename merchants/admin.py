@@ -50,7 +50,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(RequestLog)
 class RequestLogAdmin(ReadOnlyAdmin):
-    """Those that no key could be found for too: nobody else sees them."""
+    """All requests, those without a known key too: they belong to no merchant's own log."""
 
     list_display = ("id", "method", "path", "status", "error_code", "merchant", "ip", "created_at")
     list_filter = ("kind",)

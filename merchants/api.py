@@ -8,21 +8,22 @@ import orjson
 import structlog
 from django.conf import settings
 from django.db import DatabaseError
-from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.viewsets import ViewSet
+from rest_framework.viewsets import GenericViewSet
 
 from core import arrival
 from core.errors import DomainError, ParameterInvalid
-from core.rest import expansion, query
-from core.rest import lists as list_engine
-from core.rest.expansion import Expandable, Kinds, Shown
-from core.rest.lists import ListSpec, Page
+from core.querysets import MerchantRows
+from core.rest import expansion, query, resources
+from core.rest.expansion import Expandable, Shown
+from core.rest.lists import Listing, ListSpec
+from core.rest.pagination import CursorPagination, ListFilters
 from core.rest.schema import Operation
 from merchants import idempotency
-from merchants.authentication import require_scope
-from merchants.models import Merchant
+from merchants.authentication import key_of, merchant_of, require_scope
+from merchants.idempotency import Earlier
+from merchants.models import ApiKey, Merchant
 
 log = structlog.get_logger(__name__)
 
@@ -33,20 +34,21 @@ class ApiVersionInvalid(DomainError):
     param = "PF-Version"
 
 
-class ApiViewSet(ViewSet):
+class ApiViewSet(GenericViewSet[Any]):
     """A resource of the API, on behalf of the merchant whose key was sent.
 
     `scope` names the resource in a key's scopes; `lists` are the actions that answer a
-    list, and what it knows; `expandable` are the fields that `expand[]` takes, and
-    `kinds` the objects that they show; `operations` are what the API's schema says of
-    the actions.
+    list, and what it knows; `shows` are the kinds of objects whose fields
+    `expand[]` takes; `operations` are what the API's schema says of the actions.
     """
 
     operations: Mapping[str, Operation] = {}
     scope: str | None = None
     lists: Mapping[str, ListSpec] = {}
-    expandable: Expandable = {}
-    kinds: Kinds = {}
+    listing: Listing
+    filter_backends = [ListFilters]
+    pagination_class = CursorPagination
+    shows: tuple[str, ...] = ()
     # Without OPTIONS, whose stock answer describes our classes.
     http_method_names = ["get", "post", "delete", "head"]
 
@@ -55,7 +57,7 @@ class ApiViewSet(ViewSet):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if self.action is None:
-            self.http_method_not_allowed(request)  # Before a body that nobody asked for is judged.
+            self.http_method_not_allowed(request)  # Before its body is read.
         self.api_version = _version(request)
         fields = self._fields_to_expand(request)
         if request.method == "POST":
@@ -84,11 +86,13 @@ class ApiViewSet(ViewSet):
             raise ParameterInvalid("Nothing can be expanded here.", param=expansion.PARAM)
         return fields
 
-    def page_of(self, rows: QuerySet[Any], *, cursors: QuerySet[Any] | None = None) -> Page:
-        """Return the page of rows that the request asks for; see `lists.page`."""
-        spec = self.lists[self.action]
-        asked = self.request.query_params
-        return list_engine.page(rows, asked, spec, url=self.request.path, cursors=cursors)
+    def page_of(self, rows: MerchantRows) -> list[Any]:
+        """Return the rows of the page that the request asks for.
+
+        :param rows: the merchant's rows that the list shows.
+        :raises DomainError: as `core.rest.lists.page` does.
+        """
+        return self.paginate_queryset(self.filter_queryset(rows)) or []
 
     def _claim(self, request: Request) -> None:
         idempotency.begin(
@@ -98,7 +102,7 @@ class ApiViewSet(ViewSet):
             body=request.data or {},
         )
         if idempotency.earlier():
-            # What an earlier request with this key began is finished and never begun again.
+            # An earlier request with this key began its work: it is finished, never begun again.
             self.post = self.resume
 
     def resume(self, request: Request, **kwargs: str) -> Response:
@@ -109,8 +113,23 @@ class ApiViewSet(ViewSet):
         raise NotImplementedError
 
     @property
+    def earlier(self) -> Earlier:
+        """The earlier request with the same key, which died; `resume` finishes its work."""
+        earlier = idempotency.earlier()
+        assert earlier is not None  # `_claim` calls `resume` only if there is one.
+        return earlier
+
+    @property
+    def expandable(self) -> Expandable:
+        return resources.expandable(*self.shows)
+
+    @property
     def merchant(self) -> Merchant:
-        return self.request.user
+        return merchant_of(self.request)
+
+    @property
+    def key(self) -> ApiKey:
+        return key_of(self.request)
 
     def _expansion(self, fields: Iterable[str]) -> expansion.Tree:
         if self.action in self.lists:
@@ -118,22 +137,22 @@ class ApiViewSet(ViewSet):
             fields = [field.removeprefix("data.") for field in fields]
         asked = expansion.read(fields, self.expandable)
         for scope in sorted(asked.scopes):
-            require_scope(self.request.auth, scope, "GET")
+            require_scope(self.key, scope, "GET")
         return asked.tree
 
     def expanded(self, shown: list[Shown]) -> list[Shown]:
-        """Return what is shown with whole objects in the place of the ids that were asked for."""
-        expansion.expand(shown, self.expansion, self.kinds, self.merchant)
+        """Return rendered objects with whole objects in the place of ids, as `expand[]` asks."""
+        expansion.expand(shown, self.expansion, resources.kinds(), self.merchant)
         return shown
 
     def handle_exception(self, exc: Exception) -> Response:
         response = super().handle_exception(exc)
         if isinstance(exc, DomainError) and exc.is_lasting:
             response.data = orjson.dumps(response.data)
-            with _told_all_the_same():
+            with _answer_even_if_not_stored():
                 idempotency.save_refusal(response.status_code, response.data)
         elif not isinstance(exc, idempotency.Replayed):
-            with _told_all_the_same():
+            with _answer_even_if_not_stored():
                 idempotency.let_go()
         return response
 
@@ -146,7 +165,7 @@ class ApiViewSet(ViewSet):
         if request.method == "POST" and response.status_code == 200 and is_fresh:
             holds_secret = isinstance(response.data, dict) and "secret" in response.data
             response.data = orjson.dumps(response.data)
-            with _told_all_the_same():
+            with _answer_even_if_not_stored():
                 response.data = idempotency.save_answer(
                     response.status_code, response.data, holds_secret=holds_secret
                 )
@@ -154,18 +173,18 @@ class ApiViewSet(ViewSet):
 
 
 @contextmanager
-def _told_all_the_same() -> Iterator[None]:
-    """Let the answer go out although its key's row cannot be written: what is done is done."""
+def _answer_even_if_not_stored() -> Iterator[None]:
+    """Answer even if the replayable copy cannot be stored: the change itself is committed."""
     try:
         yield
     except DatabaseError:
-        log.warning("answer not kept for replays", exc_info=True)
+        log.warning("answer_not_stored", exc_info=True)
 
 
 def _version(request: Request) -> str:
     asked = request.META.get("HTTP_PF_VERSION")
     if asked is None:
-        return request.user.api_version
+        return merchant_of(request).api_version
     if asked not in settings.API_VERSIONS:
         raise ApiVersionInvalid
     return asked

@@ -1,8 +1,8 @@
-"""Who calls: `Authorization: Bearer sk_…`, checked before the body is read."""
+"""The API's callers, told by `Authorization: Bearer sk_…` before the body is read."""
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from django.db import NotSupportedError, OperationalError, connection
 from django.utils import timezone
@@ -10,7 +10,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from core import clock, context, statements
+from core import clock, context, prepared
 from core.errors import DomainError, PermissionDenied
 from core.http import client_address
 from merchants import keys, limits
@@ -72,6 +72,17 @@ class ApiKeyAuthentication(BaseAuthentication):
         return key.merchant, key
 
 
+# REST framework's types know users of Django and tokens only; these two are the ones in its place.
+def merchant_of(request: Request) -> Merchant:
+    """Return the merchant that an authenticated request of the API belongs to."""
+    return cast(Merchant, request.user)
+
+
+def key_of(request: Request) -> ApiKey:
+    """Return the key that an authenticated request of the API was sent with."""
+    return cast(ApiKey, request.auth)
+
+
 def key_sent(header: str) -> ApiKey | None:
     """Return the key in an `Authorization` header as it is stored, revoked and expired ones too."""
     secret = header.strip().partition(" ")[2].strip()
@@ -119,7 +130,7 @@ def _stored(hashed: bytes) -> ApiKey | None:
 
 
 def _found(hashed: bytes) -> ApiKey | None:
-    for row in statements.rows(FIND, {"hash": hashed}):
+    for row in prepared.rows(FIND, {"hash": hashed}):
         *values, offset = row
         clock.note_offset(offset)
         key = _read(ApiKey, values[: len(KEY_FIELDS)])
@@ -142,7 +153,7 @@ class HasScope(BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         scope = getattr(view, "scope", None)
         if scope is not None:
-            require_scope(request.auth, scope, request.method)
+            require_scope(key_of(request), scope, request.method or "")
         return True
 
 

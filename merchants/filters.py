@@ -1,4 +1,4 @@
-"""What request logs are filtered by (contract 2, Request log)."""
+"""Filters of the list of request logs (contract 2, Request log)."""
 
 from core.rest.filters import Equal, Filters, Instants
 

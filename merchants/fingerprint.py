@@ -1,4 +1,4 @@
-"""What tells a request from another one with the same `Idempotency-Key` (contract 6)."""
+"""Fingerprints of requests, which tell a retry from another request with its key (contract 6)."""
 
 import json
 from typing import Any

@@ -26,12 +26,12 @@ NO_LONGER_KEPT = "The first answer held a secret and is no longer kept."
 SAVE_ANSWER = """
     WITH quiet AS (SELECT set_config('synchronous_commit', 'off', true))
     UPDATE merchants_idempotencykey
-    SET response_status = %s, sealed_response = %s, answer_until = %s, is_settled = true
+    SET response_status = %s, sealed_response = %s, answer_until = %s, is_finished = true
     FROM quiet WHERE merchant_id = %s AND key = %s AND response_status IS NULL
 """
 CLAIM = """
     INSERT INTO merchants_idempotencykey
-        (merchant_id, key, fingerprint, request_id, lease_until, object_id, is_settled, created_at)
+        (merchant_id, key, fingerprint, request_id, lease_until, object_id, is_finished, created_at)
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
 """
 
@@ -89,14 +89,14 @@ class Claim:
 class Earlier:
     """How far an earlier request with the key came before it died.
 
-    :param object_id: what it was about, written down in its first transaction.
-    :param is_settled: only its answer was missing.
+    :param object_id: the object it was about, written down in its first transaction.
+    :param is_finished: only its answer was missing.
     :param claimed_at: in real time.
     """
 
     request_id: str
     object_id: str
-    is_settled: bool
+    is_finished: bool
     claimed_at: datetime
 
 
@@ -139,14 +139,14 @@ def earlier_with_secret() -> Earlier:
     return found
 
 
-def take(object_id: str, *, is_settled: bool = True) -> None:
+def take(object_id: str, *, is_finished: bool = True) -> None:
     """Claim the request's key, in the first transaction of the use case.
 
     The claim commits with the work it stands for, or not at all: a refusal rolls it
     back and leaves the key free. Does nothing for a request without a key.
 
-    :param object_id: what the request makes or changes; a retry finds it by this.
-    :param is_settled: this transaction is the only one. Otherwise `settle` says so later.
+    :param object_id: the object that the request makes or changes; a retry finds it by this.
+    :param is_finished: this transaction is the only one. Otherwise `finish` says so later.
     :raises IdempotencyKeyInUse: another request claimed it a moment ago.
     """
     claim = _current_claim()
@@ -160,7 +160,7 @@ def take(object_id: str, *, is_settled: bool = True) -> None:
             [
                 claim.merchant_id, claim.key, claim.fingerprint, context.request_id(),
                 # An address may hold anything; what is too long to be an id is found nowhere next.
-                lease_until, object_id[:ID_MAX], is_settled, now,
+                lease_until, object_id[:ID_MAX], is_finished, now,
             ],
         )  # fmt: skip
         if cursor.rowcount == 0:
@@ -168,21 +168,21 @@ def take(object_id: str, *, is_settled: bool = True) -> None:
     claim.taken, claim.lease_until = True, lease_until
 
 
-def settle() -> None:
+def finish() -> None:
     """Write the recovery point, in the use case's last transaction: only the answer is missing."""
     claim = _current_claim()
     if claim is not None and claim.taken:
-        _row(claim).update(is_settled=True)
+        _row(claim).update(is_finished=True)
 
 
-def settle_for(merchant_id: str, request_id: str) -> None:
+def finish_for(merchant_id: str, request_id: str) -> None:
     """Write the recovery point of another request, which has died: its retry is answered at once.
 
     In the transaction that ends the work of that request. Does nothing for one's own request.
     """
     if request_id and request_id != context.request_id():
         rows = IdempotencyKey.objects.filter(merchant_id=merchant_id, request_id=request_id)
-        rows.filter(is_settled=False).update(is_settled=True)
+        rows.filter(is_finished=False).update(is_finished=True)
 
 
 def let_go() -> None:
@@ -252,7 +252,7 @@ def forget_old() -> int:
 
 def _in_use(claim: Claim) -> IdempotencyKeyInUse:
     row = _row(claim).first()
-    is_waited_for = row is not None and not row.is_settled
+    is_waited_for = row is not None and not row.is_finished
     return IdempotencyKeyInUse(until=row.lease_until if is_waited_for else None)
 
 
@@ -294,12 +294,12 @@ def _take_over(claim: Claim) -> None:
     _require_same_request(row, claim)  # Forgotten and used again: it is another request's now.
     _replay(row)
     now = timezone.now()
-    if not row.is_settled and row.lease_until > now:
+    if not row.is_finished and row.lease_until > now:
         raise IdempotencyKeyInUse(until=row.lease_until)
     row.lease_until = claim.lease_until = _lease_end(now)
     row.save(update_fields=["lease_until"])
     claim.taken = True
-    claim.earlier = Earlier(row.request_id, row.object_id, row.is_settled, row.created_at)
+    claim.earlier = Earlier(row.request_id, row.object_id, row.is_finished, row.created_at)
 
 
 def _lease_end(now: datetime) -> datetime:

@@ -9,14 +9,11 @@ from django.utils import timezone
 
 from core import ids
 from core.keyring import ring
+from core.rest import resources
 from merchants.models import ApiKey, Merchant, User
 
 BODY_LENGTH = 43
 CHECKSUM_LENGTH = 6
-# What a scope may name: a misspelt one would leave the key its default, write.
-RESOURCES = (
-    "customers", "events", "merchant", "payment_intents", "request_logs", "webhook_endpoints",
-)  # fmt: skip
 SCOPE_LEVELS = ("none", "read", "write")
 
 
@@ -33,7 +30,8 @@ def create(
     :raises ValueError: a resource that does not exist, or a level that is not none,
         read or write.
     """
-    if wrong := set(scopes or {}) - set(RESOURCES):
+    # A misspelt one would leave the key its default, write.
+    if wrong := set(scopes or {}) - set(resources.scopes()):
         raise ValueError(f"unknown resource: {sorted(wrong)}")
     if wrong := set((scopes or {}).values()) - set(SCOPE_LEVELS):
         raise ValueError(f"unknown scope level: {sorted(wrong)}")

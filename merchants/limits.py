@@ -38,7 +38,7 @@ redis.call('LTRIM', KEYS[1], 0, limit - 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[2] * 1000 + 1)
 return 0
 """
-# Whoever has one IPv6 address has the whole network of this length.
+# A customer with one IPv6 address has the whole network of this length.
 IPV6_PREFIX_LENGTH = 64
 
 
@@ -56,7 +56,9 @@ class WithinRate(BasePermission):
     """The merchant has not made too many requests within the last second."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        count_request(request.user.id)
+        # A merchant, whose id is a text; REST framework's types know users of Django only.
+        merchant: Any = request.user
+        count_request(merchant.id)
         return True
 
 
@@ -79,7 +81,7 @@ def count_failed_authentication(address: str) -> None:
 
 
 def count_sign_in(address: str) -> None:
-    """Count a password that somebody types, right or wrong; without Redis each process counts.
+    """Count a typed password, right or wrong, by its address; without Redis each process counts.
 
     :raises RateLimited: `SIGN_INS_PER_MINUTE` were counted within the last minute.
     """
@@ -104,7 +106,7 @@ def _wait_of(name: str, *, limit: int, seconds: int) -> int:
     """Count one more, if fewer than `limit` were counted in the last `seconds`.
 
     :return: 0 if it was counted, else in how many seconds the next one will be.
-    :raises redis.Away: nothing was counted, as far as anybody knows.
+    :raises redis.Away: Redis did not answer, so the count is unknown.
     """
     if limit < 1:
         return 0

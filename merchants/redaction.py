@@ -1,4 +1,4 @@
-"""What the request log may show of a request and its answer.
+"""Requests and answers with their secrets taken out, as the request log shows them.
 
 Everything passes `core.scrub`. On top of that, a card that was given as one is shown
 masked, and whatever is named as a security code is left out, its name too.
@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl, urlencode
 from core.cards import looks_like_card_number, masked
 from core.names import may_be_security_code
 from core.rest.parsers import CardInput
-from core.scrub import MAX_DEPTH, REDACTED, scrub
+from core.scrub import MAX_DEPTH, scrub
+from core.secrets_in_text import REDACTED
 
 MAX_BYTES = 16 * 1024
 _CARD_SHOWN = ("exp_month", "exp_year", "holder_name")

@@ -1,7 +1,7 @@
 """Request logs: one row per request to /v1 and per background change (contract 2).
 
 The row of a request is written when its answer has left (docs/adr/0008). One that
-cannot be written is a warning in the log and nobody's error.
+cannot be written is a warning in the log, and the request does not fail.
 """
 
 import re
@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import Error, connection, transaction
 from django.http import HttpRequest, HttpResponse
 
-from core import clock, context, statements
+from core import clock, context, prepared
 from core.context import Work
 from core.http import client_address
 from merchants import authentication, redaction
@@ -26,10 +26,10 @@ from merchants.models import RequestLog
 
 log = structlog.get_logger(__name__)
 
-# What these answer are rows of this very table: kept in it, each look would double them.
+# Their answers are rows of this very table: kept in it, each look would double them.
 OWN_PATH = re.compile(r"/v1/request_logs(/|$)")
 OUR_ID = re.compile(r"[a-z]{2,8}_[0-9A-Za-z]{1,30}", re.ASCII)
-# Nobody is told whose key it might be.
+# These answers must not tell which merchant a guessed key belongs to.
 REFUSED_FOR_THE_KEY = (401, 429)
 ROWS_PER_DELETE = 5_000
 FORGET_SECONDS = 3
@@ -40,7 +40,7 @@ _ATTRIBUTES = [field.attname for field in _FIELDS]
 # crash of the database is not worth a wait.
 INSERT = f"""
     WITH quiet AS (SELECT set_config('synchronous_commit', 'off', true))
-    INSERT INTO merchants_requestlog ({", ".join(field.column for field in _FIELDS)})
+    INSERT INTO merchants_requestlog ({", ".join(str(field.column) for field in _FIELDS)})
     SELECT {", ".join(["%s"] * len(_FIELDS))} FROM quiet
 """  # noqa: S608
 
@@ -67,7 +67,7 @@ def write_when_sent(
     call = Call(work, request, response, seconds, content)
 
     def write_and_close() -> None:
-        del response.close  # Whoever closes it twice gets one row.
+        del response.close  # Closed twice, it still gets one row.
         try:
             with context.resumed(call.work):
                 _write(lambda: _row_of(call))
@@ -75,7 +75,7 @@ def write_when_sent(
             # Tells Django that the request is over, which looks after a broken connection.
             response.close()
 
-    response.close = write_and_close
+    response.close = write_and_close  # type: ignore[method-assign]  # This one response's.
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _caller(call: Call) -> tuple[str | None, str | None]:
     facts = call.work.facts
     if "merchant" in facts or call.response.status_code in REFUSED_FOR_THE_KEY:
         return facts.get("key_id"), facts.get("merchant")
-    # Refused before anybody looked at the key; its owner wants to find the request all the same.
+    # Refused before the key was looked up; its owner wants to find the request here too.
     key = authentication.key_sent(call.request.META.get("HTTP_AUTHORIZATION", ""))
     return (key.id, key.merchant_id) if key else (None, None)
 
@@ -165,11 +165,11 @@ def _error_code(answer: dict[str, Any] | None) -> str | None:
 
 @contextmanager
 def job(path: str) -> Iterator[None]:
-    """Run the block as a piece of work of its own, and log it if it told of a change.
+    """Run the block as a piece of work of its own, and log it if it recorded an event.
 
     Its `req_` id is the one that its events carry, if no request began what it ends.
 
-    :param path: the task's name, such as `payments.tasks.settle_unknown`.
+    :param path: the task's name, such as `payments.intents.tasks.resolve_unknown`.
     """
     error_code: str | None = "internal_error"
     started = time.perf_counter()
@@ -179,12 +179,12 @@ def job(path: str) -> Iterator[None]:
             error_code = None
         finally:
             seconds = time.perf_counter() - started
-            if work.told_of:
+            if work.last_event:
                 _write(lambda: _row_of_job(work, path, seconds, error_code))
 
 
 def _row_of_job(work: Work, path: str, seconds: float, error_code: str | None) -> RequestLog:
-    merchant_id, object_id = work.told_of or (None, None)
+    merchant_id, object_id = work.last_event or (None, None)
     return RequestLog(
         id=work.request_id,
         merchant_id=merchant_id,
@@ -203,7 +203,7 @@ def _write(row_of: Callable[[], RequestLog]) -> None:
         with connection.cursor() as cursor:
             cursor.execute(INSERT, [getattr(row, name) for name in _ATTRIBUTES])
     except Error as problem:
-        log.warning("request log not written", reason=type(problem).__name__, detail=str(problem))
+        log.warning("request_log_not_written", reason=type(problem).__name__, detail=str(problem))
 
 
 # --- Reading and forgetting -------------------------------------------------------------------
@@ -251,7 +251,7 @@ def forget_old() -> int:
 
 @transaction.atomic
 def _forget_some(before: datetime) -> int:
-    statements.use_indexes()
+    prepared.use_indexes()
     with connection.cursor() as cursor:
         cursor.execute(FORGET, {"before": before, "most": ROWS_PER_DELETE})
         return cursor.rowcount

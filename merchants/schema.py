@@ -13,7 +13,7 @@ _LIMIT = schema.record(
     },
 )
 
-SCHEMAS = {
+MERCHANTS = {
     "Merchant": schema.resource(
         "merchant",
         "mer",
@@ -37,6 +37,8 @@ SCHEMAS = {
             "metadata": schema.METADATA,
         },
     ),
+}
+LOGS = {
     "RequestLog": schema.resource(
         "request_log",
         "req",

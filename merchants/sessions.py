@@ -34,7 +34,7 @@ class SessionStore(db.SessionStore):
         return super().create_model_instance(data)
 
     def get_expiry_date(self, **_kwargs: Any) -> datetime:
-        return _end_of(self._session)
+        return _end_of(self._session)  # type: ignore[attr-defined]  # Its stubs leave it out.
 
     def cycle_key(self) -> None:
         """Begin anew under another key: the password was just given."""

@@ -42,8 +42,8 @@ ON CONFLICT (name_hash) DO UPDATE SET (in_a_row, locked_until, last_at) = (
 )
 RETURNING in_a_row
 """
-# Those that the next try would begin anew. A row costs its maker a hash, one at a time, so that an
-# hour leaves some ten thousands.
+# Rows of a day ago: the next wrong password would begin them anew. A row costs its maker a hash,
+# one at a time, so that an hour leaves some ten thousands.
 FORGET = """
 DELETE FROM merchants_wrongpasswords WHERE last_at <= now() - interval '1 day'
 """
@@ -52,7 +52,7 @@ DELETE FROM merchants_wrongpasswords WHERE last_at <= now() - interval '1 day'
 class PasswordBackend(ModelBackend):
     """Django's, within the limits of this module."""
 
-    def authenticate(  # type: ignore[override]
+    def authenticate(
         self,
         request: HttpRequest | None,
         username: str | None = None,
@@ -72,8 +72,9 @@ class PasswordBackend(ModelBackend):
         user = User.objects.filter(email=_normal(name)).first()
         return user if _is_right(password, name=name, user=user) else None
 
-    # ModelBackend's own looks the password up by another way.
-    aauthenticate = BaseBackend.aauthenticate
+    # ModelBackend's own looks the password up by another way. The names of its arguments are
+    # BaseBackend's, which ModelBackend narrows.
+    aauthenticate = BaseBackend.aauthenticate  # type: ignore[assignment]
 
 
 def count_address(request: HttpRequest) -> None:
@@ -127,7 +128,7 @@ def _is_right(password: str, *, name: str, user: User | None) -> bool:
     return False
 
 
-# Whatever goes wrong afterwards, the try stays counted.
+# Committed at once: the try stays counted if something fails afterwards.
 @transaction.atomic(durable=True)
 def _count(name: str) -> int:
     """Count a try for a name; return the number of tries in a row, the lock's first included."""
@@ -160,7 +161,7 @@ def _normal(name: str) -> str:
 
 
 def _hash_of(name: str) -> bytes:
-    # What was typed may be a password or a card number, in the wrong field: it is kept nowhere.
+    # A name may be a password or a card number typed into the wrong field: it is kept nowhere.
     return salted_hmac("merchants.sign_in", _normal(name), algorithm="sha256").digest()
 
 

@@ -73,7 +73,7 @@ def require_return_url(merchant: Merchant, address: str) -> None:
 def is_registered(merchant: Merchant, url: Url) -> bool:
     """Tell whether an address is on a registered website, or under a registered callback URL.
 
-    On a website is https at its host or below it, whatever the port.
+    On a website means: https, its host or a host below it, any port.
     """
     return _is_on_website(merchant, url) or _is_under_callback(merchant, url)
 

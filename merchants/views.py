@@ -19,7 +19,7 @@ class MerchantViewSet(ApiViewSet):
 
 
 class RequestLogViewSet(ApiViewSet):
-    """What the merchant asked the API, and what it was answered."""
+    """The request log: a merchant's own requests to the API and their answers, for support."""
 
     operations = schema.REQUEST_LOGS
     scope = "request_logs"
@@ -27,7 +27,7 @@ class RequestLogViewSet(ApiViewSet):
 
     def list(self, request: Request) -> Response:
         page = self.page_of(RequestLog.objects.for_merchant(self.merchant))
-        return Response(page.envelope([request_logs.shown(row) for row in page.rows]))
+        return self.get_paginated_response([request_logs.shown(row) for row in page])
 
     def retrieve(self, request: Request, log_id: str) -> Response:
         row = RequestLog.objects.for_merchant(self.merchant).find(log_id)

@@ -114,7 +114,8 @@ def _eci(brand: str, is_authenticated: bool) -> str:
 
 
 def _facts(row: Authentication) -> dict[str, str]:
-    """Return what is signed, as the text that goes into the form."""
+    """Return the fields of a decided authentication that are signed, as texts of the form."""
+    assert row.decided_at is not None
     is_authenticated = row.state == AuthenticationState.AUTHENTICATED
     return {
         "transaction_id": row.transaction_id,

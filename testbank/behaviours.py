@@ -26,15 +26,17 @@ LAPSES_AFTER = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What the bank does with an authorisation that comes without authentication.
+    """A card's behaviour: the bank's answer to its authorisation, and to everything after it.
+
+    `state` and `response_code` are for an authorisation that comes without authentication.
 
     :param response_code: the ISO 8583 code of the answer.
     :param silent: the book is written, the caller is never told.
-    :param decides: what a pending authorisation becomes; without it, it stays as it is.
+    :param decides: the state that a pending authorisation takes later; None: it stays pending.
     :param code_if_authenticated: the answer's code to one that comes with authentication,
         where that changes anything.
     :param can_authenticate: whether 3-D Secure can start at all.
-    :param fails_authentication: whatever the cardholder does.
+    :param fails_authentication: even if the cardholder approves.
     """
 
     name: str
@@ -51,7 +53,7 @@ class Behaviour:
     refuses_void: bool = False
 
     def authenticated(self) -> "Behaviour":
-        """Return what the bank does when the cardholder has authenticated."""
+        """Return the behaviour towards an authorisation that comes with authentication."""
         if self.code_if_authenticated is None:
             return self
         if self.code_if_authenticated == APPROVED:

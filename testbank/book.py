@@ -24,9 +24,11 @@ def authorize(order: AuthorizationOrder) -> Authorization:
         reference=order.reference,
         defaults=_entry(order, _behaviour_for(order)),
     )
-    if is_new and authorization.captured_amount:
+    if not is_new:
+        return _up_to_date(Authorization.objects.select_for_update().get(pk=authorization.pk))
+    if authorization.captured_amount:
         take_money(authorization)
-    return authorization if is_new else locked(order.reference)
+    return authorization
 
 
 @transaction.atomic(using=BANK, durable=True)
@@ -39,14 +41,18 @@ def locked(reference: str) -> Authorization | None:
     """Return a reference's row, locked and up to date, for the caller's own transaction.
 
     A pending one whose time has come is decided here, and an uncaptured one that has
-    become too old lapses, before anybody is told.
+    become too old lapses, before the caller sees it.
     """
     if not NAME.fullmatch(reference):
-        return None  # Nobody can have chosen it, and the database may not take it as a text.
+        return None  # No order was accepted with it, and the database may not take it as a text.
     row = Authorization.objects.select_for_update().filter(reference=reference).first()
-    if row and _is_decided_now(row):
-        _decide(row)
-    if row and _is_lapsed_now(row):
+    return _up_to_date(row) if row else None
+
+
+def _up_to_date(row: Authorization) -> Authorization:
+    if decided := _decided_now(row):
+        _decide(row, decided)
+    if _is_lapsed_now(row):
         row.state = State.LAPSED
         row.save()
     return row
@@ -86,10 +92,13 @@ def _behaviour_for(order: AuthorizationOrder) -> Behaviour:
     return behaviour.authenticated()
 
 
-def _is_decided_now(authorization: Authorization) -> bool:
-    if authorization.state != State.PENDING or not behaviour_of(authorization).decides:
-        return False
-    return clock.now() >= authorization.created_at + behaviours.DECIDED_AFTER
+def _decided_now(authorization: Authorization) -> State | None:
+    """Return the state that a pending authorisation takes now, None while it stays pending."""
+    decided = behaviour_of(authorization).decides
+    if authorization.state != State.PENDING or decided is None:
+        return None
+    is_due = clock.now() >= authorization.created_at + behaviours.DECIDED_AFTER
+    return decided if is_due else None
 
 
 def _is_lapsed_now(authorization: Authorization) -> bool:
@@ -98,9 +107,9 @@ def _is_lapsed_now(authorization: Authorization) -> bool:
     return clock.now() >= authorization.created_at + behaviours.LAPSES_AFTER
 
 
-def _decide(authorization: Authorization) -> None:
-    authorization.state = behaviour_of(authorization).decides
-    is_authorized = authorization.state == State.AUTHORIZED
+def _decide(authorization: Authorization, state: State) -> None:
+    authorization.state = state
+    is_authorized = state == State.AUTHORIZED
     authorization.response_code = behaviours.APPROVED if is_authorized else behaviours.DO_NOT_HONOR
     authorization.authorization_code = _authorization_code(is_authorized)
     if is_authorized and authorization.capture:

@@ -12,7 +12,10 @@ from testbank.states import State
 
 @dataclass(frozen=True, slots=True)
 class CaptureAnswer:
-    """What the bank says to a capture; `captured_amount` is what it has taken in all."""
+    """The bank's answer to a capture.
+
+    :param captured_amount: the whole amount that was ever taken, in minor units.
+    """
 
     is_captured: bool
     captured_amount: int

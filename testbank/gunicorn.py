@@ -1,4 +1,4 @@
-"""How gunicorn runs the test bank: one process, a thread for whatever it is asked at once."""
+"""How gunicorn runs the test bank: one process, a thread for each request at the same time."""
 
 import os
 

@@ -17,7 +17,7 @@ from core.http import Application, with_whole_paths
 from testbank import orders, pages
 from testbank.refusals import refuse
 
-# What is read of a body that is too long, so that its sender gets to read the answer.
+# So much of a body that is too long is read, so that its sender gets to read the answer.
 THROWN_AWAY_BYTES = 4 * 1024 * 1024
 
 log = structlog.get_logger(__name__)

@@ -1,4 +1,4 @@
-"""What an acquirer may ask of the bank, and whether it asked in good form."""
+"""Orders of an acquirer to the bank: read from JSON, refused as `Malformed` before any work."""
 
 import json
 import re
@@ -13,7 +13,7 @@ CARD_IN_A_NAME = re.compile(r"[0-9]{13}")
 CURRENCY = re.compile(r"[a-z]{3}")
 CARD_NUMBER = re.compile(r"[0-9]{13,19}")
 CVC = re.compile(r"[0-9]{3,4}")
-# What a page can show and the book can keep: no NUL, no half of a surrogate pair.
+# A name that a page can show and the book can keep: no NUL, no half of a surrogate pair.
 MERCHANT_NAME = re.compile(r"[^\x00\ud800-\udfff]{1,200}")
 # Any short text: a proof of another form than ours proves nothing, and is declined.
 PROOF = re.compile(r"[ -~]{0,64}")
@@ -27,7 +27,7 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a cardholder's authentication gave, as the acquirer hands it in."""
+    """The proof that a cardholder authenticated, as the acquirer hands it in."""
 
     transaction_id: str
     eci: str

@@ -1,11 +1,11 @@
-"""What the bank says when it cannot do what was asked: a page to people, JSON to machines."""
+"""Answers of the bank to requests that it cannot serve: a page to people, JSON to machines."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from testbank import pages
 
 PEOPLES_PATH = "/acs/"
-# status: (what a machine is told, a page's title, its sentence)
+# status: (the error for machines, the page's title, its sentence)
 REFUSALS = {
     400: ("bad request", "That did not work", "Your browser sent what the bank cannot read."),
     404: ("not found", "Nothing to confirm here", "The bank knows no payment at this address."),
@@ -16,7 +16,7 @@ REFUSALS = {
 
 
 def refuse(request: HttpRequest, status: int) -> HttpResponse:
-    """Return the answer to what the bank cannot do."""
+    """Return the refusal with this status: a page under `/acs/`, JSON at every other address."""
     error, title, sentence = REFUSALS[status]
     if not request.path_info.startswith(PEOPLES_PATH):
         return JsonResponse({"error": error}, status=status)

@@ -1,4 +1,4 @@
-"""Which database a table lives in: the bank's own book stays in the bank's own database."""
+"""The router of the two databases: the bank's book lives in the bank's own."""
 
 from typing import Any
 

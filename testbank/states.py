@@ -1,4 +1,4 @@
-"""What the bank really did with an authorisation, whether or not it said so."""
+"""States of the bank's book: they hold even where the bank never answered."""
 
 from django.db.models import TextChoices
 
@@ -21,7 +21,7 @@ class AuthenticationState(TextChoices):
 
 
 class Decision(TextChoices):
-    """What the cardholder pressed. Silent: authenticated, and then the bank does not answer."""
+    """The button that the cardholder pressed; SILENT: authenticated, then the bank is silent."""
 
     APPROVE = "approve"
     REJECT = "reject"

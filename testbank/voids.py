@@ -26,7 +26,7 @@ def _is_voidable(authorization: Authorization) -> bool:
 
 
 def _void(authorization: Authorization) -> None:
-    # What was captured stays to be read; the row beside it says that it went back.
+    # The captured amount stays to be read; the reversal's row says that it went back.
     authorization.state = State.VOIDED
     authorization.voided_at = clock.now()
     authorization.save()

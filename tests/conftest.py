@@ -1,11 +1,14 @@
 """The cast and the stage: Acme is ours, Globex must never see anything of Acme's."""
 
+import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connections
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
@@ -15,18 +18,20 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers
-from tests import described, stripe_calls, through_pooler
-from tests.bank_transport import BankTransport, bank_in_process
-from tests.client import ApiClient
-from tests.emptying import empty
-from tests.factories import open_merchant
-from tests.key_change import KeyChange, change_key
-from tests.mortal import Installation
-from tests.one_way_out import watched
-from tests.own_servers import migrated, throw_away
-from tests.sdk_service import SdkService, running
-from tests.web_process import READ_SECONDS, WebProcess
-from webhooks import turns
+from tests.stage import described, stripe_calls, through_pooler
+from tests.stage.bank_transport import BankTransport, bank_in_process
+from tests.stage.client import ApiClient
+from tests.stage.emptying import empty
+from tests.stage.factories import open_merchant
+from tests.stage.key_change import KeyChange, change_key
+from tests.stage.lengths import require_parts
+from tests.stage.mortal import House, Installation
+from tests.stage.one_way_out import watched
+from tests.stage.own_servers import migrated, throw_away
+from tests.stage.sdk_service import SdkService, running
+from tests.stage.web_process import READ_SECONDS, WebProcess
+from webhooks.delivery import fairness
+from webhooks.delivery.http import sender
 
 # The first text that is not ASCII builds a table; no example may fail for that.
 hypothesis_settings.register_profile("service", deadline=None, derandomize=True)
@@ -36,6 +41,17 @@ hypothesis_settings.load_profile("service")
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     through_pooler.mark(items)
+    require_parts(items)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Let the test databases be copies of those that come migrated (devstack.cluster)."""
+    if os.environ.get("TEST_DATABASE_URL"):
+        return
+    for alias in connections:
+        ours = connections[alias].settings_dict
+        ours["TEST"]["TEMPLATE"] = ours["NAME"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -91,6 +107,14 @@ def _static_files_are_looked_for_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _authorities_are_read_once() -> Iterator[None]:
+    # A sender reads the system's certificates three times, which takes longer than its test.
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sender, "trusted_tls", cache(sender.trusted_tls))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _only_the_reveal_opens_cards() -> Iterator[None]:
     with watched():
         yield
@@ -99,7 +123,7 @@ def _only_the_reveal_opens_cards() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _claims_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A claim depends on who wanted one a moment ago: not on the test before."""
-    monkeypatch.setattr(turns, "_round", turns._Round())
+    monkeypatch.setattr(fairness, "_round", fairness._Round())
 
 
 @pytest.fixture(autouse=True)
@@ -159,10 +183,20 @@ def globex(db: None) -> ApiClient:
     return ApiClient(open_merchant("Globex", website="https://globex.example"))
 
 
+@pytest.fixture(scope="session")
+def mortal_house(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[House]:
+    """The processes that all `installation`s have in common."""
+    house = House(tmp_path_factory.mktemp("house"))
+    yield house
+    house.stop()
+
+
 @pytest.fixture
-def installation(tmp_path: Path) -> Iterator[Installation]:
+def installation(mortal_house: House, tmp_path: Path) -> Iterator[Installation]:
     """Real processes of which one dies; this process asks the same bank."""
-    ours = Installation(tmp_path)
+    ours = Installation(mortal_house, tmp_path)
     try:
         with override_settings(TESTBANK_URL=ours.settings["TESTBANK_URL"]):
             yield ours

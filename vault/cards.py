@@ -1,4 +1,4 @@
-"""Where a card's number goes in; `vault.reveal` is the only way out."""
+"""The door by which a card's number enters the vault; `vault.reveal` is the only way out."""
 
 import json
 from collections.abc import Sequence

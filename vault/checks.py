@@ -1,4 +1,4 @@
-"""Nobody starts without the keys: found out before a card is sealed that nobody can open."""
+"""Checks at the start: without its keys a process would seal cards that no other can open."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 
 def key_ring_loads(**_kwargs: Any) -> list[CheckMessage]:
-    """Report a key ring that is missing or unusable before anybody needs a key."""
+    """Report a key ring that is missing or unusable, before a request needs a key."""
     try:
         keyring.load(settings.KEYRING_FILE)
     except keyring.KeyRingError as error:

@@ -25,8 +25,8 @@ def hold(token: str, cvc: str) -> None:
 def look(token: str) -> str | None:
     """Return the card's CVC, None if it is not held.
 
-    Whoever uses it drops it as soon as that is decided: a request that is refused in
-    between must not cost the payer the code.
+    The caller drops it once the attempt that uses it is certain: a request that is refused before
+    that must not cost the payer the code.
     """
     try:
         blob = redis.call(lambda client: client.get(_name(token)))

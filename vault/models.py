@@ -34,7 +34,7 @@ class SealedCard(models.Model):
             ),
         ]
         constraints = [
-            # What a composite foreign key (merchant, card) points at.
+            # A composite foreign key (merchant, card) points at this.
             models.UniqueConstraint(
                 fields=["merchant", "token"], name="a_sealed_card_has_one_merchant"
             ),

@@ -1,4 +1,4 @@
-"""The only way to a stored card number. Nobody but payments.gateways may import this."""
+"""The only way to a stored card number. Only acquirers may import this."""
 
 import json
 

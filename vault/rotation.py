@@ -29,9 +29,9 @@ REPLACE = sql.SQL("""
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What became of some rows.
+    """One batch of a rotation: rows that were sealed anew, and rows that could not be.
 
-    :param broken: primary keys of those that do not open, and why.
+    :param broken: the reason why each does not open, by primary key.
     """
 
     rewrapped: int

@@ -3,7 +3,7 @@ from django.contrib import admin
 from core.admin import ReadOnlyAdmin
 from webhooks.models import Delivery, Endpoint, Lane
 
-# Signing secrets are on no page: nobody but the merchant needs one, and only once.
+# Signing secrets are on no page: only the merchant needs one, and sees it once.
 
 
 @admin.register(Endpoint)

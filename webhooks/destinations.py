@@ -1,6 +1,6 @@
-"""Which addresses events may be sent to, decided when one is set (contract 9).
+"""Destinations: the rules for an endpoint's address, applied when it is set (contract 9).
 
-No name is looked up here: where it leads is looked at each time the sender opens a socket.
+No name is looked up here: the sender checks a name's addresses each time that it opens a socket.
 """
 
 from django.conf import settings
@@ -16,7 +16,7 @@ HTTPS_PORT = 443
 
 
 class WebhookUrlNotAllowed(DomainError):
-    """The address breaks a rule; the message names which, and nothing of the address."""
+    """The address breaks a rule; the message names the rule, and repeats nothing of the address."""
 
     code = "webhook_url_not_allowed"
     message = (
@@ -27,9 +27,9 @@ class WebhookUrlNotAllowed(DomainError):
 
 
 def require(merchant: Merchant, address: str) -> None:
-    """Accept an address to send a merchant's events to.
+    """Check an address that a merchant wants events sent to.
 
-    What `WEBHOOK_DEV_HOSTS` lists is exempt from all rules but that of its syntax.
+    A host in `WEBHOOK_DEV_HOSTS` is exempt from all rules except the syntax of addresses.
 
     :raises WebhookUrlNotAllowed: any of the rules is broken.
     """
@@ -60,7 +60,7 @@ def _parsed(address: str) -> Url:
 
 
 def _is_name_to_all(address: str) -> bool:
-    """Tell whether the sender can read the host: some `xn--` names stand for nothing."""
+    """Tell whether the sender can read the host: some `xn--` names cannot be decoded."""
     try:
         return URL(address).host is not None
     except ValueError:

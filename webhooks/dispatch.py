@@ -1,16 +1,17 @@
-"""Planning: what is to be delivered is written down in the transaction of the change itself."""
+"""Planning: an event's deliveries are written in the transaction of the change it reports."""
 
 from django.db import connection
 
 from core import ids
 from events.models import Event
-from webhooks import wakeups
+from webhooks.delivery import wakeups
 
 ENDPOINTS_MAX = 16
 
-# One statement, the transaction's last. An endpoint that is not enabled misses the event, and
-# the row says so: a replay finds exactly what was missed, whatever ran beside it. Lanes are
-# locked in the order of their endpoints, here as everywhere.
+# One statement, the transaction's last. An endpoint that is not enabled misses the event, and its
+# delivery's row says so: a replay then finds all missed events, whatever ran at the same time.
+# Lanes are locked in the order of their endpoints, as everywhere, so that no two transactions wait
+# for each other.
 PLAN = """
 WITH planned AS (
     INSERT INTO webhooks_delivery

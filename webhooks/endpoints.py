@@ -1,4 +1,4 @@
-"""Endpoints: what the merchant makes of them (spec: WebhookEndpoint, contract 3 and 9)."""
+"""Endpoints: a merchant registers, changes, replays them (spec: WebhookEndpoint, contract 3, 9)."""
 
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -14,13 +14,15 @@ from events import types
 from events.models import Event
 from merchants import idempotency
 from merchants.models import Merchant
-from webhooks import destinations, replay, resend, signing_secrets, stopping, wakeups
+from webhooks import destinations, replay, resend, signing_secrets, stopping
+from webhooks.delivery import wakeups
 from webhooks.dispatch import ENDPOINTS_MAX
 from webhooks.models import Endpoint, Lane
 from webhooks.refusals import EndpointUnexpectedState
 
 DAY_SECONDS = 86_400
-LITTLE_LANES = 200
+# Up to this many lanes are canceled within the request; more are left to the tidying chore.
+FEW_LANES = 200
 
 
 class EndpointLimitReached(DomainError):
@@ -45,7 +47,7 @@ def of(merchant: Merchant) -> MerchantRows:
 def create(merchant: Merchant, draft: dict[str, Any]) -> WithSecret:
     """Write an endpoint down, with a signing secret.
 
-    :param draft: what `CreateEndpointForm` validated.
+    :param draft: the validated fields of `CreateEndpointForm`.
     :raises WebhookUrlNotAllowed: the address breaks a rule.
     :raises EndpointLimitReached: the merchant has 16.
     """
@@ -65,19 +67,19 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> WithSecret:
 
 
 def update(merchant: Merchant, endpoint_id: str, changes: dict[str, Any]) -> Endpoint:
-    """Change what the merchant may change; disable, enable, and replay if asked to.
+    """Change an endpoint's fields; disable it, enable it or start a replay if asked to.
 
     A new address is used at once, for retries too; new types count for later events.
 
-    :param changes: what `UpdateEndpointForm` validated.
+    :param changes: the validated fields of `UpdateEndpointForm`.
     :raises WebhookUrlNotAllowed: the new address breaks a rule.
     :raises EndpointUnexpectedState: a replay, and the endpoint is not enabled.
-    :raises LockTimeout: to be enabled, and so much is pending from before that it is still
-        being canceled.
+    :raises LockTimeout: the endpoint is to be enabled, and more than 200 lanes from before are
+        still being canceled.
     """
     is_to_be_enabled = changes.get("disabled") is False
     if is_to_be_enabled and of(merchant).filter(id=endpoint_id).exists():
-        # In chunks, with the endpoint held only as long as one takes.
+        # Before the transaction, in chunks: the endpoint is locked only as long as one takes.
         stopping.stop_ahead(endpoint_id)
     return _update(merchant, endpoint_id, changes)
 
@@ -103,7 +105,10 @@ def _update(merchant: Merchant, endpoint_id: str, changes: dict[str, Any]) -> En
 
 @transaction.atomic(durable=True)
 def delete(merchant: Merchant, endpoint_id: str) -> None:
-    """Stop sending for good, and destroy the secrets; the row stays, a cursor for lists."""
+    """Stop sending to the endpoint for good, and destroy its secrets.
+
+    The row stays, because a merchant's list may have its id as a cursor.
+    """
     endpoint = _locked(merchant, endpoint_id)
     _disable(endpoint)
     endpoint.deleted_at = clock.now()
@@ -115,7 +120,7 @@ def delete(merchant: Merchant, endpoint_id: str) -> None:
 def roll_secret(
     merchant: Merchant, endpoint_id: str, *, previous_expires_in_seconds: int | None
 ) -> WithSecret:
-    """Make a new secret; what the old one signs is signed by both until it expires.
+    """Make a new secret; deliveries are signed with the old one too until that expires.
 
     :param previous_expires_in_seconds: in the movable clock; None is a day, 0 is at once.
     """
@@ -127,9 +132,9 @@ def roll_secret(
 
 
 def with_secret(merchant: Merchant, endpoint_id: str) -> WithSecret:
-    """Return an endpoint with its current secret, for whom a crash kept it from.
+    """Return an endpoint with its current secret, for a retry of a request that a crash cut off.
 
-    :raises ResourceMissing: it was deleted since.
+    :raises ResourceMissing: the endpoint was deleted since.
     """
     endpoint = of(merchant).find(endpoint_id)
     secrets = signing_secrets.open_for([endpoint_id], clock.now())
@@ -138,9 +143,9 @@ def with_secret(merchant: Merchant, endpoint_id: str) -> WithSecret:
 
 @transaction.atomic(durable=True)
 def replay_missed(merchant: Merchant, endpoint_id: str, *, since: int | None) -> Endpoint:
-    """Send what the endpoint missed, per object from the first that it missed to the newest.
+    """Start a replay: each object's events are sent from the first missed one to the newest.
 
-    :param since: unix seconds; nothing that was missed before is looked at. None is no bound.
+    :param since: unix seconds; events missed before are left out. None is no bound.
     :raises EndpointUnexpectedState: the endpoint is not enabled.
     """
     idempotency.take(endpoint_id)
@@ -154,8 +159,8 @@ def replay_missed(merchant: Merchant, endpoint_id: str, *, since: int | None) ->
 def resend_event(merchant: Merchant, event_id: str, endpoint_id: str | None) -> Event:
     """Send an event again, to one endpoint or to all that are subscribed and not disabled.
 
-    :raises EndpointUnexpectedState: the one that is named is disabled.
-    :raises ParameterInvalid: the one that is named is not subscribed to the event's type.
+    :raises EndpointUnexpectedState: the named endpoint is disabled.
+    :raises ParameterInvalid: the named endpoint is not subscribed to the event's type.
     """
     idempotency.take(event_id)
     event = _locked_event(merchant, event_id)
@@ -169,22 +174,23 @@ def resend_event(merchant: Merchant, event_id: str, endpoint_id: str | None) -> 
 
 # --- Rows, locked -----------------------------------------------------------------------------
 
-# Without the key: whoever plans a delivery refers to the endpoint and need not wait.
-NOT_ITS_KEY = {"of": ("self",), "no_key": True}
+
+def _for_update(rows: MerchantRows) -> MerchantRows:
+    # All but the key: a transaction that plans a delivery refers to the endpoint and must not wait.
+    return rows.select_for_update(of=("self",), no_key=True)
 
 
 def _locked(merchant: Merchant, endpoint_id: str, *, param: str | None = None) -> Endpoint:
-    return of(merchant).select_for_update(**NOT_ITS_KEY).find(endpoint_id, param=param)
+    return _for_update(of(merchant)).find(endpoint_id, param=param)
 
 
 def _locked_event(merchant: Merchant, event_id: str) -> Event:
-    # It may not be pruned before its delivery refers to it.
-    events = Event.objects.for_merchant(merchant)
-    return events.select_for_update(**NOT_ITS_KEY).find(event_id)
+    # The lock keeps retention from deleting the event before its new delivery refers to it.
+    return _for_update(Event.objects.for_merchant(merchant)).find(event_id)
 
 
 def _require_room(merchant: Merchant) -> None:
-    # Requests that meet count one after the other.
+    # The lock on the merchant lets requests at the same time count one after the other.
     Merchant.objects.select_for_update(no_key=True).get(id=merchant.id)
     if of(merchant).count() >= ENDPOINTS_MAX:
         raise EndpointLimitReached
@@ -193,7 +199,7 @@ def _require_room(merchant: Merchant) -> None:
 def _reachable(merchant: Merchant, event: Event) -> list[Endpoint]:
     rows = of(merchant).exclude(status=Endpoint.Status.DISABLED)
     subscribed = rows.filter(enabled_events__overlap=[types.ALL, event.type])
-    return list(subscribed.select_for_update(**NOT_ITS_KEY).order_by("id"))
+    return list(_for_update(subscribed).order_by("id"))
 
 
 def _required(merchant: Merchant, event: Event, endpoint_id: str) -> Endpoint:
@@ -210,19 +216,19 @@ def _required(merchant: Merchant, event: Event, endpoint_id: str) -> Endpoint:
 
 
 def _disable(endpoint: Endpoint) -> None:
-    # Nothing of it is claimed any more from the commit on.
+    # From the commit on, no delivery to it is claimed any more.
     endpoint.status = Endpoint.Status.DISABLED
     endpoint.replay_xid = endpoint.replay_since = None
-    # Who turns to an endpoint that fails need not be told.
+    # A merchant who disables a failing endpoint needs no mail about it.
     endpoint.mail_due_at = None
     endpoint.save()
-    _stop_what_is_little(endpoint)
+    _cancel_pending_if_few(endpoint)
     transaction.on_commit(wakeups.wake)
 
 
-def _stop_what_is_little(endpoint: Endpoint) -> None:
-    # So that the merchant sees at once that nothing is pending. What is much is canceled in
-    # chunks by the sender's next round.
+def _cancel_pending_if_few(endpoint: Endpoint) -> None:
+    # The merchant then sees at once that nothing is pending. More lanes are canceled in chunks by
+    # the next run of the tidying chore.
     if not _has_many(Lane.objects.filter(endpoint=endpoint)):
         stopping.stop(endpoint)
 
@@ -230,7 +236,7 @@ def _stop_what_is_little(endpoint: Endpoint) -> None:
 def _enable(endpoint: Endpoint) -> None:
     if endpoint.status == Endpoint.Status.ENABLED:
         return
-    # What is pending from before was missed, and is sent when a replay is asked for.
+    # Deliveries that are still pending from before count as missed: only a replay sends them.
     if _has_many(Lane.objects.filter(endpoint=endpoint, is_resend=False)):
         raise LockTimeout
     stopping.stop(endpoint)
@@ -240,7 +246,7 @@ def _enable(endpoint: Endpoint) -> None:
 
 
 def _has_many(lanes: QuerySet[Lane]) -> bool:
-    return lanes[: LITTLE_LANES + 1].count() > LITTLE_LANES
+    return lanes[: FEW_LANES + 1].count() > FEW_LANES
 
 
 def _replay(endpoint: Endpoint, *, since: datetime | None) -> None:

@@ -1,4 +1,4 @@
-"""What the lists of events and deliveries know beyond the conventions (contract 7)."""
+"""Filters and sort keys of the lists of events, endpoints and deliveries (contract 7)."""
 
 from django.db.models import Exists, OuterRef, Q
 
@@ -13,7 +13,7 @@ MEANINGS = {"true": True, "false": False}
 
 
 class Delivered(Strict):
-    """`delivery_success=false`: something of the event is pending, or was given up."""
+    """`delivery_success=false`: a delivery of the event is pending or was missed."""
 
     def shapes(self, name: str) -> dict[str, Shape]:
         return {name: {"type": "boolean"}}
@@ -36,5 +36,5 @@ class DeliveredEventFilters(EventFilters):
 
 EVENTS = ListSpec(filters=DeliveredEventFilters)
 ENDPOINTS = ListSpec()
-# Their ids alone say which is newer.
+# Ids of deliveries begin with their time, so the list needs no other column for its order.
 DELIVERIES = ListSpec(sort_keys={"created": "id"})

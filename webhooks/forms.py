@@ -44,7 +44,7 @@ class EventTypes(serializers.Field):
         for index, name in enumerate(data):
             if problem := self._problem(name, data, index):
                 message = self.error_messages[problem]
-                raise serializers.ValidationError({index: [message]}, code="parameter_invalid")
+                raise serializers.ValidationError({str(index): [message]}, code="parameter_invalid")
         return [str(name) for name in data]
 
     def _problem(self, name: Any, names: list[Any], index: int) -> str | None:
@@ -73,7 +73,7 @@ class UpdateEndpointForm(Form):
     replay_missed = Boolean(required=False)
 
     def validate(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Null clears what may be empty; nothing is sent to what is being disabled."""
+        """Refuse null for a field that may not be empty, and a replay together with `disabled`."""
         for name in ("url", "enabled_events", "disabled"):
             if name in changes and changes[name] is None:
                 raise serializers.ValidationError({name: ["May not be cleared."]}, code="null")

@@ -1,4 +1,4 @@
-"""Endpoints, what is delivered to them, and the lanes that keep deliveries in order."""
+"""Endpoints, deliveries to them, and the lanes that keep deliveries in order."""
 
 import uuid
 
@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from core.fields import CodeField, JSONField, SealedField, id_field
-from core.querysets import MerchantRows
+from core.querysets import MerchantManager
 
 
 class Endpoint(models.Model):
@@ -29,20 +29,21 @@ class Endpoint(models.Model):
     description = models.CharField(max_length=1000, null=True)
     metadata = JSONField(default=dict)
     api_version = models.CharField(max_length=10)
-    # While set, what was missed is being put before what is new and nothing is sent. 0 when
-    # it was just asked for; then a transaction: events of older ones may not be seen yet.
+    # Set while a replay plans missed events before new ones; nothing is sent meanwhile. 0 =
+    # requested; the job replaces it by its own transaction id, the horizon below which events may
+    # still be uncommitted.
     replay_xid = models.BigIntegerField(null=True)
-    # Nothing that was missed before this moment is replayed; null for no such bound.
+    # Events that were missed before this moment are not replayed; null for no such bound.
     replay_since = models.DateTimeField(null=True)
     failures_in_a_row = models.PositiveIntegerField(default=0)
-    # An answer took long: until then (real time) it shares a part of the slots with others.
+    # After a slow answer: until then (real time) the endpoint shares the slots of degraded ones.
     slow_until = models.DateTimeField(null=True)
-    # When the mail that tells of `failing` is due to be tried (real time); null when none is owed.
+    # When to try to send the mail about `failing` (real time); null if no mail is owed.
     mail_due_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True)
 
-    objects = MerchantRows.as_manager()
+    objects = MerchantManager()
 
     class Meta:
         constraints = [
@@ -63,7 +64,7 @@ class Endpoint(models.Model):
                 fields=["merchant"], condition=Q(deleted_at=None), name="live_endpoints_of_merchant"
             ),
             models.Index(fields=["merchant", "created_at", "id"], name="endpoints_of_a_merchant"),
-            # What the senders look through every second: deleted ones are never in their way.
+            # Senders search this index every second; deleted endpoints are not in it.
             models.Index(
                 fields=["id"],
                 condition=Q(status__in=["enabled", "failing"]),
@@ -84,7 +85,7 @@ class Endpoint(models.Model):
 
 
 class SigningSecret(models.Model):
-    """What an endpoint's deliveries are signed with; a rolled one signs on until it expires."""
+    """A secret that signs an endpoint's deliveries; after a roll it signs on until it expires."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="secrets")
@@ -111,15 +112,15 @@ class SigningSecret(models.Model):
 
     @property
     def seal_context(self) -> str:
-        """Return what the sealed secret is bound to: this row of this endpoint."""
+        """Return the context of the seal: the secret opens as this row of this endpoint only."""
         return f"webhooks.secret|{self.endpoint_id}|{self.id}"
 
 
 class Delivery(models.Model):
     """One attempt to deliver one event to one endpoint, made or to come (contract 2).
 
-    The attempt that comes next is a `pending` row. One that was canceled, or that was the
-    last of ten, `is_missed` until a replay takes the event up again.
+    The attempt to come is a `pending` row. A row that was canceled, or that failed as the last of
+    ten, `is_missed` until a replay sends its event again.
     """
 
     class Status(models.TextChoices):
@@ -143,7 +144,7 @@ class Delivery(models.Model):
     event = models.ForeignKey("events.Event", models.PROTECT, related_name="+", db_index=False)
     event_type = models.CharField(max_length=60)
     url = models.CharField(max_length=2000)
-    # Which lane it waits in: the changed object's id; for a resend its own.
+    # The key of its lane: the changed object's id, or for a resend its own id.
     lane_key = CodeField(max_length=40)
     aggregate_id = CodeField(max_length=40)
     sequence = models.PositiveIntegerField()
@@ -161,11 +162,11 @@ class Delivery(models.Model):
     error = models.CharField(max_length=20, null=True)
     created_at = models.DateTimeField()
 
-    objects = MerchantRows.as_manager()
+    objects = MerchantManager()
 
     class Meta:
         constraints = [
-            # Also how a lane's head is found: its lowest pending sequence.
+            # A claim finds a lane's first delivery by this index: the lowest pending sequence.
             models.UniqueConstraint(
                 fields=["endpoint", "lane_key", "sequence"],
                 condition=Q(status="pending"),
@@ -187,7 +188,7 @@ class Delivery(models.Model):
                 condition=Q(is_missed=True),
                 name="missed_deliveries",
             ),
-            # By age: what retention forgets, without what is still owed.
+            # Retention walks this index from the oldest on; pending and missed ones are not in it.
             models.Index(
                 fields=["id"],
                 condition=Q(is_missed=False) & ~Q(status="pending"),
@@ -202,7 +203,8 @@ class Delivery(models.Model):
 class Lane(models.Model):
     """The pending deliveries of one object to one endpoint, which go one after the other.
 
-    Exists while any is pending. Whoever holds the lease sends the lowest sequence.
+    A lane exists while one of them is pending. The process that has its lease sends the one with
+    the lowest sequence.
     """
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+", db_index=False)
@@ -211,9 +213,9 @@ class Lane(models.Model):
     is_resend = models.BooleanField(default=False)
     # In the movable clock: when the head may be sent.
     due_at = models.DateTimeField()
-    # In real time: crashed work comes free by itself.
+    # In real time; the lease of a process that crashed ends by itself.
     leased_until = models.DateTimeField(null=True)
-    # Whose lease: one who comes back late writes nothing.
+    # Changes with each claim, so that a process whose lease has ended writes no answer.
     lease_id = models.UUIDField(null=True)
 
     class Meta:

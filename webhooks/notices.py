@@ -1,4 +1,4 @@
-"""Notices: the mail that tells a merchant that an endpoint fails (contract 9)."""
+"""Notices: mails to merchants about endpoints that became `failing` (contract 9)."""
 
 from datetime import datetime, timedelta
 from smtplib import SMTPException
@@ -14,7 +14,7 @@ from django.utils import timezone
 from core.scrub import scrub
 from webhooks.models import Delivery, Endpoint
 
-# Whoever sends a mail has this long before another process tries (real time).
+# A process that takes a mail has this long to send it before another one tries (real time).
 LEASE = timedelta(minutes=10)
 SUBJECT = "Your webhook endpoint is failing"
 COUNT_MAX = 10_000
@@ -23,10 +23,11 @@ log = structlog.get_logger(__name__)
 
 
 def send_due() -> int:
-    """Send the mails that are owed and return how many went out.
+    """Send the due mails and return how many the mail server took.
 
-    One per time that an endpoint begins to fail. What the mail server refuses is tried again
-    after ten minutes; after a crash between sending and writing that down, twice.
+    Each time that an endpoint becomes `failing`, its merchant gets one mail. A mail that the
+    server refuses is tried again after ten minutes. After a crash between sending it and writing
+    that down it is sent twice.
     """
     sent = 0
     while (endpoint := _take()) is not None:
@@ -36,7 +37,7 @@ def send_due() -> int:
 
 @transaction.atomic(durable=True)
 def _take() -> Endpoint | None:
-    """Return an endpoint whose mail is due, kept from others for ten minutes."""
+    """Return an endpoint with a due mail; other processes leave it alone for ten minutes."""
     due = Endpoint.objects.filter(mail_due_at__lte=timezone.now()).select_related("merchant")
     locked = due.select_for_update(of=("self",), no_key=True, skip_locked=True)
     endpoint = locked.order_by("mail_due_at").first()
@@ -47,19 +48,19 @@ def _take() -> Endpoint | None:
 
 
 def _send(endpoint: Endpoint) -> bool:
-    """Send one mail with no transaction open; tell whether it went out."""
+    """Send one mail with no transaction open; tell whether the mail server took it."""
     leased_until = endpoint.mail_due_at
     try:
         send_mail(SUBJECT, scrub(_text(endpoint)), None, [endpoint.merchant.email])
     except (SMTPException, OSError) as problem:
         log.warning("mail_not_sent", endpoint=endpoint.id, reason=type(problem).__name__)
         return False
-    _put_off_for_ever(endpoint, leased_until)
+    _note_sent(endpoint, leased_until)
     return True
 
 
-def _put_off_for_ever(endpoint: Endpoint, leased_until: datetime | None) -> None:
-    # If it began to fail again meanwhile, that is another mail.
+def _note_sent(endpoint: Endpoint, leased_until: datetime | None) -> None:
+    # An endpoint that became `failing` again meanwhile has another time here, and is owed a mail.
     Endpoint.objects.filter(id=endpoint.id, mail_due_at=leased_until).update(mail_due_at=None)
 
 
@@ -77,12 +78,12 @@ def _last_error(endpoint: Endpoint) -> str:
     failed = Delivery.objects.filter(endpoint=endpoint, status=Delivery.Status.FAILED)
     last = failed.order_by("-id").first()
     if last is None or last.response_status is None:
-        return last.error if last else "unknown"
+        return (last.error if last else None) or "unknown"
     return f"{last.error}, status {last.response_status}"
 
 
 def _stopped(endpoint: Endpoint) -> str:
-    """Count what was given up and what is or will be canceled, up to 10,000."""
+    """Count the missed deliveries and the pending ones, which will be canceled, up to 10,000."""
     owed = Q(is_missed=True) | Q(status=Delivery.Status.PENDING)
     rows = Delivery.objects.filter(owed, endpoint=endpoint)
     rows = rows.exclude(trigger=Delivery.Trigger.RESEND)

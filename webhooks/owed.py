@@ -1,4 +1,4 @@
-"""What a replay owes an endpoint, object by object: found, and put before what is new."""
+"""Deliveries that a replay owes an endpoint: missed events are found and planned, per object."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from core import clock, ids
 # Objects per transaction.
 CHUNK = 100
 
-# By the index of missed deliveries, from where the last chunk ended.
+# Walks the index of missed deliveries, from the last chunk's end.
 MISSED = """
 SELECT missed.lane_key, min(missed.sequence)
 FROM webhooks_delivery AS missed JOIN events_event AS event ON event.id = missed.event_id
@@ -28,7 +28,8 @@ WHERE endpoint_id = %(endpoint)s AND key = ANY(%(keys)s) FOR UPDATE SKIP LOCKED
 
 LANE_KEYS = "SELECT key FROM webhooks_lane WHERE endpoint_id = %(endpoint)s AND key = ANY(%(keys)s)"
 
-# From the first missed one to the newest, so that the last thing received is the newest state.
+# An object's events from the first missed one to the newest, those sent before too: the endpoint
+# receives the object's newest state last.
 OWED = """
 SELECT event.id, event.aggregate_id
 FROM unnest(%(keys)s::text[], %(firsts)s::int[]) AS missed (key, first)
@@ -44,7 +45,8 @@ ORDER BY event.aggregate_id, event.sequence
 FOR KEY SHARE OF event
 """
 
-# A lane that was free when it was looked at may have been leased since: then it is not counted.
+# A lane that `free` found may have been leased since. Then it is left as it is, and the row count
+# shows that it is missing.
 PLAN = """
 WITH planned AS (
     INSERT INTO webhooks_delivery
@@ -76,13 +78,13 @@ WHERE endpoint_id = %(endpoint)s AND lane_key = missed.key AND sequence >= misse
 
 
 class Taken(Exception):
-    """Somebody has what this chunk needs: the next run takes it up."""
+    """Another transaction holds a row that this chunk needs: the next run tries again."""
 
 
 class Replay(NamedTuple):
-    """One endpoint's replay, as the endpoint's locked row says.
+    """One endpoint's replay, as the endpoint's locked row describes it.
 
-    :param horizon: what transactions below it recorded may not be seen yet.
+    :param horizon: a transaction's id; events of transactions below it may still be uncommitted.
     """
 
     endpoint_id: str
@@ -93,7 +95,7 @@ class Replay(NamedTuple):
 
 
 def missed(replay: Replay, after: str) -> dict[str, int]:
-    """Return the next objects with the first sequence that each one missed."""
+    """Return up to 100 objects behind `after`, each with its first missed sequence."""
     with connection.cursor() as cursor:
         cursor.execute(
             MISSED,
@@ -109,22 +111,22 @@ def missed(replay: Replay, after: str) -> dict[str, int]:
 
 
 def free(replay: Replay, keys: list[str]) -> list[str]:
-    """Return the objects of which nothing is under way, their lanes locked."""
-    asked = {"endpoint": replay.endpoint_id, "keys": keys}
+    """Return the objects with no request under way, and lock their lanes."""
+    values: dict[str, str | list[str]] = {"endpoint": replay.endpoint_id, "keys": keys}
     with connection.cursor() as cursor:
-        cursor.execute(LANES, asked)
+        cursor.execute(LANES, values)
         held = {key for key, is_leased in cursor.fetchall() if not is_leased}
-        cursor.execute(LANE_KEYS, asked)
+        cursor.execute(LANE_KEYS, values)
         others = {key for (key,) in cursor.fetchall()} - held
     return [key for key in keys if key not in others]
 
 
 def plan(replay: Replay, firsts: dict[str, int]) -> int:
-    """Plan each object's events from the first that it missed on; return how many it were.
+    """Plan each object's events from its first missed one on; return the number of deliveries.
 
-    :raises Taken: a lane was leased meanwhile.
+    :raises Taken: another process leased one of the lanes meanwhile.
     """
-    asked = {
+    values: dict[str, str | list[str] | list[int]] = {
         "endpoint": replay.endpoint_id,
         "merchant": replay.merchant_id,
         "types": replay.types,
@@ -132,12 +134,12 @@ def plan(replay: Replay, firsts: dict[str, int]) -> int:
         "firsts": list(firsts.values()),
     }
     with connection.cursor() as cursor:
-        cursor.execute(OWED, asked)
+        cursor.execute(OWED, values)
         owed = cursor.fetchall()
         events = [event_id for event_id, _key in owed]
         new_ids = [ids.new("whd") for _ in events]
-        cursor.execute(PLAN, {**asked, "ids": new_ids, "events": events, "now": clock.now()})
+        cursor.execute(PLAN, {**values, "ids": new_ids, "events": events, "now": clock.now()})
         if cursor.rowcount < len({key for _event_id, key in owed}):
             raise Taken
-        cursor.execute(TAKEN_UP, asked)
+        cursor.execute(TAKEN_UP, values)
     return len(owed)

@@ -1,4 +1,4 @@
-"""How the API shows endpoints and deliveries (contract 2)."""
+"""Endpoints and deliveries as the API shows them (contract 2)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -40,7 +40,7 @@ def _endpoint(endpoint: Endpoint, previous_secret_expires_at: datetime | None) -
 
 
 def webhook_delivery(delivery: Delivery) -> dict[str, Any]:
-    """Return one attempt, made or to come."""
+    """Return one attempt to deliver an event, made or to come."""
     return {
         "id": delivery.id,
         "object": "webhook_delivery",

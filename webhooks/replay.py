@@ -1,4 +1,4 @@
-"""Replay: what an endpoint missed is put before what is new, object by object (contract 9)."""
+"""Replay: an endpoint gets the events that it missed before any new ones, in order (contract 9)."""
 
 import time
 from collections import deque
@@ -10,23 +10,27 @@ import structlog
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import LockNotAvailable
 
-from webhooks import owed, wakeups
+from webhooks import owed
+from webhooks.delivery import wakeups
 from webhooks.models import Endpoint
 from webhooks.owed import Replay, Taken
 
-# A run is short, so that a stop never waits for it, and what is to be stopped has its turn.
+# A run is short: a process that ends never waits for it, and canceling at stopped endpoints, which
+# is in the same chore, has its turn.
 RUN_SECONDS = 0.5
-# A transaction that has written deliveries and is still open after so long is told of.
+# A transaction that has written deliveries and is open for longer than this is logged.
 WARN_AFTER_SECONDS = 30
-# Until the job has seen the request's change, and with it which transactions have not.
-ASKED = 0
+# The horizon of a replay that is requested. The job replaces it by its own transaction id, the
+# horizon below which events may still be uncommitted.
+REQUESTED = 0
 
 log = structlog.get_logger(__name__)
 
 REPLAYING = "SELECT id FROM webhooks_endpoint WHERE replay_xid IS NOT NULL ORDER BY id"
 
-# Whoever holds the endpoint is changing it, or doing just this. A lane that a change of a
-# payment holds is waited for briefly: far less than what the database takes for a deadlock.
+# An endpoint that is locked is skipped: a request is changing it, or another process is replaying
+# it. A lane that a payment's change has locked is waited for 200 ms, which is well below the second
+# after which PostgreSQL looks for a deadlock.
 HOLD = """
 SELECT merchant_id, replay_xid, replay_since, enabled_events,
     set_config('lock_timeout', '200ms', true)
@@ -34,21 +38,21 @@ FROM webhooks_endpoint
 WHERE id = %(endpoint)s AND replay_xid IS NOT NULL FOR NO KEY UPDATE SKIP LOCKED
 """
 
-# Who planned while the endpoint was not enabled had an id before that, from writing the event,
-# and this transaction gets its own only now that the endpoint is seen to be enabled. The asking
-# request's own id would not do: a younger transaction may have planned before that one was
-# committed.
+# A transaction that planned while the endpoint was not enabled had its id before that, from writing
+# the event. This one gets its id only now, after it has seen the endpoint enabled, so its id is
+# higher. The id of the request that asked for the replay would be too low: a younger transaction
+# may have planned before that request was committed.
 SET_HORIZON = """
 UPDATE webhooks_endpoint SET replay_xid = pg_current_xact_id()::text::bigint
 WHERE id = %(endpoint)s RETURNING replay_xid
 """
 
-# Of those with an id before the horizon only who has planned matters, not whoever writes
-# something anywhere in the cluster. PostgreSQL locks the tables that a statement writes to
-# before it takes the snapshot that the statement reads by (READ COMMITTED: our connections know
-# nothing else), and lets go when the transaction is over and all see what it did. So who saw
-# the endpoint as not enabled held this lock before that, and holds it as long as it runs. Who
-# ends between the snapshot and the look at the locks is seen by the next statement.
+# Finds transactions below the horizon that have planned deliveries; other writers of the cluster
+# do not matter. PostgreSQL locks the tables that a statement writes to before it takes the
+# statement's snapshot (READ COMMITTED, as on all our connections). It releases these locks after
+# the transaction has ended and its rows can be seen. So a transaction that saw the endpoint as not
+# enabled had locked `webhooks_delivery` before that, and holds the lock until it ends. If it ends
+# between the snapshot and the look at the locks, the next statement sees its deliveries.
 STILL_PLANNING = """
 SELECT planning.pid, coalesce(extract(epoch FROM clock_timestamp() - activity.xact_start), 0)
 FROM pg_snapshot_xip(pg_current_snapshot()) AS running (id)
@@ -69,26 +73,26 @@ UPDATE webhooks_endpoint SET replay_xid = NULL, replay_since = NULL WHERE id = %
 
 
 def start(endpoint: Endpoint, *, since: datetime | None) -> None:
-    """Begin to send what the endpoint missed, in the caller's transaction, which holds it.
+    """Request a replay, in the caller's transaction, which has locked the endpoint.
 
-    Until `advance` has put it before what is new, nothing is sent to the endpoint.
+    Nothing is sent to the endpoint until `advance` has planned all events that it missed.
 
-    :param since: events recorded before (movable clock) are not looked at; None is no bound.
+    :param since: events recorded before (movable clock) are left out; None is no bound.
         A replay that is under way already keeps the earlier bound of the two.
     """
     if endpoint.replay_xid is not None:
         earlier = endpoint.replay_since
         since = min(since, earlier) if since and earlier else None
-    endpoint.replay_xid, endpoint.replay_since = ASKED, since
+    endpoint.replay_xid, endpoint.replay_since = REQUESTED, since
     endpoint.save(update_fields=["replay_xid", "replay_since"])
     transaction.on_commit(wakeups.wake)
 
 
 def advance() -> int:
-    """Do the next piece of all replays; return how many deliveries were planned.
+    """Plan the next deliveries of all replays, for half a second; return their number.
 
-    In chunks, each a transaction of its own, for half a second: safe to break off, to run
-    twice and beside itself. Endpoints take turns.
+    Each chunk is a transaction of its own: safe to interrupt, to run twice, and to run in several
+    processes at once. Endpoints take turns.
     """
     ends_at, planned = time.monotonic() + RUN_SECONDS, 0
     passes = deque(_pass(endpoint_id) for endpoint_id in _replaying())
@@ -111,10 +115,11 @@ def _replaying() -> list[str]:
 
 
 def _pass(endpoint_id: str) -> Iterator[int]:
-    """Go once through all that the endpoint missed; open it if nothing had to be left."""
+    """Plan the endpoint's missed events chunk by chunk; end the replay if none had to be left."""
     try:
         horizon = _horizon(endpoint_id)
-        after, has_left = "", False
+        after: str | None = ""
+        has_left = False
         while after is not None:
             planned, after, left = _chunk(endpoint_id, horizon, after)
             has_left |= left
@@ -130,12 +135,12 @@ def _pass(endpoint_id: str) -> Iterator[int]:
 
 @transaction.atomic(durable=True)
 def _horizon(endpoint_id: str) -> int:
-    """Return the replay's horizon, set now if it was only asked for.
+    """Return the replay's horizon; set it now if the replay was only requested.
 
-    :raises Taken: the endpoint does not replay, or somebody holds it.
+    :raises Taken: the endpoint has no replay, or another transaction holds it.
     """
     replay = _hold(endpoint_id)
-    if replay.horizon != ASKED:
+    if replay.horizon != REQUESTED:
         return replay.horizon
     with connection.cursor() as cursor:
         cursor.execute(SET_HORIZON, {"endpoint": endpoint_id})
@@ -145,12 +150,12 @@ def _horizon(endpoint_id: str) -> int:
 
 @transaction.atomic(durable=True)
 def _chunk(endpoint_id: str, horizon: int, after: str) -> tuple[int, str | None, bool]:
-    """Put what some objects owe before what is new.
+    """Plan the missed events of the next objects, up to 100 of them.
 
-    :return: how many deliveries were planned, the last object (None behind the last), and
-        whether an object had to be left.
-    :raises Taken: somebody holds the endpoint, or it is not this replay any more; or an
-        event may not be seen yet.
+    :return: the number of planned deliveries; the key of the last object, None if there was none;
+        and whether an object had to be left for the next run.
+    :raises Taken: another transaction holds the endpoint, another replay has begun, or an event
+        may still be uncommitted.
     """
     replay = _hold(endpoint_id, horizon)
     _require_all_committed(endpoint_id, horizon)
@@ -164,7 +169,7 @@ def _chunk(endpoint_id: str, horizon: int, after: str) -> tuple[int, str | None,
 
 @transaction.atomic(durable=True)
 def _open(endpoint_id: str, horizon: int) -> None:
-    """Let deliveries go on: nothing that was missed is left."""
+    """End the replay, because no missed event is left: deliveries to the endpoint go on."""
     _hold(endpoint_id, horizon)
     with connection.cursor() as cursor:
         cursor.execute(OPEN, {"endpoint": endpoint_id})
@@ -175,7 +180,7 @@ def _hold(endpoint_id: str, horizon: int | None = None) -> Replay:
     with connection.cursor() as cursor:
         cursor.execute(HOLD, {"endpoint": endpoint_id})
         row = cursor.fetchone()
-    # Disabled and enabled meanwhile, it is another replay, with more to be missed.
+    # If the endpoint was disabled and enabled meanwhile, this is another replay, of more events.
     if row is None or horizon not in (None, row[1]):
         raise Taken
     merchant_id, current, since, types, _timeout = row

@@ -1,15 +1,17 @@
-"""Resending: a delivery that was asked for by hand (contract 9, resend)."""
+"""Resending: one more delivery of an event, at a merchant's request (contract 9, resend)."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from django.db import connection, transaction
 
 from core import clock, ids
 from events.models import Event
-from webhooks import wakeups
+from webhooks.delivery import wakeups
 from webhooks.models import Endpoint
 
-# What is owed anyway, or waits for an earlier event of the object, is only hurried.
+# Is the event, or an earlier one of its object, still pending? Then no delivery is added, and the
+# pending one is sent at once.
 OWED = """
 SELECT 1 FROM webhooks_delivery
 WHERE endpoint_id = %(endpoint)s AND lane_key = %(aggregate)s AND status = 'pending'
@@ -17,13 +19,13 @@ WHERE endpoint_id = %(endpoint)s AND lane_key = %(aggregate)s AND status = 'pend
 LIMIT 1
 """
 
-# Who holds the lane is waited for: else it would keep its wait, of up to a day. Nobody waits for
-# an endpoint with a lane in hand.
+# Waits for a transaction that holds the lane: otherwise the lane would wait on for its retry, up to
+# a day. This causes no deadlock, because no transaction with a lane waits for an endpoint.
 HURRY = """
 UPDATE webhooks_lane SET due_at = %(now)s WHERE endpoint_id = %(endpoint)s AND key = %(aggregate)s
 """
 
-# A lane of its own, outside the order promise.
+# A resend has a lane of its own: the promised order of an object's events leaves resends out.
 PLAN = """
 WITH planned AS (
     INSERT INTO webhooks_delivery
@@ -37,16 +39,20 @@ VALUES (%(endpoint)s, %(id)s, 1, true, %(now)s)
 """
 
 
-def resend(event: Event, endpoints: Iterable[Endpoint]) -> None:
-    """Send an event once more, in the caller's transaction, which holds the endpoints.
+# The values of a delivery's row.
+Facts = dict[str, str | int | datetime]
 
-    One attempt without a schedule, that changes no endpoint's status; if the event or an
-    earlier one of its object is still owed to an enabled endpoint, that one is sent now.
+
+def resend(event: Event, endpoints: Iterable[Endpoint]) -> None:
+    """Send an event once more, in the caller's transaction, which has locked the endpoints.
+
+    One attempt without retries, which changes no endpoint's status. If the event, or an earlier
+    one of its object, is still pending at an enabled endpoint, that delivery is sent now instead.
 
     :param endpoints: none of them disabled.
     """
     for endpoint in endpoints:
-        facts = {
+        facts: Facts = {
             "id": ids.new("whd"),
             "merchant": event.merchant_id,
             "endpoint": endpoint.id,
@@ -63,8 +69,8 @@ def resend(event: Event, endpoints: Iterable[Endpoint]) -> None:
     transaction.on_commit(wakeups.wake)
 
 
-def _hurry(endpoint: Endpoint, facts: dict[str, object]) -> bool:
-    # What is pending at one that fails is about to be canceled.
+def _hurry(endpoint: Endpoint, facts: Facts) -> bool:
+    # Pending deliveries of a failing endpoint are about to be canceled.
     if endpoint.status != Endpoint.Status.ENABLED:
         return False
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Forgetting what is too old: attempts first, then events; nothing that is still owed."""
+"""Retention: old attempts, then old events are deleted, unless a delivery is still owed."""
 
 import time
 from collections.abc import Callable
@@ -8,17 +8,17 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
-from core import clock, statements
+from core import clock, prepared
 from webhooks import signing_secrets
 
 CHUNK = 5_000
-# A run is short, so that a stop never waits for it; the next one goes on.
+# A run is short, so that a process that ends never waits for it; the next run goes on.
 RUN_SECONDS = 3
-# Before the first id of all.
+# Sorts before every id.
 START = ""
 
-# Ids begin with the time, so an index of them is walked from the oldest on: that of what is over
-# and was not missed, so that what stays for long, however much it is, is never walked through.
+# Ids begin with the time, so their index is walked from the oldest on. It is the index of
+# deliveries that are over and not missed: rows that stay for long, however many, are not in it.
 FORGET_DELIVERIES = """
 WITH oldest AS MATERIALIZED (
     SELECT id, created_at FROM webhooks_delivery
@@ -32,7 +32,7 @@ WITH oldest AS MATERIALIZED (
 SELECT (SELECT count(*) FROM forgotten), max(id), min(created_at) < %(before)s FROM oldest
 """
 
-# An object of which anything waits in a lane keeps all its events: their sequence has no gap.
+# An object with a pending delivery keeps all its events, so that their sequence has no gap.
 OLD_EVENTS = """
 WITH oldest AS MATERIALIZED (
     SELECT id, merchant_id, aggregate_id, created_at FROM events_event
@@ -62,12 +62,13 @@ SELECT array_agg(id) FROM old
 """
 
 log = structlog.get_logger(__name__)
-# Forgets one chunk behind an id: how many it was, the chunk's last id, whether it began old.
+# Deletes old rows of one chunk behind an id. Returns their number, the chunk's last id, and whether
+# its oldest row was old enough.
 Forget = Callable[[str, datetime], tuple[int, str | None, bool | None]]
 
 
 def forget_old() -> dict[str, int]:
-    """Delete attempts and events past their days, and secrets that signed; return how many.
+    """Delete attempts and events past their days, and expired secrets; return the number of each.
 
     Attempts live `DELIVERY_DAYS`, events `EVENT_DAYS` (movable clock). Never a pending
     attempt, nor an event of an object that has one; a missed attempt stays as long as its
@@ -80,13 +81,14 @@ def forget_old() -> dict[str, int]:
         "secrets": signing_secrets.destroy_expired(),
     }
     if any(forgotten.values()):
-        log.info("forgotten", **forgotten)
+        log.info("webhook_rows_forgotten", **forgotten)
     return forgotten
 
 
 def _all_of(forget: Forget, before: datetime) -> int:
     ends_at = time.monotonic() + RUN_SECONDS
-    count, after, is_old = 0, START, True
+    count, after = 0, START
+    is_old: bool | None = True
     while is_old and time.monotonic() < ends_at:
         some, last, is_old = forget(after, before)
         count, after = count + some, last or after
@@ -95,7 +97,7 @@ def _all_of(forget: Forget, before: datetime) -> int:
 
 @transaction.atomic(durable=True)
 def _deliveries(after: str, before: datetime) -> tuple[int, str | None, bool | None]:
-    statements.use_indexes()
+    prepared.use_indexes()
     with connection.cursor() as cursor:
         cursor.execute(FORGET_DELIVERIES, {"after": after, "before": before, "chunk": CHUNK})
         return cursor.fetchone()
@@ -103,7 +105,7 @@ def _deliveries(after: str, before: datetime) -> tuple[int, str | None, bool | N
 
 @transaction.atomic(durable=True)
 def _events(after: str, before: datetime) -> tuple[int, str | None, bool | None]:
-    statements.use_indexes()
+    prepared.use_indexes()
     with connection.cursor() as cursor:
         cursor.execute(OLD_EVENTS, {"after": after, "before": before, "chunk": CHUNK})
         old, last, is_old = cursor.fetchone()

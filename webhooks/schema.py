@@ -1,11 +1,13 @@
-"""How endpoints, deliveries and events are described in the API's schema."""
+"""Schemas of endpoints, deliveries and events, and of operations on them (docs/openapi.json)."""
 
 from core.rest import schema
-from core.rest.schema import Operation, Schemas, Shape, identifier, instant, nullable, ref, text
+from core.rest.fields import Shape
+from core.rest.schema import Operation, Schemas, identifier, instant, nullable, ref, text
 from events import types
+from events.aggregates import Aggregate
+from webhooks.delivery.messages import ERRORS
 from webhooks.destinations import WebhookUrlNotAllowed
 from webhooks.endpoints import EndpointLimitReached
-from webhooks.exchange import ERRORS
 from webhooks.forms import (
     CreateEndpointForm,
     ReplayForm,
@@ -16,18 +18,6 @@ from webhooks.forms import (
 from webhooks.models import Delivery, Endpoint
 from webhooks.refusals import EndpointUnexpectedState
 
-# What events are about, by their types' first part. Objects that the API does not have yet
-# are `ApiObject`s: whoever builds one names it here.
-OBJECTS: dict[str, tuple[str, ...]] = {
-    "payment_intent": ("PaymentIntent",),
-    "refund": ("ApiObject",),
-    "dispute": ("ApiObject",),
-    "payout": ("ApiObject",),
-    "topup": ("ApiObject",),
-    "balance": ("Balance",),
-    "merchant": ("Merchant",),
-    "customer": ("Customer", "CustomerAtDeletion"),
-}
 SECRET = {
     "type": "string",
     "pattern": "^whsec_",
@@ -78,16 +68,15 @@ _DELIVERY: Schemas = {
 
 
 def event_name(event_type: str) -> str:
-    """Return which schema an event of the type has: `PaymentIntentEvent`."""
+    """Return the name of the schema for an event of the type, such as `PaymentIntentEvent`."""
     about = event_type.partition(".")[0]
     return "".join(word.title() for word in about.split("_")) + "Event"
 
 
-def _event(about: str) -> Shape:
-    own = [name for name in types.TYPES if name.partition(".")[0] == about]
-    data = {
+def _event(about: Aggregate) -> Shape:
+    data: Schemas = {
         "object": {
-            "anyOf": [ref(name) for name in OBJECTS[about]],
+            "anyOf": [ref(name) for name in about.schemas],
             "description": "It, as it was after the change.",
         },
         "previous_attributes": {
@@ -100,10 +89,10 @@ def _event(about: str) -> Shape:
         "evt",
         "A change that was recorded. It never changes again.",
         {
-            "type": schema.one_of(own, "What happened."),
+            "type": schema.one_of(about.types, "What happened."),
             "merchant_id": identifier("mer"),
             "api_version": text("The version that `data` is written in."),
-            "aggregate_type": {"const": about, "description": "What the changed object is."},
+            "aggregate_type": {"const": about.name, "description": "What the changed object is."},
             "aggregate_id": text("The changed object's id."),
             "sequence": schema.integer("Counts the changes of one object, from 1.", minimum=1),
             "request_id": identifier("req", "The request that caused the change."),
@@ -112,7 +101,7 @@ def _event(about: str) -> Shape:
     )
 
 
-_BY_OBJECT = {about: event_name(about) for about in OBJECTS}
+_BY_OBJECT = {about.name: event_name(about.name) for about in types.AGGREGATES}
 
 SCHEMAS = {
     "WebhookEndpoint": schema.resource(
@@ -135,7 +124,7 @@ SCHEMAS = {
     "WebhookDelivery": schema.resource(
         "webhook_delivery", "whd", "One attempt to deliver one event to one endpoint.", _DELIVERY
     ),
-    **{event_name(about): _event(about) for about in OBJECTS},
+    **{event_name(about.name): _event(about) for about in types.AGGREGATES},
     "Event": {
         "description": "A change that was recorded; which object it has depends on its type.",
         "oneOf": [ref(name) for name in _BY_OBJECT.values()],
@@ -205,7 +194,7 @@ EVENTS = {
 }
 
 
-# --- What you receive -------------------------------------------------------------------------
+# --- Requests to your endpoint ----------------------------------------------------------------
 
 
 def _header(name: str, shape: Shape) -> Shape:

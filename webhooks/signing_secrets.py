@@ -1,4 +1,4 @@
-"""What deliveries are signed with: sealed at rest, shown once, two at a time at most."""
+"""Signing secrets of endpoints: sealed at rest, shown once, at most two that sign at a time."""
 
 import time
 from collections import defaultdict
@@ -9,22 +9,22 @@ from functools import lru_cache
 
 import structlog
 
-from core import clock, ids, statements
+from core import clock, ids, prepared
 from core.keyring import SealBroken, UnknownKey, ring
 from webhooks.models import Endpoint, SigningSecret
 
 PREFIX = "whsec_"
 RANDOM_CHARACTERS = 32
 
-# The current one is the newest, whatever the clock said when it was made. No queryset: a claim
-# would spend half of its time on building it and a model's instance for each secret.
+# The current secret comes first, whatever the movable clock said when it was made. No queryset: a
+# claim would spend half of its time on building it and an instance of the model per secret.
 SIGNING = """
 SELECT id::text, endpoint_id, sealed FROM webhooks_signingsecret
 WHERE endpoint_id = ANY(%(endpoints)s::text[]) AND (expires_at IS NULL OR expires_at > %(now)s)
 ORDER BY expires_at IS NOT NULL, created_at DESC
 """
 
-# A process keeps what it has opened for so long.
+# A process keeps opened secrets in memory for this long.
 KEEP_SECONDS = 300.0
 
 log = structlog.get_logger(__name__)
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Opened:
-    """Since when this process keeps what it opens."""
+    """The time at which this process last cleared its opened secrets."""
 
     since: float = 0.0
 
@@ -55,8 +55,9 @@ def create(endpoint: Endpoint) -> str:
 def roll(endpoint: Endpoint, *, previous_expires_in_seconds: int) -> str:
     """Replace the current secret and return the new one; the endpoint's row is locked.
 
-    The one before signs on until it expires (movable clock), and one from an earlier roll
-    ends at once: a header carries two signatures at most. What has ended is destroyed.
+    The secret before it signs on until it expires (movable clock). One from an earlier roll ends
+    at once, because a header carries two signatures at most. Secrets that have ended are
+    destroyed.
     """
     now = clock.now()
     secrets = SigningSecret.objects.filter(endpoint=endpoint)
@@ -68,7 +69,7 @@ def roll(endpoint: Endpoint, *, previous_expires_in_seconds: int) -> str:
 
 
 def destroy_expired() -> int:
-    """Destroy what signs no more, and return how many it was."""
+    """Destroy the secrets that sign no more, and return their number."""
     expired = SigningSecret.objects.filter(expires_at__lte=clock.now())
     return expired.delete()[0]
 
@@ -79,25 +80,25 @@ def open_for(endpoint_ids: Sequence[str], now: datetime) -> dict[str, tuple[str,
     :param now: in the movable clock.
     """
     _clear_now_and_then()
-    rows = statements.rows(SIGNING, {"endpoints": statements.array(set(endpoint_ids)), "now": now})
+    rows = prepared.rows(SIGNING, {"endpoints": prepared.array(set(endpoint_ids)), "now": now})
     opened = defaultdict(list)
     for secret_id, endpoint_id, sealed in rows:
         try:
             opened[endpoint_id].append(_open(secret_id, endpoint_id, bytes(sealed)))
         except (SealBroken, UnknownKey):
-            # One endpoint's trouble: all others' deliveries go on.
-            log.exception("webhook_secret_does_not_open", endpoint=endpoint_id)
+            # Only this endpoint's deliveries wait; those of all others go on.
+            log.exception("webhook_secret_unreadable", endpoint=endpoint_id)
     return {endpoint_id: tuple(secrets) for endpoint_id, secrets in opened.items()}
 
 
 def _clear_now_and_then() -> None:
-    """Let go of what was opened: what was rolled or deleted since is not kept in memory."""
+    """Clear the opened secrets every 5 minutes: rolled and deleted ones must not stay in memory."""
     if time.monotonic() - _opened.since >= KEEP_SECONDS:
         _open.cache_clear()
         _opened.since = time.monotonic()
 
 
-# Opening takes longer than all else that a delivery needs from here.
+# Cached, because opening a secret takes longer than all other work of this module for a delivery.
 @lru_cache(maxsize=4096)
 def _open(secret_id: str, endpoint_id: str, sealed: bytes) -> str:
     row = SigningSecret(id=secret_id, endpoint_id=endpoint_id)

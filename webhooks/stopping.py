@@ -1,4 +1,4 @@
-"""Stopping: what is still pending at an endpoint that is not enabled is canceled, as missed."""
+"""Stopping: pending deliveries of an endpoint that is not enabled are canceled, as missed ones."""
 
 import time
 
@@ -9,16 +9,18 @@ from webhooks.models import Endpoint
 
 # Lanes per transaction.
 CHUNK = 500
-# A run is short, so that a stop never waits for it, and replays have their turn.
+# A run is short: a process that ends never waits for it, and replays, in the same chore, have their
+# turn.
 RUN_SECONDS = 0.5
-# A request waits so long; some 5,000 objects a second.
+# The longest time that a request spends on canceling, at some 5,000 objects a second.
 AHEAD_SECONDS = 10.0
 
 log = structlog.get_logger(__name__)
 
-# A failing endpoint keeps what was asked for by hand. What is under way goes on to its end.
-# From the lanes, one probe for each endpoint that has any: deleted ones may be many. In the order
-# of an index: else PostgreSQL, which expects endpoints to have many lanes, reads all of them.
+# Finds endpoints with lanes to cancel. A failing endpoint keeps its resends, and requests under way
+# go on to their end. The search begins with the lanes, one probe for each endpoint that has any,
+# because deleted endpoints, which have none, may be many. It follows the order of an index:
+# otherwise PostgreSQL, which expects endpoints to have many lanes, reads all of them.
 WITH_LANES = """
 WITH RECURSIVE lane AS (
     (SELECT endpoint_id FROM webhooks_lane ORDER BY endpoint_id LIMIT 1)
@@ -42,8 +44,9 @@ SELECT stopped.id FROM stopped CROSS JOIN LATERAL (
 ) AS stoppable
 """
 
-# Held until the end of the transaction: what is enabled meanwhile may have new events. One that
-# others hold is being changed: the next run sees to what.
+# The lock keeps the endpoint from being enabled until the transaction ends: an enabled endpoint may
+# have new deliveries, which must not be canceled. An endpoint that another transaction holds is
+# being changed, and is left to the next run.
 STILL_STOPPED = """
 SELECT status FROM webhooks_endpoint
 WHERE id = %(endpoint)s AND status <> 'enabled' FOR SHARE SKIP LOCKED
@@ -56,7 +59,7 @@ WHERE endpoint_id = %(endpoint)s AND (%(status)s = 'disabled' OR NOT is_resend)
 LIMIT %(chunk)s FOR UPDATE SKIP LOCKED
 """
 
-# A delivery asked for by hand was not missed when it is canceled: no replay owes it.
+# A canceled resend does not count as missed: no replay owes it.
 CANCEL = """
 WITH gone AS (
     DELETE FROM webhooks_lane WHERE id = ANY(%(lanes)s) RETURNING endpoint_id, key
@@ -69,10 +72,11 @@ WHERE webhooks_delivery.endpoint_id = gone.endpoint_id
 
 
 def stop_pending() -> int:
-    """Cancel what is pending at endpoints that are not enabled; return how much it was.
+    """Cancel pending deliveries of endpoints that are not enabled; return their number.
 
-    In chunks, each a transaction of its own, for half a second: safe to break off, to run
-    twice and beside itself. What is under way or held by others is left to the next run.
+    Each chunk is a transaction of its own, for half a second: safe to interrupt, to run twice, and
+    to run in several processes at once. Deliveries under way, and lanes that another transaction
+    holds, are left to the next run.
     """
     stopped, ends_at = 0, time.monotonic() + RUN_SECONDS
     for endpoint_id in _with_lanes():
@@ -84,9 +88,10 @@ def stop_pending() -> int:
 
 
 def stop_ahead(endpoint_id: str) -> None:
-    """Cancel most of what is pending at an endpoint that is about to be enabled.
+    """Cancel most pending deliveries of an endpoint that is about to be enabled.
 
-    In chunks, each a transaction of its own, for some seconds; nothing if it is enabled.
+    Each chunk is a transaction of its own, for 10 s at most. Cancels nothing if the endpoint is
+    enabled.
     """
     ends_at = time.monotonic() + AHEAD_SECONDS
     while time.monotonic() < ends_at and _stop_some(endpoint_id):
@@ -94,10 +99,10 @@ def stop_ahead(endpoint_id: str) -> None:
 
 
 def stop(endpoint: Endpoint) -> int:
-    """Cancel all that is pending at an endpoint before it is enabled; return how much it was.
+    """Cancel an endpoint's pending deliveries, before it is enabled; return their number.
 
-    In the caller's transaction, which holds the endpoint: so let it be little. What is under
-    way goes on.
+    Runs in the caller's transaction, which holds the endpoint: the caller first makes sure that
+    there are few. Requests under way go on.
     """
     stopped = 0
     while some := _cancel_some(endpoint.id):
@@ -117,7 +122,7 @@ def _stop_some(endpoint_id: str) -> int:
 
 
 def _cancel_some(endpoint_id: str) -> int:
-    """Cancel one chunk and return how many deliveries it was."""
+    """Cancel the deliveries of up to 500 lanes, and return their number."""
     with connection.cursor() as cursor:
         cursor.execute(STILL_STOPPED, {"endpoint": endpoint_id})
         row = cursor.fetchone()

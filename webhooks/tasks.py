@@ -1,7 +1,7 @@
 """Delivering by Celery: a worker of its own, one process, `--pool solo`.
 
-beat asks for a run every second; while one lasts, the others expire. What is under way at the end
-of a run waits for the next, a moment later.
+beat asks for a run every second; while one lasts, the other requests expire. Requests to receivers
+that are under way at the end of a run go on in the next one, a moment later.
 """
 
 from contextlib import suppress
@@ -11,10 +11,10 @@ from celery import shared_task
 from celery.signals import worker_process_shutdown, worker_shutdown, worker_shutting_down
 
 from core import context
-from webhooks import retention
-from webhooks.drain import AlreadyDraining, Drain
+from webhooks import retention, upkeep
+from webhooks.delivery.drain import AlreadyDraining, Drain
 
-# Between two runs the worker hears what else it is asked, and throws away what has expired.
+# Between two runs the worker reads its other messages, and throws expired ones away.
 RUN_SECONDS = 30.0
 
 
@@ -32,7 +32,7 @@ def forget_old() -> None:
 
 @cache
 def _ours() -> Drain:
-    return Drain()
+    return Drain(upkeep.chores())
 
 
 @worker_shutting_down.connect

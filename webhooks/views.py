@@ -20,25 +20,23 @@ from webhooks.models import Delivery, Endpoint
 
 
 class DeliveryLists(ApiViewSet):
-    """Lists the attempts to deliver: of an event, of an endpoint."""
+    """Lists of the attempts to deliver: those of an event, and those of an endpoint."""
 
     def _page_of_deliveries(self, rows: MerchantRows) -> Response:
-        own = Delivery.objects.for_merchant(self.merchant)
-        page = self.page_of(rows.for_merchant(self.merchant), cursors=own)
-        return Response(page.envelope([render.webhook_delivery(row) for row in page.rows]))
+        page = self.page_of(rows.for_merchant(self.merchant))
+        return self.get_paginated_response([render.webhook_delivery(row) for row in page])
 
 
 class EndpointViewSet(DeliveryLists):
-    """Where the merchant's events are sent (spec: WebhookEndpoint)."""
+    """The merchant's webhook endpoints (spec: WebhookEndpoint)."""
 
     operations = schema.ENDPOINTS
     scope = "webhook_endpoints"
     lists = {"list": filters.ENDPOINTS, "deliveries": filters.DELIVERIES}
 
     def list(self, request: Request) -> Response:
-        own = Endpoint.objects.for_merchant(self.merchant)
-        page = self.page_of(endpoints.of(self.merchant), cursors=own)
-        return Response(page.envelope(render.webhook_endpoints(page.rows)))
+        page = self.page_of(endpoints.of(self.merchant))
+        return self.get_paginated_response(render.webhook_endpoints(page))
 
     def create(self, request: Request) -> Response:
         draft = CreateEndpointForm.read(self.body)
@@ -74,11 +72,11 @@ class EndpointViewSet(DeliveryLists):
         if self.action in ("create", "roll_secret"):
             earlier = idempotency.earlier_with_secret()
             return _with_secret(endpoints.with_secret(self.merchant, earlier.object_id))
-        return self.retrieve(request, idempotency.earlier().object_id)
+        return self.retrieve(request, self.earlier.object_id)
 
 
 class EventViewSet(DeliveryLists):
-    """What happened, as it was recorded: the stored bytes are the answer."""
+    """Events of the merchant's objects; the bytes of the answer are those that were recorded."""
 
     operations = schema.EVENTS
     scope = "events"
@@ -86,26 +84,26 @@ class EventViewSet(DeliveryLists):
 
     def list(self, request: Request) -> Response:
         page = self.page_of(Event.objects.for_merchant(self.merchant))
-        return Response(page.envelope([bytes(event.body) for event in page.rows]))
+        return self.get_paginated_response([bytes(event.body) for event in page])
 
     def retrieve(self, request: Request, event_id: str) -> Response:
         return _event(Event.objects.for_merchant(self.merchant).find(event_id))
 
     def deliveries(self, request: Request, event_id: str) -> Response:
-        # They show where the merchant's endpoints are.
-        require_scope(request.auth, EndpointViewSet.scope, "GET")
+        # Deliveries show the addresses of endpoints, which this key may not be allowed to read.
+        require_scope(self.key, EndpointViewSet.scope, "GET")
         event = Event.objects.for_merchant(self.merchant).find(event_id)
         return self._page_of_deliveries(Delivery.objects.filter(event=event))
 
     def resend(self, request: Request, event_id: str) -> Response:
         endpoint_id = ResendForm.read(self.body).get("webhook_endpoint")
         if endpoint_id:
-            # A 404 tells which endpoints there are.
-            require_scope(request.auth, EndpointViewSet.scope, "GET")
+            # A 404 would tell the key which endpoints there are.
+            require_scope(self.key, EndpointViewSet.scope, "GET")
         return _event(endpoints.resend_event(self.merchant, event_id, endpoint_id))
 
     def resume(self, request: Request, **kwargs: str) -> Response:
-        return self.retrieve(request, idempotency.earlier().object_id)
+        return self.retrieve(request, self.earlier.object_id)
 
 
 def _shown(endpoint: Endpoint) -> Response:

@@ -9,14 +9,10 @@ import orjson
 from django.conf import settings
 from drf_spectacular.generators import SchemaGenerator
 
-import ledger.schema
-import merchants.schema
-import payments.customer_schema
-import payments.schema
 import webhooks.schema
 from config import pages
-from config.openapi.operations import JSON, TAGS, responses
-from core.rest import schema
+from config.openapi.operations import JSON, responses, tags
+from core.rest import resources, schema
 from core.rest.fields import Shape
 
 DESCRIPTION = """\
@@ -28,7 +24,7 @@ schema is refused: an unknown parameter with `parameter_unknown` or `parameter_i
 method with 405. HEAD is taken where GET is.
 """
 
-# What a refusal may carry besides its words: what it was about.
+# Objects that a refusal may carry besides its words: those that it is about.
 CARRIED = {
     "payment_intent": schema.ref("PaymentIntent"),
     "webhook_endpoint": schema.ref("WebhookEndpoint"),
@@ -98,7 +94,7 @@ def document() -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "This installation"}],
-        "tags": [{"name": name, "description": text} for name, text in TAGS.values()],
+        "tags": [{"name": name, "description": text} for name, text in tags().values()],
         "security": [{"SecretKey": []}],
         "paths": {**made["paths"], **OWN_PATH},
         "webhooks": webhooks.schema.WEBHOOKS,
@@ -127,10 +123,6 @@ def _schemas(of_forms: dict[str, Shape]) -> dict[str, Shape]:
     codes = sorted({code for code, _status, _text in pages.catalogue()})
     return {
         **of_forms,
-        **payments.schema.SCHEMAS,
-        **payments.customer_schema.SCHEMAS,
-        **ledger.schema.SCHEMAS,
-        **merchants.schema.SCHEMAS,
-        **webhooks.schema.SCHEMAS,
+        **resources.schemas(),
         "Error": schema.error_schema(codes, CARRIED),
     }

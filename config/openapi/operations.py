@@ -13,10 +13,10 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
 from core import errors
 from core.errors import DomainError
-from core.rest import parameters, schema
-from core.rest.asked import ParametersExclusive
+from core.rest import parameters, resources, schema
 from core.rest.fields import Shape
 from core.rest.forms import Form
+from core.rest.list_query import ParametersExclusive
 from merchants import authentication, idempotency, limits
 from merchants.api import ApiVersionInvalid, ApiViewSet
 
@@ -24,20 +24,8 @@ EXAMPLES = settings.BASE_DIR / "docs" / "openapi-examples.json"
 ID = re.compile(r"{\w+}")
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
-# By the first part of their path.
-TAGS = {
-    "payment_intents": ("Payments", "Take, capture, cancel and find payments."),
-    "customers": ("Customers", "Who pays you."),
-    "search": ("Search", "Payments and customers by one text."),
-    "balance": ("Balance", "What the account has."),
-    "merchant": ("Account", "The account that the key belongs to."),
-    "webhook_endpoints": ("Webhook endpoints", "Where events are sent."),
-    "events": ("Events", "What happened, and its deliveries."),
-    "request_logs": ("Request logs", "What you asked, and what you were answered."),
-    "openapi.json": ("Schema", "This description."),
-}
 
-# What everything refuses, what POST and DELETE do, and what POST does besides.
+# Refusals of every action, those of POST and DELETE too, and those of POST alone.
 ALWAYS = (
     errors.ParameterInvalid, errors.CardDataInUrl, ApiVersionInvalid, *authentication.REFUSALS,
     limits.RateLimited, errors.InternalError, errors.UpstreamUnavailable,
@@ -58,18 +46,27 @@ STATUSES = {
 SAME_EVERYWHERE = (401, 404, 413, 415, 429, 500, 503)
 
 
+@cache
+def tags() -> dict[str, tuple[str, str]]:
+    """Return the sections of the document: name and description by the first part of a path."""
+    return {
+        **{one.path: one.tag for one in resources.declared()},
+        "openapi.json": ("Schema", "This description."),
+    }
+
+
 class ApiSchema(AutoSchema):
     """Describe one action of an `ApiViewSet` by its `operations`, lists and forms."""
 
-    view: ApiViewSet
+    view: ApiViewSet  # type: ignore[override]  # Every view that it describes is one of ours.
 
     def get_operation(
         self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
     ) -> dict[str, Any]:
         self.path, self.method, self.registry = path, method.upper(), registry
         described = self._described
-        # A KeyError of these two names what is not described yet.
-        tag, _description = TAGS[self._section]
+        # A KeyError of these two names the resource or the action that is not described yet.
+        tag, _description = tags()[self._section]
         name = f"{self._section}_{self.view.action}"
         return {
             "operationId": name,

@@ -1,7 +1,7 @@
 """The key ring's file: made once, read at every start, changed by whole replacement only.
 
 A key that is lost takes with it all that was sealed with it, so no change is made in
-place: the file is always the old one or the new one, whatever dies when.
+place: after a crash the file is the old one or the new one, never a mix.
 """
 
 import base64

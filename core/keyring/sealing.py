@@ -1,4 +1,4 @@
-"""What is done with the keys: sealing, opening, and codes that only their holder can make."""
+"""Sealing and opening with AES-256-GCM, and codes that only a holder of the key can compute."""
 
 import hmac
 import os
@@ -54,7 +54,7 @@ class KeyRing:
     def seal(self, plaintext: bytes, *, context: str) -> bytes:
         """Encrypt under a random data key, itself wrapped by the primary key.
 
-        :param context: what the plaintext is and whose; opening needs the same.
+        :param context: names the plaintext and its owner; opening under another context fails.
         """
         data_key = AESGCM.generate_key(KEY_BYTES * 8)
         bound = _associated(self.primary, context)

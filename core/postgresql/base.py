@@ -146,7 +146,7 @@ def _taken(pool: ConnectionPool) -> Connection:
             if is_alive(connection):
                 return connection
             connection.close()
-            pool.putconn(connection)  # Which opens another in its place.
+            pool.putconn(connection)  # The pool opens another in its place.
             continue
         if patience <= PATIENCE_SECONDS and pool.get_stats()["pool_size"] == 0:
             raise OperationalError("the database cannot be reached")

@@ -1,13 +1,13 @@
-"""Places at shared connections: who changes something leaves some of them to who only reads."""
+"""Places at shared connections: writers leave some of them to requests that only read."""
 
 from collections import deque
 from threading import Event, Lock
 
 
 class Places:
-    """So many places; who waits gets one in turn, and the urgent before all others.
+    """A number of places, given to waiting threads in turn, to urgent ones before the others.
 
-    A pool has a queue of its own, but whoever looks up from it begins again at its end.
+    A pool's own queue would not do: a thread that stops waiting to look up begins again at its end.
     """
 
     def __init__(self, count: int) -> None:

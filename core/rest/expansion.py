@@ -1,7 +1,7 @@
 """`expand[]`: whole objects in the place of ids (spec: Expandable fields; contract 7).
 
-What is shown holds the ids, so that expansion works on what is shown: one query per field
-and level fetches all that a page names, whoever the rows came from.
+Expansion works on the rendered objects, which hold the ids: one query per field and level
+fetches every object that a page names, from whichever tables its rows came.
 """
 
 from collections import defaultdict
@@ -33,11 +33,13 @@ class Reference(NamedTuple):
 class Kind:
     """A kind of object, by the name that its `object` shows.
 
+    :param prefix: its ids begin so, with an underscore after it.
     :param rows: all of its rows; those of the merchant who asks are looked at.
-    :param scope: what a key needs read access to, to be shown one.
+    :param scope: the resource that a key must be able to read before it is shown one.
     :param fields: those of its fields that hold ids.
     """
 
+    prefix: str
     rows: MerchantRows
     show: Callable[[Any], Shown]
     scope: str
@@ -50,15 +52,15 @@ Expandable = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request wants expanded, and the scopes that it takes to see it."""
+class Expansion:
+    """The fields that a request expands, as a tree, and the scopes its key must read them with."""
 
     tree: Tree
     scopes: frozenset[str]
 
 
 def expandable(kinds: Kinds, *shown: str) -> Expandable:
-    """Return what can be expanded, up to 4 fields deep, where the `shown` kinds are shown."""
+    """Return the fields that can be expanded in objects of the `shown` kinds, up to 4 deep."""
     known: dict[str, frozenset[str]] = {}
     for kind in shown:
         for name, scopes in _fields(kinds, kind, DEPTH_MAX):
@@ -71,8 +73,8 @@ def _fields(
 ) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield the fields of a kind and what is inside of them, an array never inside of another.
 
-    A payment of a hundred attempts, each of them with its payment's hundred attempts: nobody
-    needs to be told so often, and a page of such payments would be a million objects.
+    A payment's hundred attempts, each with its payment's hundred attempts again, would make a
+    page of a hundred payments a million objects.
     """
     for name, reference in kinds[kind].fields.items():
         if reference.is_array and any(one.is_array for one in outside):
@@ -85,7 +87,7 @@ def _fields(
                 yield f"{name}.{inner}", own | scopes
 
 
-def read(fields: Iterable[str], known: Expandable) -> Asked:
+def read(fields: Iterable[str], known: Expandable) -> Expansion:
     """Return what fields such as `latest_attempt.payment_intent` ask for.
 
     :raises ParameterInvalid: a field that cannot be expanded.
@@ -99,7 +101,7 @@ def read(fields: Iterable[str], known: Expandable) -> Asked:
         branch = tree
         for name in one.split("."):
             branch = branch.setdefault(name, {})
-    return Asked(tree, frozenset(scopes))
+    return Expansion(tree, frozenset(scopes))
 
 
 def expand(shown: Iterable[Shown], tree: Tree, kinds: Kinds, merchant: Model) -> None:

@@ -17,7 +17,7 @@ from core.rest.brackets import Indexed, Written
 
 METADATA_KEY_MAX = 40
 METADATA_VALUE_MAX = 500
-CLEAR = ""  # What `metadata: ""` and `metadata: {}` become: remove every key.
+CLEAR = ""  # `metadata: ""` and `metadata: {}` become this: remove every key.
 WRITTEN_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,99})")  # As JSON would write it.
 WRITTEN_BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 Shape = dict[str, Any]  # A JSON Schema.
@@ -128,7 +128,7 @@ class Choice(serializers.Field):
 class Currency(serializers.Field):
     """An ISO 4217 code in any case; lowercase from here on."""
 
-    # Which ones an installation takes is a setting, and no part of the schema.
+    # The currencies that an installation takes are a setting, and no part of the schema.
     shape: Shape = {"type": "string", "pattern": "^[A-Za-z]{3}$"}
     codes = ("currency_not_supported",)
     default_error_messages = {

@@ -21,7 +21,7 @@ from core.rest.fields import Shape
 from core.rest.query import Given, array, scalar
 
 Rows = QuerySet[Any]
-# What may stand in a range's brackets, and the lookup that it means.
+# The words in a range's brackets, and the lookup that each means.
 OPERATORS = {(): "exact", ("gt",): "gt", ("gte",): "gte", ("lt",): "lt", ("lte",): "lte"}
 COMPARISONS = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
 WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
@@ -42,7 +42,7 @@ class Filters(FilterSet):
     """A resource's filters, which take what `query.given` returns."""
 
     def apart_from(self, name: str) -> Rows:
-        """Return the rows that match, whatever the ranges ask of column `name`."""
+        """Return the rows that match all filters but the ranges of column `name`."""
         rows = self.queryset.all()
         for key, value in self.form.cleaned_data.items():
             if not self._is_range_of(name, key):
@@ -60,10 +60,10 @@ class Filters(FilterSet):
             for bound in _as_bounds(self.filters[key].bounds(*asked))
         ]
 
-    def stand_ins(self) -> Rows | None:
-        """Return as many rows of another table as match, which are counted faster; None without.
+    def rows_for_counting(self) -> Rows | None:
+        """Return an equivalent queryset of another table for `total_count`; None without one.
 
-        They have the `along_` columns of the list's order, and values in an index alone.
+        It is read from an index alone, and has the `along_` columns of the list's order.
         """
         return None
 
@@ -140,8 +140,8 @@ class Strict(Filter):
         raise NotImplementedError
 
     def __deepcopy__(self, _memo: object) -> Self:
-        # A FilterSet copies its filters for each query, to tell them whose they are; what
-        # they know themselves never changes.
+        # A FilterSet copies its filters for each query and sets itself as their parent; nothing
+        # else of them ever changes.
         return copy(self)
 
     def shapes(self, name: str) -> dict[str, Shape]:
@@ -216,7 +216,7 @@ class AnyOf(Words):
 
 
 class Currency(Strict):
-    """`currency=try`, in any case; one that nobody can pay in finds nothing."""
+    """`currency=try`, in any case; a currency that the installation does not take finds nothing."""
 
     def shapes(self, name: str) -> dict[str, Shape]:
         return {name: {"type": "string", "pattern": "^[A-Za-z]{3}$"}}

@@ -13,20 +13,22 @@ from django.db.models import BooleanField, F, Func, QuerySet, Value
 from django.http import QueryDict
 
 from core.errors import ResourceMissing
-from core.rest.asked import CURSORS, Asked, read
 from core.rest.filters import Bound, Filters, column, columns
+from core.rest.list_query import CURSORS, ListQuery, read
 from core.rest.query import given
 
 TOTAL_MAX = 10_000
-# What every list takes; `expand[]` is read by the view, which renders the rows.
+# Parameters of every list; `expand[]` is read by the view, which renders the rows.
 CONVENTIONS = ("limit", *CURSORS, "include", "sort", "expand")
 
 Rows = QuerySet[Any]
+# The sort key and the id of the row that a cursor names.
+Edge = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ListSpec:
-    """What a resource's list knows beyond the conventions.
+    """A resource's own part of a list: its filters, its sort keys, its search.
 
     :param sort_keys: by the key's name the column, which is never null.
     :param search: narrows rows to what `q` finds; without one there is no `q`.
@@ -91,95 +93,119 @@ def merged(sources: Sequence[Source], query: QueryDict, *, url: str) -> Page:
 
     :raises DomainError: as `page` does.
     """
+    found = listings(sources, query)
+    return paged([(one, one.matching()) for one in found], url=url)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One table's part of a list, as a query asks for it.
+
+    :param edge: the place of the cursor, None on a first page.
+    """
+
+    filters: Filters
+    spec: ListSpec
+    wanted: ListQuery
+    edge: Edge | None
+
+    def matching(self) -> Rows:
+        """Return the rows that filters and search find, before ranges of the sort column apply.
+
+        Those become one range of the index together with the edge.
+
+        :raises ResourceMissing: a filter's id is not the merchant's.
+        """
+        rows = self.filters.apart_from(self.wanted.sort)
+        if self.wanted.text is None or self.spec.search is None:
+            return rows
+        return self.spec.search(rows, self.wanted.text)
+
+    @property
+    def bounds(self) -> list[Bound]:
+        return self.filters.bounds(self.wanted.sort)
+
+    def within(self, rows: Rows, bounds: Iterable[Bound]) -> Rows:
+        for lookup, value in bounds:
+            rows = rows.filter(**{f"{column(rows, self.wanted.sort)}__{lookup}": value})
+        return rows
+
+
+def listings(sources: Sequence[Source], query: QueryDict) -> list[Listing]:
+    """Read a query whole, before the database is asked anything but the place of the cursor.
+
+    :raises DomainError: as `page` does, but for a filter's id.
+    """
     parameters = given(query)
     spec = sources[0].spec
-    asked = read(parameters, names=spec.names, sort_keys=spec.sort_keys)
-    # Read whole before the database is asked anything: what means nothing is refused first.
+    wanted = read(parameters, names=spec.names, sort_keys=spec.sort_keys)
     filters = [source.spec.filters(parameters, source.rows) for source in sources]
     for one in filters:
         one.form.full_clean()
-    edge = _edge(sources, asked)
-    matching = [
-        _Matching(
-            _searched(one.apart_from(asked.sort), source.spec, asked),
-            asked.sort,
-            one.bounds(asked.sort),
-        )
+    edge = _edge(sources, wanted)
+    return [
+        Listing(one, source.spec, wanted, edge)
         for one, source in zip(filters, sources, strict=True)
     ]
-    found = [row for rows in matching for row in _walk(rows, asked, edge)]
-    found.sort(key=asked.place, reverse=not asked.is_upward)
-    rows = found[: asked.limit]
+
+
+def paged(parts: Sequence[tuple[Listing, Rows]], *, url: str) -> Page:
+    """Return the page of the rows that each listing found."""
+    wanted = parts[0][0].wanted
+    found = [row for listing, rows in parts for row in _walk(listing, rows)]
+    found.sort(key=wanted.place, reverse=not wanted.is_upward)
+    rows = found[: wanted.limit]
     return Page(
         url,
-        rows[::-1] if asked.is_backward else rows,
-        has_more=len(found) > asked.limit,
-        total_count=_count(filters, matching, asked) if asked.is_counted else None,
+        rows[::-1] if wanted.is_backward else rows,
+        has_more=len(found) > wanted.limit,
+        total_count=_count(parts) if wanted.is_counted else None,
     )
 
 
-def _edge(sources: Sequence[Source], asked: Asked) -> tuple[Any, ...] | None:
+def _edge(sources: Sequence[Source], wanted: ListQuery) -> Edge | None:
     """Return the place of the cursor, as it is now, whether or not the filters match it."""
-    if asked.cursor is None:
+    if wanted.cursor is None:
         return None
-    param, row_id = asked.cursor
+    param, row_id = wanted.cursor
     for source in sources:
         rows = source.rows if source.cursors is None else source.cursors
-        place = rows.filter(id=row_id).values_list(*asked.columns).first()
+        place = rows.filter(id=row_id).values_list(*wanted.columns).first()
         if place is not None:
             return place
     raise ResourceMissing(param=param)
 
 
-def _searched(rows: Rows, spec: ListSpec, asked: Asked) -> Rows:
-    if asked.text is None or spec.search is None:
-        return rows
-    return spec.search(rows, asked.text)
-
-
-class _Matching(NamedTuple):
-    """The rows that filters and search find, but for the `bounds` of the column `sort`."""
-
-    rows: Rows
-    sort: str
-    bounds: Sequence[Bound]
-
-    def within(self, bounds: Iterable[Bound]) -> Rows:
-        rows = self.rows
-        for lookup, value in bounds:
-            rows = rows.filter(**{f"{column(rows, self.sort)}__{lookup}": value})
-        return rows
-
-
-def _walk(matching: _Matching, asked: Asked, edge: tuple[Any, ...] | None) -> list[Any]:
+def _walk(listing: Listing, rows: Rows) -> list[Any]:
     """Return the rows from the edge on, and one more than a page has if there are so many."""
-    bounds, edge = _tighter(matching.bounds, edge, is_upward=asked.is_upward)
-    rows = matching.within(bounds)
-    order = columns(rows, asked.columns)
+    wanted = listing.wanted
+    bounds, edge = _tighter(listing.bounds, listing.edge, is_upward=wanted.is_upward)
+    rows = listing.within(rows, bounds)
+    order = columns(rows, wanted.columns)
     if edge is not None:
-        rows = rows.filter(_beyond(order, edge, is_upward=asked.is_upward))
-    sign = "" if asked.is_upward else "-"
-    return list(rows.order_by(*(f"{sign}{name}" for name in order))[: asked.limit + 1])
+        rows = rows.filter(_beyond(order, edge, is_upward=wanted.is_upward))
+    sign = "" if wanted.is_upward else "-"
+    return list(rows.order_by(*(f"{sign}{name}" for name in order))[: wanted.limit + 1])
 
 
 def _tighter(
-    bounds: Sequence[Bound], edge: tuple[Any, ...] | None, *, is_upward: bool
-) -> tuple[Sequence[Bound], tuple[Any, ...] | None]:
-    """Return bounds and edge without those that others imply, so that one says where to begin.
+    bounds: Sequence[Bound], edge: Edge | None, *, is_upward: bool
+) -> tuple[Sequence[Bound], Edge | None]:
+    """Drop the bounds that the cursor implies, or the cursor if a bound implies it.
 
-    Where an index is to be read from two places on PostgreSQL begins at the one that it finds
-    first, and reads what lies between: from `created[lt]`, all rows down to the cursor.
+    PostgreSQL then starts the index scan at one place. Given two, it starts at the one it finds
+    first and reads all rows between them: from `created[lt]` down to the cursor.
     """
     if edge is None:
         return bounds, edge
     begins = ("gt", "gte") if is_upward else ("lt", "lte")
     implied = [bound for bound in bounds if bound.lookup in begins and bound.is_met_by(edge[0])]
     left = [bound for bound in bounds if bound not in implied]
-    # Where the edge lies before a bound, all that is within the bound is beyond the edge.
+    # If the edge lies before a bound, all rows within the bound are beyond the edge.
     return left, None if any(bound.lookup in begins for bound in left) else edge
 
 
-def _beyond(columns: Sequence[str], edge: tuple[Any, ...], *, is_upward: bool) -> Func:
+def _beyond(columns: Sequence[str], edge: Edge, *, is_upward: bool) -> Func:
     """Return `ROW(key, id) < ROW(x, y)`, which is one range of an index; an OR is not."""
     # A row's own type is never asked for; Django wants one where its parts differ.
     place = Func(*map(F, columns), function="ROW", output_field=BooleanField())
@@ -193,21 +219,20 @@ def _beyond(columns: Sequence[str], edge: tuple[Any, ...], *, is_upward: bool) -
     )
 
 
-def _count(filters: Sequence[Filters], matching: Sequence[_Matching], asked: Asked) -> int:
+def _count(parts: Sequence[tuple[Listing, Rows]]) -> int:
     """Count the rows, up to one more than is told (spec: List conventions 4)."""
-    both = zip(filters, matching, strict=True)
-    return sum(_countable(*one, asked)[: TOTAL_MAX + 1].count() for one in both)
+    return sum(_countable(*part)[: TOTAL_MAX + 1].count() for part in parts)
 
 
-def _countable(filters: Filters, matching: _Matching, asked: Asked) -> Rows:
-    """Return the rows in an order, although nobody will see it: an index has it.
+def _countable(listing: Listing, matching: Rows) -> Rows:
+    """Return the rows in the order of an index, although a count shows no order.
 
     Without one PostgreSQL may read the table from its beginning, until it has come upon enough
     of the merchant's rows.
     """
-    rows = filters.stand_ins() if asked.text is None else None
+    rows = listing.filters.rows_for_counting() if listing.wanted.text is None else None
     if rows is None:
-        rows = matching.within(matching.bounds).values("pk")
-    order = columns(rows, (asked.created, "id"))
-    newest = () if filters.takes_any_of_several else (f"-{name}" for name in order)
+        rows = listing.within(matching, listing.bounds).values("pk")
+    order = columns(rows, (listing.wanted.created, "id"))
+    newest = () if listing.filters.takes_any_of_several else (f"-{name}" for name in order)
     return rows.order_by(*newest)

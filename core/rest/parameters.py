@@ -1,9 +1,9 @@
-"""What queries and headers take, in the words of the API's schema."""
+"""Parameters of queries, paths and headers, as shapes of the API's schema."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from core.rest.asked import LIMIT_DEFAULT, SEARCH_MAX
 from core.rest.fields import Shape
+from core.rest.list_query import LIMIT_DEFAULT, SEARCH_MAX
 from core.rest.lists import ListSpec
 
 _CURSOR = {"type": "string", "minLength": 1}

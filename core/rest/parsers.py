@@ -40,7 +40,7 @@ BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 class CardInput:
     """The card as the client sent it, unvalidated; shows nothing of itself.
 
-    Whoever validates it reads `fields`; nothing else may.
+    Only the form that validates it reads `fields`.
     """
 
     __slots__ = ("fields",)

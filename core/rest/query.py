@@ -15,7 +15,7 @@ class Given(NamedTuple):
     """A parameter as the query gives it.
 
     :param name: as it was written, `amount[gte]`.
-    :param keys: what stands in its brackets, `("gte",)`.
+    :param keys: the texts in its brackets, `("gte",)` of `created[gte]`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Writing answers: JSON by orjson, whatever the client's Accept header says."""
+"""Writing answers: JSON by orjson, even if the client's Accept header asks for something else."""
 
 from typing import Any
 

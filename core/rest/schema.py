@@ -19,13 +19,13 @@ Schemas = dict[str, Shape]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is to be said of an action beside what its view and its form say themselves.
+    """One action of the API, as the schema describes it beside its view and its form.
 
-    :param summary: what it does, in a few words.
-    :param answers: what the answer is; a list's says so by `list_of`.
+    :param summary: its purpose in a few words, an imperative.
+    :param answers: the shape of its answer; `list_of` marks a list.
     :param takes: the form that reads its body.
     :param needs: the query's parameters that must be given.
-    :param refuses: what it refuses beyond what all of its kind do.
+    :param refuses: its refusals beyond those of every action with its method.
     """
 
     summary: str
@@ -40,7 +40,7 @@ class Operation:
 
 
 def ref(name: str) -> Shape:
-    """Return what stands for the schema of that name, of whichever room."""
+    """Return a reference to the schema of that name, of this room or another."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -74,8 +74,8 @@ def resource(
 ) -> Shape:
     """Return an object of the API: with the fields that each of them has (contract 1).
 
-    :param name: what its `object` says.
-    :param prefix: what its id begins with, `pi`.
+    :param name: the value of its `object`.
+    :param prefix: the beginning of its id, `pi` of `pi_…`.
     """
     common = {"id": identifier(prefix), "object": {"const": name}}
     ending = {"created": instant("When it was made."), "livemode": LIVEMODE}

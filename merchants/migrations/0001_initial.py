@@ -232,7 +232,7 @@ class Migration(migrations.Migration):
                 ("request_id", models.CharField(max_length=40)),
                 ("lease_until", models.DateTimeField()),
                 ("object_id", core.fields.CodeField(max_length=40, null=True)),
-                ("is_settled", models.BooleanField(default=False)),
+                ("is_finished", models.BooleanField(default=False)),
                 ("response_status", models.SmallIntegerField(null=True)),
                 ("sealed_response", models.BinaryField(null=True)),
                 ("answer_until", models.DateTimeField(null=True)),

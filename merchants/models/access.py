@@ -27,7 +27,7 @@ class ApiKey(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """What a merchant's request with an `Idempotency-Key` did, for 72 hours (contract 6).
+    """A request with an `Idempotency-Key`: its progress and its answer, for 72 hours (contract 6).
 
     All its times are real ones.
     """
@@ -36,11 +36,11 @@ class IdempotencyKey(models.Model):
     key = CodeField(max_length=255)
     fingerprint = models.BinaryField(max_length=32)
     request_id = models.CharField(max_length=40)
-    # Whoever holds the lease works on the request; when it is over, a retry may take it.
+    # Until then one request works on it; afterwards a retry may take the lease.
     lease_until = models.DateTimeField()
     # The recovery point: what the request is about, and whether all but the answer is done.
     object_id = CodeField(max_length=40, null=True)
-    is_settled = models.BooleanField(default=False)
+    is_finished = models.BooleanField(default=False)
     # Both null while there is no answer; the body alone once a secret in it is forgotten.
     response_status = models.SmallIntegerField(null=True)
     sealed_response = SealedField(null=True)

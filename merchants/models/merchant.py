@@ -4,7 +4,7 @@ from core.fields import JSONField, id_field
 
 
 class Merchant(models.Model):
-    """Who takes payments here (contract 2, Merchant)."""
+    """A business that takes payments through this installation (contract 2, Merchant)."""
 
     class Status(models.TextChoices):
         PENDING = "pending"

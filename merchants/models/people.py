@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models
@@ -33,13 +33,15 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractUser):
     """A person: staff of merchants, or an operator (`is_staff`)."""
 
-    username = None
+    # Django's documented way to do without the field; its stubs know none.
+    username = None  # type: ignore[assignment]
     email = models.EmailField(unique=True)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS = []
 
-    objects = UserManager()
+    # Ours has no username to look for, so it cannot descend from the manager it replaces.
+    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
 
     class Meta(AbstractUser.Meta):
         constraints = [
@@ -76,7 +78,7 @@ class Member(models.Model):
 
 
 class WrongPasswords(models.Model):
-    """Wrong passwords in a row for a name that somebody typed, a user's or nobody's.
+    """Wrong passwords in a row for a typed name, whether or not it is a user's.
 
     The name is kept as a keyed hash: it may be a password, typed into the wrong field.
     """

@@ -2,7 +2,7 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 
 from core.fields import CodeField, id_field
-from core.querysets import MerchantRows
+from core.querysets import MerchantManager
 
 
 class RequestLog(models.Model):
@@ -38,7 +38,7 @@ class RequestLog(models.Model):
     error_code = models.CharField(max_length=60, null=True)
     created_at = models.DateTimeField()
 
-    objects = MerchantRows.as_manager()
+    objects = MerchantManager()
 
     class Meta:
         indexes = [

@@ -1,4 +1,4 @@
-"""What keeps people from using a page: axe's rules (WCAG 2.2 AA), and its bare structure."""
+"""Barriers on a page: violations of axe's rules (WCAG 2.2 AA), and flaws of its structure."""
 
 from pathlib import Path
 

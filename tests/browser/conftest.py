@@ -11,7 +11,7 @@ from tests.browser.chromium import Chromium
 from tests.browser.page import Page
 from tests.browser.sandbox import Merchant, open_bank, open_service
 from tests.browser.shop import open_shop
-from tests.web_process import WebProcess
+from tests.stage.web_process import WebProcess
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ import requests
 
 from devstack.ports import free_port
 from merchants import sites
-from tests.factories import open_merchant, payment, three_d_secure
-from tests.web_process import PATIENCE_SECONDS, WebProcess
+from tests.stage.factories import open_merchant, payment, three_d_secure
+from tests.stage.web_process import PATIENCE_SECONDS, WebProcess
 
 # The bank's silence outlasts the service's patience, which a busy machine must not use up.
 ACQUIRER_TIMEOUT_SECONDS = "3"

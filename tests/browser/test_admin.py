@@ -9,7 +9,7 @@ from django.urls import reverse
 from merchants import limits
 from merchants.models import Merchant, User
 from tests.browser.page import Page
-from tests.factories import open_merchant
+from tests.stage.factories import open_merchant
 
 pytestmark = [
     pytest.mark.browser,

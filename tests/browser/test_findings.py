@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.browser.page import Page
-from tests.web_process import WebProcess
+from tests.stage.web_process import WebProcess
 
 APPLICATION = "tests.browser.payer_pages_wsgi"
 pytestmark = [

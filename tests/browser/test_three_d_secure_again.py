@@ -21,7 +21,7 @@ from tests.browser.walk import (
     go_to_bank,
     return_from,
 )
-from tests.web_process import WebProcess
+from tests.stage.web_process import WebProcess
 
 WITH_BANK = True
 pytestmark = [

@@ -24,8 +24,8 @@ from tests.browser.walk import (
     go_to_bank,
     return_from,
 )
-from tests.sweeper import sweep_after
-from tests.web_process import WebProcess
+from tests.stage.sweeper import sweep_after
+from tests.stage.web_process import WebProcess
 
 WITH_BANK = True
 pytestmark = [

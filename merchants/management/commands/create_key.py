@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from core.rest import resources
 from merchants import keys
 from merchants.models import Merchant
 
@@ -36,9 +37,9 @@ class Command(BaseCommand):
                 expires_at=_moment(options["expires"]),
             )
         except ValueError as error:
-            resources = ", ".join(keys.RESOURCES)
+            known = ", ".join(resources.scopes())
             raise CommandError(
-                f"A scope is RESOURCE=none, =read or =write; the resources are {resources}."
+                f"A scope is RESOURCE=none, =read or =write; the resources are {known}."
             ) from error
         facts = {"id": key.id, "secret_key": secret, "merchant_id": merchant.id}
         self.stdout.write(json.dumps(facts) if options["json"] else secret)

@@ -40,7 +40,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{column.label}: {rewrapped} of {found} so far")
                 told_at = time.monotonic()
         left = rotation.count_left(column, ring)
-        # Those that nobody rewrapped here and that are not left: destroyed, or another run's.
+        # Rows that this run did not rewrap and that are not left: destroyed, or another run's.
         gone = max(0, found - rewrapped - left)
         self.stdout.write(
             f"{column.label}: {rewrapped} rewrapped, {gone} gone meanwhile, {left} left"

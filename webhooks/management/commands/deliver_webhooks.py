@@ -6,7 +6,8 @@ from django.core.management.base import BaseCommand, CommandError
 from core.keyring import KeyRingError
 from core.postgresql.waits import require_bounded_waits
 from vault.checks import require_keys
-from webhooks.drain import Drain
+from webhooks import upkeep
+from webhooks.delivery.drain import Drain
 
 
 class Command(BaseCommand):
@@ -20,7 +21,7 @@ class Command(BaseCommand):
             require_keys()
         except KeyRingError as error:
             raise CommandError(str(error)) from error
-        drain = Drain()
+        drain = Drain(upkeep.chores())
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_signal: drain.stop())
         try:

@@ -1,0 +1,174 @@
+"""One request to a bank over HTTP: sent once, bounded in time and size, and honest about doubt.
+
+`requests` bounds each read and not the whole answer, and it cannot tell "never
+sent" from "sent, no answer". Both matter here: the first ties up a worker, the
+second charges a card twice or never.
+"""
+
+import http.client
+import io
+import json
+import socket
+import time
+from typing import Any
+
+import requests
+import structlog
+from django.conf import settings
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError
+from urllib3.util import Timeout
+
+from acquirers import slots
+
+ANSWER_MAX_BYTES = 64 * 1024
+CONNECT_SECONDS = 3.0
+CONNECTIONS_KEPT_MIN = 32
+
+log = structlog.get_logger(__name__)
+
+
+class NotSent(Exception):
+    """The bank cannot have received the request."""
+
+
+class NoAnswer(Exception):
+    """The bank may have received the request, and gave no answer that can be read."""
+
+
+def post_json(session: requests.Session, url: str, sent: dict[str, Any], *, seconds: float) -> Any:
+    """Send once and return the answer's JSON, all within `seconds` of real time.
+
+    Nothing of what was sent is logged or left in an exception: it holds a card.
+
+    :raises NotSent: nothing left this machine; safe to call failed.
+    :raises NoAnswer: anything else but a whole, readable 200.
+    """
+    with _Body(json.dumps(sent).encode()) as body:
+        try:
+            return json.loads(_exchange(session, "POST", url, body, seconds))
+        except (requests.RequestException, HTTPError, ValueError, RecursionError) as error:
+            # ValueError: JSON's too. The class alone: the rest may quote the request.
+            log.warning("bank_call_failed", error=type(error).__name__, sent=body.was_read)
+            # `from None`: the cause refers to the request, and with it to the card.
+            raise (NoAnswer if body.was_read else NotSent) from None
+
+
+def get_json(session: requests.Session, url: str, *, seconds: float) -> Any:
+    """Send one request that changes nothing at the bank, and return the answer's JSON.
+
+    The answer has to come within `seconds` of real time.
+
+    :raises NoAnswer: anything else but a whole, readable 200.
+    """
+    try:
+        return json.loads(_exchange(session, "GET", url, None, seconds))
+    except (requests.RequestException, HTTPError, ValueError, RecursionError) as error:
+        log.warning("bank_inquiry_failed", error=type(error).__name__)
+        raise NoAnswer from None
+
+
+def new_session() -> requests.Session:
+    """Return a session that keeps connections and never tries again by itself.
+
+    It ignores proxies and .netrc of the environment, and connects to the bank's own address.
+    """
+    session = requests.Session()
+    session.trust_env = False
+    session.headers.update({"Accept-Encoding": "identity", "Content-Type": "application/json"})
+    # A connection for each slot: beyond this number they are opened for one request, and closed
+    # with a warning.
+    kept = max(CONNECTIONS_KEPT_MIN, settings.ACQUIRER_SLOTS)
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, _TimedAdapter(pool_maxsize=kept))
+    return session
+
+
+def _exchange(
+    session: requests.Session, method: str, url: str, body: "_Body | None", seconds: float
+) -> bytes:
+    # urllib3's own, which `requests` hands down: `total` spans connecting and reading.
+    timeout: Any = Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds)
+    options = {"data": body, "timeout": timeout, "allow_redirects": False, "stream": True}
+    with slots.asking(), session.request(method, url, **options) as response:
+        if response.status_code != 200:
+            raise requests.HTTPError(response.status_code)
+        return _whole(response)
+
+
+def _whole(response: requests.Response) -> bytes:
+    # Not `.content`: it has no cap, and it would inflate what was not asked to be deflated.
+    content = response.raw.read(ANSWER_MAX_BYTES + 1, decode_content=False)
+    if len(content) > ANSWER_MAX_BYTES:
+        raise ValueError("too long")
+    return content
+
+
+class _Body(io.BytesIO):
+    """A request's body that knows whether it was read, to be sent.
+
+    The body is read only after the connection stands and the headers are written.
+    So a body never read is proof that the bank has nothing to act on, whatever
+    the error was; once read, there is doubt.
+    """
+
+    was_read = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.was_read = True
+        return super().read(size)
+
+
+class _TimedReader(io.RawIOBase):
+    """Read a socket against one deadline, where a time-out would begin anew with each byte."""
+
+    def __init__(self, sock: socket.socket, raw: io.RawIOBase) -> None:
+        self._socket = sock
+        self._raw = raw
+        self._deadline = time.monotonic() + (sock.gettimeout() or 0.0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._socket.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _TimedResponse(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.fp = io.BufferedReader(_TimedReader(sock, self.fp.detach()))
+
+
+class _TimedConnection(HTTPConnection):
+    response_class = _TimedResponse
+
+
+class _TimedTlsConnection(HTTPSConnection):
+    response_class = _TimedResponse
+
+
+class _TimedPool(HTTPConnectionPool):
+    ConnectionCls = _TimedConnection
+
+
+class _TimedTlsPool(HTTPSConnectionPool):
+    ConnectionCls = _TimedTlsConnection
+
+
+class _TimedAdapter(HTTPAdapter):
+    """Keep connections as `requests` does, with answers that have one deadline."""
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"http": _TimedPool, "https": _TimedTlsPool}

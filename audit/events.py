@@ -1,0 +1,38 @@
+"""The check of events: an object has an event for each sequence number that was given out."""
+
+from datetime import timedelta
+
+from django.conf import settings
+
+from audit import queries
+from audit.findings import Findings
+from core import clock
+
+GIVEN_OUT = "SELECT count(*) FROM events_counter"
+# Events of a kind of object that is missing here are reported as events of no object: add the kind.
+LOST = """
+    WITH kept AS (
+        SELECT aggregate_id AS id, count(*), min(sequence) AS first, max(sequence) AS last
+        FROM events_event GROUP BY aggregate_id
+    ), objects AS (
+        SELECT id, created_at FROM intents_paymentintent
+        UNION ALL SELECT id, created_at FROM customers_customer
+    )
+    SELECT format('%%s has %%s events, from %%s to %%s, and %%s were given out%%s',
+                  given.aggregate_id, coalesce(kept.count, 0), coalesce(kept.first, 0),
+                  coalesce(kept.last, 0), given.last,
+                  CASE WHEN objects.id IS NULL THEN '; there is no such object' END)
+    FROM events_counter given
+    LEFT JOIN kept ON kept.id = given.aggregate_id
+    LEFT JOIN objects ON objects.id = given.aggregate_id
+    WHERE objects.id IS NULL
+       OR kept.last <> given.last
+       OR kept.count <> kept.last - kept.first + 1
+       OR objects.created_at > %(kept_since)s AND kept.first IS DISTINCT FROM 1
+"""
+
+
+def check() -> Findings:
+    """Report gaps, and lost first events that were too young for retention (contract 9)."""
+    since = clock.now() - timedelta(days=settings.EVENT_DAYS)
+    return queries.look("events of an object have no gap", GIVEN_OUT, LOST, kept_since=since)

@@ -1,0 +1,32 @@
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from acquirers.gateway import StatementUnreadable
+from audit import report
+from audit.findings import Findings
+from core import context
+
+
+class Command(BaseCommand):
+    help = "Compare ledger, payments, lists, events and the bank's book; exit 1 on any difference."
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        try:
+            with context.work():
+                made = report.run()
+        except StatementUnreadable as error:
+            raise CommandError(f"{error} Is the bank reachable? Nothing is proved.") from error
+        for found in made.findings:
+            self._tell(found)
+        if not made.is_clean:
+            sys.exit(1)
+
+    def _tell(self, found: Findings) -> None:
+        verdict = f"{len(found.differences)} different" if found.differences else "ok"
+        self.stdout.write(f"{found.name}: {found.looked_at} looked at, {verdict}")
+        for sentence in found.differences:
+            self.stdout.write(f"  DIFFERENT  {sentence}")
+        for sentence in found.unknown:
+            self.stdout.write(f"  UNKNOWN    {sentence}")

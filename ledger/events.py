@@ -1,0 +1,8 @@
+"""The events of balances (contract 8)."""
+
+from events.aggregates import Aggregate
+
+AVAILABLE = "balance.available"
+NEGATIVE_LIMIT_EXCEEDED = "balance.negative_limit_exceeded"
+
+AGGREGATE = Aggregate("balance", (AVAILABLE, NEGATIVE_LIMIT_EXCEEDED), schemas=("Balance",))

@@ -1,0 +1,7 @@
+"""The events of accounts (contract 8)."""
+
+from events.aggregates import Aggregate
+
+UPDATED = "merchant.updated"
+
+AGGREGATE = Aggregate("merchant", (UPDATED,), schemas=("Merchant",))

@@ -1,0 +1,12 @@
+"""The events of customers (contract 8)."""
+
+from events.aggregates import Aggregate
+
+CREATED = "customer.created"
+UPDATED = "customer.updated"
+DELETED = "customer.deleted"
+
+# The event of a deletion is the last place that shows the customer whole.
+AGGREGATE = Aggregate(
+    "customer", (CREATED, UPDATED, DELETED), schemas=("Customer", "CustomerAtDeletion")
+)

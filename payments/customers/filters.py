@@ -1,0 +1,20 @@
+"""Filters of the list of customers (contract 7)."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from core.rest.filters import Equal, Filters, Instants
+from payments.customers import search
+
+
+class Email(Equal):
+    """`email=…`: exactly that address, in any case."""
+
+    def narrowed(self, rows: Any, wanted: str) -> QuerySet[Any]:
+        return search.with_email(rows, wanted)
+
+
+class CustomerFilters(Filters):
+    email = Email("email")
+    created = Instants("created_at")

@@ -1,0 +1,265 @@
+"""Authorisations: ask the bank for an attempt's money, and apply its answer.
+
+The answer is applied in the same way for the request, its retry, the payer's return and the
+sweeper.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import structlog
+from django.db import DatabaseError, transaction
+
+import acquirers
+from acquirers.declines import AUTHENTICATION_FAILED, Decline, explain
+from acquirers.gateway import NEVER_AT_THE_BANK, Answer, AuthorizationRequest, Outcome, Proof
+from core import clock, context
+from core.errors import InternalError
+from ledger import book
+from merchants import idempotency
+from payments.intents import render, schedule
+from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.states import (
+    OPEN_ATTEMPT,
+    SUCCESSFUL_ATTEMPT,
+    AttemptStatus,
+    ModificationKind,
+    Status,
+)
+from payments.intents.transition import move
+
+T = TypeVar("T")
+# These answers are facts about the reference: any process may apply them. Silence and our own
+# conclusions, such as "not sent", are about one request: only the lease's holder may apply them.
+BANKS_WORD = (Answer.APPROVED, Answer.DECLINED, Answer.VOIDED, Answer.LAPSED)
+log = structlog.get_logger(__name__)
+
+
+def authorize(attempt: Attempt, *, cvc: str | None, proof: Proof | None = None) -> Outcome:
+    """Ask the bank for the attempt's money, once; the caller holds the lease and no transaction."""
+    request = AuthorizationRequest(
+        capture=attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC,
+        cvc=cvc,
+        proof=proof,
+        **terms(attempt),
+    )
+    return acquirers.acquirer().authorize(request)
+
+
+def terms(attempt: Attempt) -> dict[str, Any]:
+    """Return the fields that requests to authorise and to authenticate share (minor units)."""
+    return {
+        "reference": attempt.acquirer_reference,
+        "merchant_id": attempt.merchant_id,
+        "amount": attempt.amount + attempt.surcharge,
+        "currency": attempt.currency,
+        "sealed": attempt.sealed_card,
+    }
+
+
+def apply_with_retry(attempt: Attempt, closing: Callable[[], T]) -> T:
+    """Run the closing transaction; retry once if the database fails: money may have moved already.
+
+    :param closing: applies the bank's answer in a transaction of its own; safe to call twice.
+    :raises InternalError: no time is left for a second try.
+    """
+    try:
+        return closing()
+    except DatabaseError:
+        log.warning("authorization_applied_again", attempt=attempt.id)
+    if context.remaining_seconds() <= 0:
+        raise InternalError
+    return closing()
+
+
+def locked(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
+    """Return the payment and its attempt, locked in this order; decide on these only."""
+    intent = PaymentIntent.objects.select_related("merchant").lock(attempt.intent_id)
+    return intent, intent.attempts.select_for_update().get(id=attempt.id)
+
+
+def is_overtaken(asked: Attempt, locked: Attempt) -> bool:
+    """Tell whether another process has taken the attempt over since the asker got its lease.
+
+    :param asked: the attempt as the asker read it before it asked the bank.
+    :param locked: the same attempt as it is now, its row locked.
+    """
+    return asked.lease_until != locked.lease_until
+
+
+@transaction.atomic(durable=True)
+def apply(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
+    """Apply the bank's answer; safe to call twice with the same answer.
+
+    The direct answer, a retry, the payer's return and the sweeper all end here. The payment stays
+    `processing` while the bank has not said whether it charged.
+    """
+    asked = attempt
+    intent, attempt = locked(asked)
+    if attempt.status not in OPEN_ATTEMPT:
+        idempotency.finish()
+        _reverse_if_late(attempt, outcome)
+        return intent  # Another process has applied an answer already.
+    if outcome.answer not in BANKS_WORD and is_overtaken(asked, attempt):
+        return intent  # The new holder of the lease may have sent what this asker did not.
+    idempotency.finish()
+    before = render.payment_intent(intent)
+    status = _apply(intent, attempt, outcome)
+    attempt.lease_until = None
+    attempt.save()
+    if attempt.status not in OPEN_ATTEMPT:
+        idempotency.finish_for(attempt.merchant_id, attempt.request_id)
+    if status == Status.PROCESSING == intent.status:
+        return intent  # Still no answer: no event.
+    show_attempt(intent, attempt)
+    _show_risk(intent, outcome)
+    move(intent, status, before, request_id=attempt.request_id)
+    return intent
+
+
+def _reverse_if_late(attempt: Attempt, outcome: Outcome) -> None:
+    """Begin to reverse a charge that the bank made although the attempt had closed without one.
+
+    The sweeper asks the bank for it, until it has given the money back.
+    """
+    was_authorized = attempt.authorization_code or attempt.status in SUCCESSFUL_ATTEMPT
+    if outcome.answer is not Answer.APPROVED or was_authorized or attempt.operation:
+        return
+    attempt.operation, attempt.operation_request_id = ModificationKind.REVERSE, attempt.request_id
+    schedule.begin_asking(attempt, clock.now())
+    attempt.save()
+    log.error("attempt_charged_late", attempt=attempt.id)
+
+
+def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
+    """Write the answer's consequences into both rows; return the payment's next status."""
+    attempt.authorization_code = outcome.authorization_code
+    attempt.network_reference = outcome.network_reference
+    if outcome.answer is Answer.NO_RECORD:
+        schedule.count_no_record(attempt)
+    match outcome.answer:
+        case Answer.UNKNOWN | Answer.PENDING:
+            return _still_unknown(intent, attempt)
+        case Answer.NO_RECORD if not schedule.absence_is_confirmed(attempt):
+            return _still_unknown(intent, attempt)
+        case Answer.APPROVED:
+            return _authorized(intent, attempt)
+    return _failed(intent, attempt, outcome)
+
+
+def _still_unknown(intent: PaymentIntent, attempt: Attempt) -> Status:
+    intent.last_payment_error = None  # An earlier card's; this one has not failed.
+    attempt.status = AttemptStatus.PROCESSING
+    attempt.due_at = schedule.next_inquiry_at(attempt, clock.now())
+    return Status.PROCESSING
+
+
+def _authorized(intent: PaymentIntent, attempt: Attempt) -> Status:
+    authorized = attempt.amount + attempt.surcharge
+    intent.authorized_minor, intent.surcharge = authorized, attempt.surcharge
+    intent.last_payment_error = None
+    attempt.closed_at = clock.now()
+    if attempt.capture_method == PaymentIntent.CaptureMethod.MANUAL:
+        intent.amount_capturable = authorized
+        attempt.status = AttemptStatus.AUTHORIZED
+        attempt.due_at = schedule.expires_at(attempt)
+        return Status.REQUIRES_CAPTURE
+    return take_money(intent, attempt, authorized)
+
+
+def take_money(intent: PaymentIntent, attempt: Attempt, captured: int) -> Status:
+    """Write a capture into payment, attempt and ledger; in the caller's transaction.
+
+    :param captured: in minor units, surcharge included; the rest is released.
+    """
+    intent.amount_capturable = 0
+    intent.captured_minor = captured
+    # A part can be captured only if there is no surcharge, so it is captured whole.
+    intent.captured_surcharge = min(attempt.surcharge, captured)
+    attempt.status, attempt.captured_minor = AttemptStatus.SUCCEEDED, captured
+    attempt.due_at = None
+    book.charge(
+        intent.merchant_id,
+        amount=captured,
+        currency=attempt.currency,
+        cause_id=attempt.id,
+        now=clock.now(),
+    )
+    return Status.SUCCEEDED
+
+
+def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
+    attempt.error = error_of(attempt, _reason(attempt, outcome), outcome)
+    if outcome.answer is Answer.AUTHENTICATION_REQUIRED:
+        attempt.authentication_demanded = True
+    return fail(intent, attempt, AttemptStatus.FAILED)
+
+
+def fail(intent: PaymentIntent, attempt: Attempt, status: AttemptStatus) -> Status:
+    """Close an attempt that took nothing; the payment shows its `error` and takes another card.
+
+    :returns: the status that the caller moves the payment to.
+    """
+    attempt.status, attempt.closed_at, attempt.due_at = status, clock.now(), None
+    intent.last_payment_error = attempt.error
+    hold_nothing(intent)
+    return Status.REQUIRES_PAYMENT_METHOD
+
+
+def hold_nothing(intent: PaymentIntent) -> None:
+    """Write that neither money nor a card is held; the next confirm must bring a card."""
+    intent.authorized_minor = intent.surcharge = intent.amount_capturable = 0
+    intent.sealed_card = None
+
+
+def error_of(attempt: Attempt, reason: Decline, outcome: Outcome) -> dict[str, Any]:
+    """Return the error of a failed attempt, which the payment shows as `last_payment_error`.
+
+    An answer that never came from the bank is an `api_error` without a decline code (contract 2).
+    """
+    is_ours = outcome.answer in NEVER_AT_THE_BANK
+    decline_code = None if is_ours else reason.decline_code
+    return {
+        "type": "api_error" if is_ours else "card_error",
+        "code": reason.code,
+        "decline_code": decline_code,
+        "reason": decline_code or reason.code,
+        "message": reason.message,
+        "attempt": attempt.id,
+        "network_decline_code": outcome.response_code,
+        "advice_code": reason.advice_code,
+    }
+
+
+def _reason(attempt: Attempt, outcome: Outcome) -> Decline:
+    if outcome.answer is Answer.AUTHENTICATION_REQUIRED and attempt.authentication_demanded:
+        return AUTHENTICATION_FAILED
+    return explain(outcome)
+
+
+def show_attempt(intent: PaymentIntent, attempt: Attempt) -> None:
+    """Copy into the payment what it shows of the attempt that its new status comes from.
+
+    Earlier attempts that it does not list yet are listed too: a soft decline had no event.
+    """
+    if attempt.id not in intent.attempt_ids:
+        earlier = intent.attempts.filter(created_at__lte=attempt.created_at)
+        ids = earlier.order_by("created_at", "id").values_list("id", flat=True)
+        intent.attempt_ids = list(ids) if attempt.authentication_demanded else [
+            *intent.attempt_ids, attempt.id,
+        ]  # fmt: skip
+    intent.card, intent.return_url = attempt.card, attempt.return_url
+    intent.three_d_secure_requested = attempt.three_d_secure_requested
+    intent.three_d_secure_effective = "required" if attempt.authentication_demanded else "none"
+
+
+def _show_risk(intent: PaymentIntent, outcome: Outcome) -> None:
+    if outcome.risk_level:
+        is_blocked = outcome.risk_level == "highest"
+        intent.fraud = {
+            "status": "fraud" if is_blocked else "clear",
+            "risk_level": outcome.risk_level,
+            "risk_score": outcome.risk_score,
+            "rule": "block_highest_risk" if is_blocked else None,
+            "updated": clock.unix(clock.now()),
+        }

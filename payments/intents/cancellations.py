@@ -1,0 +1,100 @@
+"""Cancellation of a payment, as long as no money was taken (contract 3, cancel)."""
+
+from typing import NamedTuple
+
+from django.db import transaction
+
+from acquirers import slots
+from acquirers.gateway import Answer
+from core import context
+from core.errors import DomainError, UpstreamUnavailable
+from merchants import idempotency
+from merchants.models import Merchant
+from payments.intents import inquiries, intents, modifications, render
+from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.refusals import IntentUnexpectedState
+from payments.intents.states import AttemptStatus, ModificationKind, Status
+from payments.intents.transition import move
+from vault import cvc as vault_cvc
+
+CANCELABLE = (
+    Status.REQUIRES_PAYMENT_METHOD,
+    Status.REQUIRES_CONFIRMATION,
+    Status.REQUIRES_ACTION,
+    Status.REQUIRES_CAPTURE,
+)
+
+
+class CancelFailed(DomainError):
+    """The bank did not release the authorisation; the answer carries the payment."""
+
+    code = "cancel_failed"
+    message = "The bank refused to release the authorisation."
+    is_lasting = True
+
+    def __init__(self, intent: PaymentIntent) -> None:
+        super().__init__(shown={"payment_intent": render.payment_intent(intent)})
+
+
+class Begun(NamedTuple):
+    """A payment after the first transaction of a cancellation.
+
+    :param voiding: the attempt to release at the bank first; None if the payment is canceled.
+    :param card: the token of the card that was stored with it; its security code is dropped.
+    """
+
+    intent: PaymentIntent
+    voiding: Attempt | None
+    card: str | None
+
+
+@slots.in_a_slot
+def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentIntent:
+    """Cancel a payment; what is authorised is released at the bank first.
+
+    :raises IntentUnexpectedState: its money was taken, it is canceled, or its outcome is unknown.
+    :raises LockTimeout: its bank is being asked already.
+    :raises CancelFailed: the bank refused to release what it holds.
+    """
+    inquiries.ask_first(merchant, intent_id)
+    begun = _close_or_open_void(merchant, intent_id, reason)
+    if begun.voiding is None:
+        if begun.card:
+            # After the commit: Redis is another machine.
+            vault_cvc.drop(begun.card)
+        return begun.intent
+    intent, outcome = modifications.run(begun.voiding)
+    if outcome.answer is Answer.NOT_SENT:
+        idempotency.forget()
+        raise UpstreamUnavailable("The bank cannot be reached; nothing was canceled.")
+    if outcome.answer is Answer.DECLINED:
+        raise CancelFailed(intent)
+    return intent
+
+
+@transaction.atomic(durable=True)
+def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) -> Begun:
+    intents_of = PaymentIntent.objects.for_merchant(merchant).select_related("merchant")
+    idempotency.take(intent_id, is_finished=False)
+    intent = intents_of.lock(intent_id)
+    if intent.status not in CANCELABLE:
+        raise IntentUnexpectedState(intent)
+    intents.refuse_in_flight(intent)
+    if intent.status == Status.REQUIRES_CAPTURE:
+        attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
+        modifications.begin(attempt, ModificationKind.VOID, reason=reason)
+        return Begun(intent, attempt, None)
+    card = intent.sealed_card_id
+    _close(intent, reason)
+    return Begun(intent, None, card)
+
+
+def _close(intent: PaymentIntent, reason: str | None) -> None:
+    """Cancel a locked payment for which the bank holds nothing.
+
+    A payer who comes back from 3-D Secure after this is too late: the attempt is closed as well.
+    """
+    before = render.payment_intent(intent)
+    intents.give_up_action(intent)
+    idempotency.finish()
+    move(intent, modifications.close(intent, reason), before, request_id=context.request_id())

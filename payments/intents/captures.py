@@ -1,0 +1,77 @@
+"""Captures: take money that was authorised (contract 3, capture)."""
+
+from django.db import transaction
+
+import acquirers
+from acquirers import slots
+from acquirers.gateway import Answer
+from core import clock
+from core.errors import DomainError, UpstreamUnavailable
+from merchants import idempotency
+from merchants.models import Merchant
+from payments.intents import inquiries, intents, modifications, schedule
+from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.refusals import IntentUnexpectedState
+from payments.intents.states import AttemptStatus, ModificationKind, Status
+
+
+class AmountAboveCapturable(DomainError):
+    code = "amount_too_large"
+    message = "The amount is above what can be captured."
+    param = "amount_to_capture"
+
+
+class PartialCaptureNotAllowed(DomainError):
+    code = "partial_capture_not_allowed"
+    message = "A payment in installments is captured whole."
+    param = "amount_to_capture"
+
+
+class CaptureExpired(DomainError):
+    code = "capture_expired"
+    message = "The authorisation is older than 7 days."
+    is_lasting = True
+
+
+@slots.in_a_slot
+def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIntent:
+    """Take what was authorised, or a part of it; the rest is released.
+
+    :param amount: minor units; None for the whole authorisation.
+    :raises IntentUnexpectedState: nothing awaits a capture.
+    :raises LockTimeout: its bank is being asked already.
+    :raises CaptureExpired: the authorisation is over.
+    :raises AmountAboveCapturable: more than is authorised.
+    :raises PartialCaptureNotAllowed: a part, of a payment in installments.
+    """
+    acquirers.acquirer()
+    inquiries.ask_first(merchant, intent_id)
+    attempt = _open(merchant, intent_id, amount)
+    intent, outcome = modifications.run(attempt)
+    if outcome.answer is Answer.NOT_SENT:
+        idempotency.forget()
+        raise UpstreamUnavailable("The bank cannot be reached; nothing was captured.")
+    return intent
+
+
+@transaction.atomic(durable=True)
+def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Attempt:
+    idempotency.take(intent_id, is_finished=False)
+    intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
+    if intent.status != Status.REQUIRES_CAPTURE:
+        raise IntentUnexpectedState(intent)
+    intents.refuse_in_flight(intent)
+    attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
+    if clock.now() >= schedule.expires_at(attempt):
+        raise CaptureExpired
+    amount = intent.amount_capturable if amount is None else amount
+    _require_amount(intent, amount)
+    modifications.begin(attempt, ModificationKind.CAPTURE, amount=amount)
+    return attempt
+
+
+def _require_amount(intent: PaymentIntent, amount: int) -> None:
+    if amount > intent.amount_capturable:
+        raise AmountAboveCapturable
+    if amount < intent.amount_capturable and intent.installments > 1:
+        raise PartialCaptureNotAllowed

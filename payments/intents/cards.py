@@ -1,0 +1,90 @@
+"""The card in a body, lifted out by the parser and checked before an attempt exists."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from core import clock
+from core.cards import CardData, brand_of, luhn_valid
+from core.rest.fields import Integer, Text
+from core.rest.forms import Form
+from core.rest.parsers import CardInput
+
+CENTURY = (2000, 2099)
+
+
+class ExpiryMonth(Integer):
+    too_small = too_large = "invalid_expiry_month"
+    default_error_messages = {"invalid_expiry_month": "Must be a month, 1 to 12."}
+
+
+class ExpiryYear(Integer):
+    too_small = too_large = "invalid_expiry_year"
+    default_error_messages = {"invalid_expiry_year": "Must be a year of four digits."}
+
+
+class CardForm(Form):
+    codes = ("incorrect_number", "invalid_cvc", "expired_card")
+
+    number = Text(max_length=40)
+    exp_month = ExpiryMonth(minimum=1, maximum=12)
+    exp_year = ExpiryYear(minimum=CENTURY[0], maximum=CENTURY[1])
+    cvc = Text(max_length=20)
+    holder_name = Text(max_length=200, required=False)
+
+    def validate_number(self, number: str) -> str:
+        digits = number.replace(" ", "").replace("-", "")
+        if not 12 <= len(digits) <= 19 or not luhn_valid(digits):
+            raise serializers.ValidationError(
+                "The card number is not right.", code="incorrect_number"
+            )
+        return digits
+
+    def validate(self, card: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a card that is visibly wrong, before an attempt exists and the bank is asked.
+
+        That is a CVC of the wrong length for the brand, or an expiry before this month.
+        """
+        length = _cvc_length(card["number"])
+        if not _is_cvc(card["cvc"], length):
+            message = f"The security code must have {length} digits."
+            raise serializers.ValidationError({"cvc": [message]}, code="invalid_cvc")
+        today = clock.now()
+        if (card["exp_year"], card["exp_month"]) < (today.year, today.month):
+            message = "The card has expired."
+            raise serializers.ValidationError({"exp_year": [message]}, code="expired_card")
+        return card
+
+
+def _cvc_length(number: str) -> int:
+    return 4 if brand_of(number) == "amex" else 3
+
+
+def _is_cvc(cvc: str, length: int) -> bool:
+    return cvc.isascii() and cvc.isdigit() and len(cvc) == length
+
+
+def cvc_of(body: dict[str, Any]) -> str | None:
+    """Return the CVC of a retry's body; None if it has none of the right form.
+
+    The rest of the card was validated by the first request, and a retry's body must equal its
+    body. Only the CVC is left out of that comparison, so its form is checked here.
+    """
+    method = body.get("payment_method_data")
+    card = method.get("card") if isinstance(method, dict) else None
+    if not isinstance(card, CardInput):
+        return None
+    cvc, length = card.fields.get("cvc"), _cvc_length(str(card.fields.get("number")))
+    return cvc if isinstance(cvc, str) and _is_cvc(cvc, length) else None
+
+
+class CardField(serializers.Field):
+    """The card, lifted out of the body by the parser; becomes a redacting CardData."""
+
+    form = CardForm
+    default_error_messages = {"parameter_invalid": "Must be an object."}
+
+    def to_internal_value(self, data: Any) -> CardData:
+        if not isinstance(data, CardInput):
+            self.fail("parameter_invalid")
+        return CardData(**CardForm.read(data.fields))

@@ -1,0 +1,248 @@
+"""Confirmation of a payment: an attempt is written, the bank asked, its answer applied.
+
+No transaction is open while the bank works. A crash leaves an open attempt behind: the sweeper
+asks the bank about its reference.
+"""
+
+from typing import Any, NoReturn
+
+from django.db import transaction
+
+import acquirers
+from acquirers import slots
+from acquirers.gateway import Answer, Outcome
+from core import clock, context, ids
+from core.errors import LockTimeout, ParameterMissing
+from merchants import accounts, idempotency, sites
+from merchants.models import Merchant
+from payments.intents import authorization, intents, leases, methods, non_secure, three_d_secure
+from payments.intents.methods import OfferedCard
+from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.refusals import IntentUnexpectedState
+from payments.intents.states import CONFIRMABLE, AttemptStatus, Status
+from payments.intents.terms import Terms, terms_of_confirmation, terms_of_draft
+from vault import cards as vault_cards
+from vault import cvc as vault_cvc
+
+CHARGED_OR_UNKNOWN = (Status.SUCCEEDED, Status.REQUIRES_CAPTURE, Status.PROCESSING)
+CVC_PARAM = "payment_method_data[card][cvc]"
+# A confirm decides on these before it locks the payment: card, demand, 3-D Secure, billing. On the
+# locked row they must be the same, or one card would be charged on another's terms.
+DECIDED_ON = (
+    "status", "attempt_ids", "sealed_card_id", "card", "billing_details", "return_url",
+    "three_d_secure_requested", "installments",
+)  # fmt: skip
+
+
+def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
+    """Create a payment; with `confirm`, charge its card in the same call.
+
+    :param draft: a body that `CreateIntentForm` has validated.
+    :raises DomainError: contract 4's refusals; nothing is stored then.
+    """
+    accounts.require_charges(merchant)
+    intents.check(merchant, draft)
+    if draft.get("return_url"):
+        sites.require_return_url(merchant, draft["return_url"])
+    method = draft.get("payment_method_data")
+    billing = methods.billing_of(method)
+    offered = methods.accept(merchant, method["card"], billing) if method else None
+    if draft.get("confirm"):
+        return _create_and_confirm(merchant, draft, offered)
+    intent_id = ids.new("pi")
+    with transaction.atomic(durable=True):
+        idempotency.take(intent_id)
+        intent = intents.add(merchant, intent_id, draft, offered)
+    token, cvc = intent.sealed_card_id, offered.data.cvc if offered else None
+    if token and cvc:
+        # After the commit: Redis is another machine.
+        vault_cvc.hold(token, cvc)
+    return intent
+
+
+@slots.in_a_slot
+def _create_and_confirm(
+    merchant: Merchant, draft: dict[str, Any], offered: OfferedCard | None
+) -> PaymentIntent:
+    acquirers.acquirer()
+    if offered is None:
+        raise ParameterMissing(param="payment_method_data")
+    terms = terms_of_draft(draft, offered)
+    intent_id = ids.new("pi")
+    with transaction.atomic(durable=True):
+        idempotency.take(intent_id, is_finished=False)
+        intent = intents.add(merchant, intent_id, draft, offered)
+        attempt = _open_attempt(intent, terms)
+    return _ask_bank(attempt, terms)
+
+
+@slots.in_a_slot
+def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) -> PaymentIntent:
+    """Charge a payment's card, the one given now or the one stored with it.
+
+    :param confirmation: a body that `ConfirmIntentForm` has validated.
+    :raises IntentUnexpectedState: the payment does not wait for a card.
+    :raises LockTimeout: its bank is being asked already, or another request has changed the
+        payment since this one read it.
+    :raises DomainError: contract 4's refusals; nothing is stored then.
+    """
+    accounts.require_charges(merchant)
+    acquirers.acquirer()
+    intents.require_installments(confirmation.get("installments"))
+    if confirmation.get("return_url"):
+        sites.require_return_url(merchant, confirmation["return_url"])
+    intent = PaymentIntent.objects.for_merchant(merchant).find(intent_id)
+    if not _is_confirmable(intent):
+        _refuse_on_locked_row(merchant, intent_id)
+    terms, offered = terms_of_confirmation(merchant, intent, confirmation)
+    if intent.status == Status.REQUIRES_ACTION and (paid := _paid_meanwhile(intent)):
+        return paid
+    attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms)
+    if intent.sealed_card_id:
+        # Used now, or replaced by the card given now; never again.
+        vault_cvc.drop(intent.sealed_card_id)
+    return _ask_bank(attempt, terms)
+
+
+def _paid_meanwhile(intent: PaymentIntent) -> PaymentIntent | None:
+    """Ask the bank about the attempt that awaits its payer, before another attempt replaces it.
+
+    Otherwise a payer who has just paid would be charged twice.
+
+    :returns: the payment, charged or unknown; None if nothing was charged.
+    :raises LockTimeout: another process is asking the bank about it this moment, or has ended it.
+    """
+    awaiting = intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION).first()
+    if awaiting is None:
+        return None
+    with leases.held(awaiting) as attempt:
+        outcome = acquirers.acquirer().inquire(attempt.acquirer_reference)
+        if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
+            return None
+        resolved = authorization.apply_with_retry(
+            attempt, lambda: authorization.apply(attempt, outcome)
+        )
+    if resolved.status not in CHARGED_OR_UNKNOWN:
+        raise LockTimeout
+    # Claimed only now: if this request dies earlier, its retry must confirm anew.
+    with transaction.atomic(durable=True):
+        idempotency.take(intent.id)
+    return resolved
+
+
+@transaction.atomic(durable=True)
+def _open_confirmed(
+    merchant: Merchant, seen: PaymentIntent, *, offered: OfferedCard | None, terms: Terms
+) -> Attempt:
+    """Write the attempt down, in one transaction with the claim of the request's key.
+
+    :param seen: the payment as it was read, unlocked, when the terms were decided.
+    """
+    idempotency.take(seen.id, is_finished=False)
+    intent = PaymentIntent.objects.for_merchant(merchant).lock(seen.id)
+    _require_confirmable(intent)
+    _require_unchanged(intent, seen)
+    accounts.require_charges(intent.merchant)  # Again: asking the bank may have taken long.
+    if terms.cvc is None or (offered is None and intent.sealed_card.is_destroyed):
+        raise ParameterMissing(param=CVC_PARAM)
+    if offered:
+        intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=clock.now())
+    intent.billing_details = terms.billing
+    intent.save(update_fields=["sealed_card", "billing_details"])
+    intents.give_up_action(intent)
+    return _open_attempt(intent, terms)
+
+
+@transaction.atomic(durable=True)
+def _refuse_on_locked_row(merchant: Merchant, intent_id: str) -> NoReturn:
+    """Refuse a payment that does not wait for a card; a retry of the request is refused too."""
+    idempotency.take(intent_id)
+    _require_confirmable(PaymentIntent.objects.for_merchant(merchant).lock(intent_id))
+    raise LockTimeout  # Since it was read it has begun to wait for a card.
+
+
+def _require_confirmable(intent: PaymentIntent) -> None:
+    if not _is_confirmable(intent):
+        raise IntentUnexpectedState(intent)
+    intents.refuse_in_flight(intent)
+
+
+def _require_unchanged(intent: PaymentIntent, seen: PaymentIntent) -> None:
+    if any(getattr(intent, name) != getattr(seen, name) for name in DECIDED_ON):
+        raise LockTimeout
+
+
+def _is_confirmable(intent: PaymentIntent) -> bool:
+    return intent.status in CONFIRMABLE
+
+
+def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
+    # Committed before the bank is called: after a crash the sweeper finds it and asks.
+    assert intent.sealed_card is not None  # A payment without a card was refused before.
+    now = clock.now()
+    return Attempt.objects.create(
+        id=ids.new("att"),
+        merchant_id=intent.merchant_id,
+        intent=intent,
+        acquirer_reference=ids.new("ref"),
+        amount=intent.amount,
+        currency=intent.currency,
+        installments=intent.installments,
+        capture_method=intent.capture_method,
+        sealed_card=intent.sealed_card,
+        card=terms.card,
+        return_url=terms.return_url,
+        three_d_secure_requested=terms.requested,
+        authentication_demanded=_demand_of(intent, terms),
+        request_id=context.request_id(),
+        created_at=now,
+        lease_until=leases.end(),
+        asked_at=now,
+        due_at=now,
+    )
+
+
+def _demand_of(intent: PaymentIntent, terms: Terms) -> bool:
+    """Tell whether the payer must authenticate, now that the payment is locked.
+
+    :raises NonSecureNotAllowed: the merchant asked for no 3-D Secure, and its limits forbid that.
+    :raises ParameterMissing: the payer must authenticate, and no return URL is known.
+    """
+    if terms.authentication_demanded:
+        return True
+    if non_secure.is_allowed(intent.merchant, amount=intent.amount, currency=intent.currency):
+        return False
+    if terms.requested == "none":
+        raise non_secure.NonSecureNotAllowed
+    if not terms.return_url:
+        raise ParameterMissing(param="return_url")
+    return True
+
+
+def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
+    context.mark_irrevocable()  # An attempt is written: from here on the bank may charge.
+    return pursue(attempt, cvc=terms.cvc)
+
+
+def pursue(attempt: Attempt, *, cvc: str | None) -> PaymentIntent:
+    """Ask the bank to charge the attempt or authenticate its payer; the caller holds the lease."""
+    with leases.given_back(attempt):
+        if attempt.authentication_demanded:
+            # If it cannot begin, the attempt fails: no charge without the authentication.
+            return three_d_secure.begin(attempt, cvc)
+        return conclude(attempt, authorization.authorize(attempt, cvc=cvc), cvc=cvc)
+
+
+def conclude(attempt: Attempt, outcome: Outcome, *, cvc: str | None) -> PaymentIntent:
+    """Apply the bank's answer; after a soft decline, begin one more attempt with 3-D Secure.
+
+    That needs a return URL, and the declined attempt must not have demanded 3-D Secure itself.
+    """
+    is_soft = outcome.answer is Answer.AUTHENTICATION_REQUIRED and attempt.return_url
+    if is_soft and not attempt.authentication_demanded:
+        successor = authorization.apply_with_retry(
+            attempt, lambda: three_d_secure.begin_anew(attempt, outcome)
+        )
+        if successor:
+            return pursue(successor, cvc=cvc)
+    return authorization.apply_with_retry(attempt, lambda: authorization.apply(attempt, outcome))

@@ -1,0 +1,15 @@
+"""The events of payments (contract 8)."""
+
+from events.aggregates import Aggregate
+from payments.intents import states
+
+FRAUD_UPDATED = "payment_intent.fraud_updated"
+
+AGGREGATE = Aggregate(
+    "payment_intent",
+    (
+        states.CREATED, states.ACTION, states.PROCESSING, states.CAPTURABLE, states.SUCCEEDED,
+        states.FAILED, states.CANCELED, FRAUD_UPDATED,
+    ),
+    schemas=("PaymentIntent",),
+)  # fmt: skip

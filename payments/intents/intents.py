@@ -1,0 +1,194 @@
+"""Payments before the bank is asked: checked, written down, changed by their merchant."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from core import clock, ids
+from core.errors import LockTimeout
+from core.metadata import merge
+from events import outbox
+from merchants import idempotency
+from merchants.models import Merchant
+from payments.customers.models import Customer
+from payments.intents import metadata, render
+from payments.intents.methods import OfferedCard, billing_of, requested_authentication
+from payments.intents.models import LineItem, PaymentIntent
+from payments.intents.refusals import (
+    InstallmentsNotAvailable,
+    IntentUnexpectedState,
+    LineItemsAmountMismatch,
+    SurchargeMismatch,
+)
+from payments.intents.states import CREATED, IN_FLIGHT, AttemptStatus, Status
+from vault import cards as vault_cards
+
+# A merchant changes these only before the first attempt, which uses them.
+BEFORE_FIRST_ATTEMPT = ("amount", "currency", "customer", "installments", "line_items")
+
+
+def check(merchant: Merchant, draft: dict[str, Any]) -> None:
+    """Refuse a draft that cannot become a payment, before anything is stored.
+
+    :raises InstallmentsNotAvailable: more than one; plans do not exist yet.
+    :raises SurchargeMismatch: the merchant asserts a surcharge; without installments it is 0.
+    :raises LineItemsAmountMismatch: the lines do not sum to the amount.
+    :raises ResourceMissing: the customer is not the merchant's.
+    """
+    require_installments(draft.get("installments"))
+    if draft.get("surcharge"):
+        raise SurchargeMismatch
+    items = draft.get("line_items")
+    if items and sum(item["amount"] for item in items) != draft["amount"]:
+        raise LineItemsAmountMismatch
+    _require_customer(merchant, draft.get("customer"))
+
+
+def require_installments(count: int | None) -> None:
+    """:raises InstallmentsNotAvailable: more than one."""
+    if count not in (None, 1):
+        raise InstallmentsNotAvailable
+
+
+def add(
+    merchant: Merchant, intent_id: str, draft: dict[str, Any], offered: OfferedCard | None
+) -> PaymentIntent:
+    """Write a checked draft down, in the caller's transaction, with its `created` event.
+
+    :param draft: a body that `check` has accepted; amounts in minor units.
+    :param offered: the card to store with the payment, None if it comes later.
+    """
+    now = clock.now()
+    intent = _drafted(merchant, intent_id, draft, now)
+    intent.status = Status.REQUIRES_CONFIRMATION if offered else Status.REQUIRES_PAYMENT_METHOD
+    if offered:
+        intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=now)
+        intent.card = offered.shown
+        intent.billing_details = billing_of(draft["payment_method_data"])
+    items = _line_items(intent, draft.get("line_items") or [])
+    intent.save(force_insert=True)
+    LineItem.objects.bulk_create(items)
+    metadata.index(intent)
+    outbox.record(merchant, CREATED, render.payment_intent(intent))
+    return intent
+
+
+def _drafted(
+    merchant: Merchant, intent_id: str, draft: dict[str, Any], now: datetime
+) -> PaymentIntent:
+    requested = requested_authentication(draft.get("payment_method_options")) or "automatic"
+    return PaymentIntent(
+        id=intent_id,
+        merchant=merchant,
+        amount=draft["amount"],
+        currency=draft["currency"],
+        capture_method=draft.get("capture_method") or PaymentIntent.CaptureMethod.AUTOMATIC,
+        customer_id=draft.get("customer"),
+        description=draft.get("description"),
+        metadata=merge({}, draft.get("metadata")),
+        return_url=draft.get("return_url"),
+        three_d_secure_requested=requested,
+        three_d_secure_effective=requested,
+        created_at=now,
+    )
+
+
+@transaction.atomic(durable=True)
+def update(merchant: Merchant, intent_id: str, changes: dict[str, Any]) -> PaymentIntent:
+    """Change a payment as far as the merchant still may (contract 3).
+
+    :param changes: a body that `UpdateIntentForm` has validated.
+    :raises IntentUnexpectedState: money terms are to change after the first attempt.
+    :raises LockTimeout: an authorisation is in flight.
+    :raises LineItemsAmountMismatch: amount and lines no longer agree.
+    """
+    idempotency.take(intent_id)
+    intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
+    refuse_in_flight(intent)
+    if changes.keys() & set(BEFORE_FIRST_ATTEMPT):
+        _change_terms(intent, changes)
+    if "description" in changes:
+        intent.description = changes["description"]
+    if "metadata" in changes:
+        intent.metadata = merge(intent.metadata, changes["metadata"])
+        metadata.index_anew(intent)
+    intent.save()
+    return intent
+
+
+def refuse_in_flight(intent: PaymentIntent) -> None:
+    """Refuse while the bank is asked about the locked payment and its status does not show it yet.
+
+    A `processing` payment passes: its status shows that the bank is asked.
+
+    :raises LockTimeout: an attempt or an operation of the payment is at the bank.
+    """
+    # An expired authorisation's release does not count: it has no request, and may take days.
+    asked_for = Q(operation__in=IN_FLIGHT) & ~Q(operation_request_id="")
+    at_the_bank = Q(status=AttemptStatus.PROCESSING) | asked_for
+    if intent.status != Status.PROCESSING and intent.attempts.filter(at_the_bank).exists():
+        raise LockTimeout
+
+
+def give_up_action(intent: PaymentIntent) -> None:
+    """Close the attempt that awaits its payer, if any; the payer's answer then changes nothing.
+
+    The caller has locked the payment.
+    """
+    intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION).update(
+        status=AttemptStatus.CANCELED, closed_at=clock.now(), due_at=None, lease_until=None
+    )
+
+
+def _change_terms(intent: PaymentIntent, changes: dict[str, Any]) -> None:
+    if intent.attempt_ids or intent.status not in (
+        Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION,
+    ):  # fmt: skip
+        raise IntentUnexpectedState(intent)
+    require_installments(changes.get("installments"))
+    intent.amount = changes.get("amount", intent.amount)
+    intent.currency = changes.get("currency", intent.currency)
+    if "customer" in changes:
+        _require_customer(intent.merchant, changes["customer"])
+        intent.customer_id = changes["customer"]
+    if "line_items" in changes:
+        _replace_line_items(intent, changes["line_items"] or [])
+    _require_matching_lines(intent)
+
+
+def _replace_line_items(intent: PaymentIntent, drafts: list[dict[str, Any]]) -> None:
+    intent.line_items.all().delete()
+    LineItem.objects.bulk_create(_line_items(intent, drafts))
+
+
+def _require_matching_lines(intent: PaymentIntent) -> None:
+    lines = list(intent.line_items.all())
+    if lines and sum(line.amount for line in lines) != intent.amount:
+        raise LineItemsAmountMismatch
+    if any(line.currency != intent.currency for line in lines):
+        intent.line_items.update(currency=intent.currency)
+
+
+def _line_items(intent: PaymentIntent, drafts: list[dict[str, Any]]) -> list[LineItem]:
+    items = [
+        LineItem(
+            id=ids.new("li"),
+            merchant_id=intent.merchant_id,
+            intent=intent,
+            position=position,
+            currency=intent.currency,
+            created_at=intent.created_at,
+            **draft,
+        )
+        for position, draft in enumerate(drafts)
+    ]
+    intent.line_item_ids = [item.id for item in items]
+    return items
+
+
+def _require_customer(merchant: Merchant, customer_id: str | None) -> None:
+    if customer_id:
+        rows = Customer.objects.for_merchant(merchant).existing()
+        rows.find(customer_id, param="customer")

@@ -1,0 +1,86 @@
+"""The payment method that a payer offers: a card, its billing details, the need for 3-D Secure."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import acquirers
+from core.cards import CardData
+from core.errors import ParameterMissing
+from merchants.models import Merchant
+from payments.intents.refusals import CardNotSupported
+
+BILLING_REQUIRED = (
+    ("name",), ("email",), ("address", "line1"), ("address", "city"), ("address", "country"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedCard:
+    """A card that the installation takes, with its issuer's facts.
+
+    :param shown: the card as the API shows it.
+    """
+
+    data: CardData
+    shown: dict[str, Any]
+
+
+def accept(merchant: Merchant, card: CardData, billing: dict[str, Any]) -> OfferedCard:
+    """Look the card's issuer up, before the number is sealed.
+
+    :param billing: its `name` is taken as the card holder's if the card comes without one.
+    :raises CardNotSupported: the acquirer does not take this number.
+    :raises UpstreamUnavailable: there is no acquirer.
+    """
+    facts = acquirers.acquirer().facts(card.number)
+    if facts is None:
+        raise CardNotSupported
+    shown = {
+        "brand": facts.brand,
+        "bin": card.bin,
+        "last4": card.last4,
+        "masked": card.masked,
+        "exp_month": card.exp_month,
+        "exp_year": card.exp_year,
+        "card_type": facts.card_type,
+        "domestic": facts.country == merchant.country,
+    }
+    holder = card.holder_name or billing.get("name")
+    named = CardData(card.number, card.exp_month, card.exp_year, card.cvc, holder)
+    return OfferedCard(named, shown)
+
+
+def billing_of(method: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the billing details that a request gives, empty if none."""
+    return (method or {}).get("billing_details") or {}
+
+
+def merged_billing(stored: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the details given with an earlier card, overwritten by those that are given now."""
+    address = {**(stored.get("address") or {}), **(given.get("address") or {})}
+    return {**stored, **given, **({"address": address} if address else {})}
+
+
+def require_billing(billing: dict[str, Any]) -> None:
+    """Refuse to confirm without the details that the bank asks for (contract 3).
+
+    :raises ParameterMissing: the first that is missing, by its full path.
+    """
+    for path in BILLING_REQUIRED:
+        value: Any = billing
+        for name in path:
+            value = (value or {}).get(name)
+        if not value:
+            brackets = "".join(f"[{name}]" for name in path)
+            raise ParameterMissing(param=f"payment_method_data[billing_details]{brackets}")
+
+
+def demands_authentication(shown_card: dict[str, Any], requested: str) -> bool:
+    """Tell whether card or merchant demand 3-D Secure, before the bank is asked (contract 10)."""
+    is_domestic_debit = shown_card["domestic"] and shown_card["card_type"] == "debit"
+    return requested == "required" or is_domestic_debit
+
+
+def requested_authentication(options: dict[str, Any] | None) -> str | None:
+    """Return what `payment_method_options[card][three_d_secure]` says, None if nothing."""
+    return ((options or {}).get("card") or {}).get("three_d_secure")

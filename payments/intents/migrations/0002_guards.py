@@ -1,0 +1,143 @@
+"""Guards: rows refer to rows of the same merchant only, and a status moves only as listed.
+
+The list is in payments.intents.states; tests compare the two.
+"""
+
+from django.db import migrations
+
+GUARDS = """
+ALTER TABLE intents_paymentintent
+    ADD CONSTRAINT a_payments_customer_is_the_merchants FOREIGN KEY (merchant_id, customer_id)
+        REFERENCES customers_customer (merchant_id, id) DEFERRABLE INITIALLY DEFERRED,
+    ADD CONSTRAINT a_payments_card_is_the_merchants FOREIGN KEY (merchant_id, sealed_card_id)
+        REFERENCES vault_sealedcard (merchant_id, token) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE intents_attempt
+    ADD CONSTRAINT an_attempts_payment_is_the_merchants FOREIGN KEY (merchant_id, intent_id)
+        REFERENCES intents_paymentintent (merchant_id, id) DEFERRABLE INITIALLY DEFERRED,
+    ADD CONSTRAINT an_attempts_card_is_the_merchants FOREIGN KEY (merchant_id, sealed_card_id)
+        REFERENCES vault_sealedcard (merchant_id, token) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE intents_lineitem
+    ADD CONSTRAINT a_line_items_payment_is_the_merchants FOREIGN KEY (merchant_id, intent_id)
+        REFERENCES intents_paymentintent (merchant_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE intents_metadataentry
+    ADD CONSTRAINT an_entrys_payment_is_the_merchants FOREIGN KEY (merchant_id, intent_id)
+        REFERENCES intents_paymentintent (merchant_id, id) DEFERRABLE INITIALLY DEFERRED;
+
+CREATE FUNCTION payment_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (OLD.status, NEW.status) NOT IN (
+        ('requires_payment_method', 'requires_action'),
+        ('requires_payment_method', 'processing'),
+        ('requires_payment_method', 'requires_capture'),
+        ('requires_payment_method', 'succeeded'),
+        ('requires_payment_method', 'canceled'),
+        ('requires_confirmation', 'requires_action'),
+        ('requires_confirmation', 'processing'),
+        ('requires_confirmation', 'requires_capture'),
+        ('requires_confirmation', 'succeeded'),
+        ('requires_confirmation', 'requires_payment_method'),
+        ('requires_confirmation', 'canceled'),
+        ('requires_action', 'processing'),
+        ('requires_action', 'requires_capture'),
+        ('requires_action', 'succeeded'),
+        ('requires_action', 'requires_payment_method'),
+        ('requires_action', 'canceled'),
+        ('processing', 'requires_capture'),
+        ('processing', 'succeeded'),
+        ('processing', 'requires_payment_method'),
+        ('processing', 'canceled'),
+        ('requires_capture', 'succeeded'),
+        ('requires_capture', 'processing'),
+        ('requires_capture', 'requires_payment_method'),
+        ('requires_capture', 'canceled')
+    ) THEN
+        RAISE EXCEPTION 'a payment does not move from % to %', OLD.status, NEW.status
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER payment_moves_as_listed BEFORE UPDATE OF status ON intents_paymentintent
+    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+    EXECUTE FUNCTION payment_moves_as_listed();
+
+-- The card that the payer and the merchant are shown is the card that the bank is sent.
+CREATE FUNCTION attempt_shows_the_card_it_sends() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM vault_sealedcard sealed
+        WHERE sealed.token = NEW.sealed_card_id
+          AND (sealed.bin, sealed.last4) = (NEW.card ->> 'bin', NEW.card ->> 'last4')
+    ) THEN
+        RAISE EXCEPTION 'attempt % shows another card than it sends', NEW.id
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER an_attempt_shows_the_card_it_sends BEFORE INSERT ON intents_attempt
+    FOR EACH ROW EXECUTE FUNCTION attempt_shows_the_card_it_sends();
+
+-- A closed attempt keeps its status; an open one, too, keeps its card and money terms.
+CREATE FUNCTION attempt_stays_as_it_ended() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'attempt % is closed: status and money terms cannot change', OLD.id
+        USING ERRCODE = 'check_violation';
+END $$;
+CREATE FUNCTION attempt_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'attempt %: card and money terms cannot change', OLD.id
+        USING ERRCODE = 'check_violation';
+END $$;
+CREATE TRIGGER an_attempt_stays_as_it_ended BEFORE UPDATE OF status ON intents_attempt
+    FOR EACH ROW WHEN (
+        OLD.status IN ('succeeded', 'failed', 'abandoned', 'canceled')
+        AND NEW.status <> OLD.status)
+    EXECUTE FUNCTION attempt_stays_as_it_ended();
+CREATE TRIGGER an_attempts_terms_are_fixed BEFORE UPDATE ON intents_attempt
+    FOR EACH ROW WHEN (
+        (OLD.amount, OLD.surcharge, OLD.currency, OLD.intent_id, OLD.acquirer_reference,
+         OLD.sealed_card_id, OLD.card, OLD.capture_method, OLD.installments)
+        IS DISTINCT FROM
+        (NEW.amount, NEW.surcharge, NEW.currency, NEW.intent_id, NEW.acquirer_reference,
+         NEW.sealed_card_id, NEW.card, NEW.capture_method, NEW.installments))
+    EXECUTE FUNCTION attempt_keeps_its_terms();
+
+-- The currency is fixed from the first attempt on.
+CREATE FUNCTION payment_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM intents_attempt WHERE intent_id = OLD.id) THEN
+        RAISE EXCEPTION 'payment % has an attempt: its amount and currency are fixed', OLD.id
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER payment_keeps_its_terms BEFORE UPDATE OF amount, currency ON intents_paymentintent
+    FOR EACH ROW WHEN ((OLD.amount, OLD.currency) IS DISTINCT FROM (NEW.amount, NEW.currency))
+    EXECUTE FUNCTION payment_keeps_its_terms();
+"""
+
+UNDO = """
+DROP TRIGGER payment_keeps_its_terms ON intents_paymentintent;
+DROP TRIGGER an_attempts_terms_are_fixed ON intents_attempt;
+DROP TRIGGER an_attempt_stays_as_it_ended ON intents_attempt;
+DROP TRIGGER payment_moves_as_listed ON intents_paymentintent;
+DROP FUNCTION payment_keeps_its_terms;
+DROP FUNCTION attempt_keeps_its_terms;
+DROP FUNCTION attempt_stays_as_it_ended;
+DROP TRIGGER an_attempt_shows_the_card_it_sends ON intents_attempt;
+DROP FUNCTION attempt_shows_the_card_it_sends;
+DROP FUNCTION payment_moves_as_listed;
+ALTER TABLE intents_metadataentry DROP CONSTRAINT an_entrys_payment_is_the_merchants;
+ALTER TABLE intents_lineitem DROP CONSTRAINT a_line_items_payment_is_the_merchants;
+ALTER TABLE intents_attempt
+    DROP CONSTRAINT an_attempts_card_is_the_merchants,
+    DROP CONSTRAINT an_attempts_payment_is_the_merchants;
+ALTER TABLE intents_paymentintent
+    DROP CONSTRAINT a_payments_card_is_the_merchants,
+    DROP CONSTRAINT a_payments_customer_is_the_merchants;
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [("customers", "0001_initial"), ("intents", "0001_initial")]
+
+    operations = [migrations.RunSQL(GUARDS, UNDO)]

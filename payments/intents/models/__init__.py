@@ -1,0 +1,6 @@
+from payments.customers.models import Customer
+from payments.intents.models.attempts import Attempt
+from payments.intents.models.intents import LineItem, PaymentIntent
+from payments.intents.models.metadata import MetadataEntry
+
+__all__ = ["Attempt", "Customer", "LineItem", "MetadataEntry", "PaymentIntent"]

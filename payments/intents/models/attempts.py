@@ -1,0 +1,122 @@
+"""Attempts as rows, with the constraints and indexes that guard and find them."""
+
+from django.db import models
+from django.db.models import F, Q
+
+from core.fields import CodeField, JSONField, id_field
+from core.querysets import MerchantManager
+from payments.intents.models.intents import PaymentIntent
+from payments.intents.states import (
+    OPEN_ATTEMPT,
+    SUCCESSFUL_ATTEMPT,
+    AttemptStatus,
+    ModificationKind,
+)
+from vault.models import SealedCard
+
+
+class Attempt(models.Model):
+    """One try to get the money. The row exists before the bank is called (contract 2, Attempt)."""
+
+    id = id_field()
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
+    )
+    intent = models.ForeignKey(
+        PaymentIntent, models.PROTECT, related_name="attempts", db_constraint=False
+    )
+    status = models.CharField(
+        max_length=16, choices=AttemptStatus, default=AttemptStatus.PROCESSING
+    )
+    # Ours, sent to the bank with everything that concerns this attempt.
+    acquirer_reference = CodeField(max_length=40, unique=True)
+    amount = models.BigIntegerField()
+    surcharge = models.BigIntegerField(default=0)
+    captured_minor = models.BigIntegerField(default=0)
+    currency = models.CharField(max_length=3)
+    installments = models.SmallIntegerField(default=1)
+    capture_method = models.CharField(max_length=9, choices=PaymentIntent.CaptureMethod)
+    sealed_card = models.ForeignKey(
+        SealedCard, models.PROTECT, related_name="+", db_constraint=False
+    )
+    card = JSONField()
+    return_url = models.CharField(max_length=2000, null=True)
+    three_d_secure_requested = models.CharField(max_length=9)
+    # Decided when the attempt opens: the merchant asked for it, a domestic debit card, over the
+    # limits; or because the bank softly declined the attempt before this one.
+    authentication_demanded = models.BooleanField(default=False)
+    # The course of 3-D Secure, as the API shows it: flow, result, version, eci, transaction_id.
+    authentication = JSONField(default=dict)
+    acs_url = models.CharField(max_length=2000, null=True)
+    # Internal: the authentication's outcome and its proof, and when it was used up.
+    md_status = models.CharField(max_length=2, null=True)
+    cavv = models.CharField(max_length=64, null=True)
+    authenticated_at = models.DateTimeField(null=True)
+    error = JSONField(null=True)
+    authorization_code = models.CharField(max_length=40, null=True)
+    network_reference = models.CharField(max_length=80, null=True)
+    # The request that began the attempt; the attempt's later events name it as their cause.
+    request_id = models.CharField(max_length=40)
+    created_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True)
+
+    # The operation that the bank was asked for on this attempt and has not yet confirmed.
+    operation = models.CharField(max_length=8, choices=ModificationKind, null=True)
+    operation_amount = models.BigIntegerField(null=True)
+    operation_request_id = models.CharField(max_length=40, null=True)
+    # The reason of a void; the canceled payment shows it once the bank has released the money.
+    cancellation_reason = models.CharField(max_length=30, null=True)
+    # The bank charged after the attempt had closed otherwise, and has given the money back.
+    reversed_at = models.DateTimeField(null=True)
+
+    # Until then (real time) only the holder of the lease asks the bank.
+    lease_until = models.DateTimeField(null=True)
+    asked_at = models.DateTimeField()
+    # When the sweeper looks at it next; null when nothing can become due.
+    due_at = models.DateTimeField(null=True)
+    inquiry_count = models.SmallIntegerField(default=0)
+    # The answers "no record" that came late enough after `asked_at` to be believed.
+    no_record_count = models.SmallIntegerField(default=0)
+
+    objects = MerchantManager()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["due_at"], condition=Q(due_at__isnull=False), name="attempts_that_are_due"
+            ),
+            models.Index(fields=["merchant", "created_at"], name="attempts_of_a_merchants_day"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["merchant", "id"], name="an_attempt_has_one_merchant"),
+            models.UniqueConstraint(
+                fields=["intent"],
+                condition=Q(status__in=(*OPEN_ATTEMPT, *SUCCESSFUL_ATTEMPT)),
+                name="one_open_or_successful_attempt_per_payment",
+            ),
+            models.CheckConstraint(
+                condition=Q(amount__gte=1, surcharge__gte=0), name="an_attempt_asks_for_money"
+            ),
+            models.CheckConstraint(
+                condition=Q(captured_minor=0)
+                | Q(
+                    status=AttemptStatus.SUCCEEDED,
+                    captured_minor__gte=1,
+                    captured_minor__lte=F("amount") + F("surcharge"),
+                ),
+                name="an_attempt_captures_at_most_what_it_asked_for",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=OPEN_ATTEMPT, closed_at__isnull=True)
+                | (~Q(status__in=OPEN_ATTEMPT) & Q(closed_at__isnull=False)),
+                name="an_attempt_is_open_or_closed",
+            ),
+            models.CheckConstraint(
+                condition=Q(operation__isnull=True, operation_request_id__isnull=True)
+                | Q(operation__isnull=False, operation_request_id__isnull=False),
+                name="an_operation_has_a_request",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id

@@ -1,0 +1,127 @@
+"""The payer's pages: on the way to the bank, and back (spec: States and transitions)."""
+
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
+
+from acquirers import slots
+from acquirers.gateway import Forged
+from core import context, money
+from core.page_policy import allow_form_to
+from payments.intents import payer_links, three_d_secure
+from payments.intents.models import Attempt
+from payments.intents.states import AttemptStatus
+
+log = structlog.get_logger(__name__)
+
+FORM = "application/x-www-form-urlencoded"
+ANSWER_FIELDS_MAX = 32
+# The page for an attempt that needs nothing more of its payer; any other status shows `failed`.
+CLOSED_PAGES: dict[str, str] = {
+    AttemptStatus.PROCESSING: "waiting",
+    AttemptStatus.AUTHORIZED: "approved",
+    AttemptStatus.SUCCEEDED: "approved",
+}
+
+
+@csrf_exempt  # It changes nothing.
+@never_cache
+@require_safe
+def hand_off(request: HttpRequest, token: str) -> HttpResponse:
+    """Show the payer the amount and the merchant, with the form that leads to their bank.
+
+    If the attempt needs nothing more of the payer, the page shows how it ended instead.
+    """
+    attempt = payer_links.attempt_at(token)
+    if attempt is None:
+        return _page(request, "unknown", status=404)
+    if attempt.status != AttemptStatus.REQUIRES_ACTION:
+        facts = {**_facts(attempt), "back_url": back_to_shop(attempt)}
+        return _page(request, CLOSED_PAGES.get(attempt.status, "failed"), facts)
+    assert attempt.acs_url is not None  # `three_d_secure` writes it together with this status.
+    facts = {**_facts(attempt), "acs_url": attempt.acs_url, "fields": {}}
+    page = _page(request, "handoff", facts)
+    allow_form_to(page, attempt.acs_url, payer_links.way_back(attempt))
+    return page
+
+
+@csrf_exempt  # It comes from the bank's origin; the bank's signature is the proof.
+@never_cache
+def bank_return(request: HttpRequest) -> HttpResponse:
+    """Take the bank's answer from the payer's browser, and send the payer back to the shop."""
+    if request.method != "POST":
+        page = _page(request, "unknown", status=405)
+        page["Allow"] = "POST"
+        return page
+    try:
+        attempt = three_d_secure.accept(_fields(request))
+    except Forged as forged:
+        log.warning("authentication_answer_refused", reason=str(forged))
+        return _page(request, "refused", {"request_id": context.request_id()}, status=400)
+    except three_d_secure.PayerTooEarly as early:
+        return _busy(request, early.attempt)
+    return HttpResponseRedirect(back_to_shop(attempt))
+
+
+def _busy(request: HttpRequest, attempt: Attempt) -> HttpResponse:
+    """Let the payer send the same answer again by hand: it has changed nothing so far."""
+    facts = {**_facts(attempt), "action": payer_links.RETURN_PATH, "fields": _fields(request)}
+    page = _page(request, "busy", facts, status=503)
+    page["Retry-After"] = str(slots.AcquirerBusy.retry_after_seconds)
+    allow_form_to(page, payer_links.way_back(attempt))
+    return page
+
+
+def back_to_shop(attempt: Attempt) -> str:
+    """Return the shop's address with the payment's id as its last query parameter.
+
+    The shop's own query and fragment stay; only a `payment_intent` that it has already is removed.
+    """
+    parts = urlsplit(payer_links.way_back(attempt))
+    kept = [
+        part
+        for part in parts.query.split("&")
+        if part and [name for name, _ in parse_qsl(part, True)] != ["payment_intent"]
+    ]
+    query = "&".join([*kept, urlencode({"payment_intent": attempt.intent_id})])
+    return urlunsplit(parts._replace(query=query))
+
+
+def _page(
+    request: HttpRequest, name: str, facts: dict[str, object] | None = None, *, status: int = 200
+) -> HttpResponse:
+    shown = {**(facts or {}), "is_sandbox": not settings.LIVEMODE}
+    page = render(request, f"payments/threeds/{name}.html", shown, status=status)
+    # The address holds the page's secret, which the next site must not learn.
+    page["Referrer-Policy"] = "no-referrer"
+    return page
+
+
+def _facts(attempt: Attempt) -> dict[str, object]:
+    return {
+        "merchant_name": attempt.intent.merchant.name,
+        "amount": money.written(attempt.amount + attempt.surcharge, attempt.currency),
+        "brand": attempt.card["brand"],
+        "last4": attempt.card["last4"],
+    }
+
+
+def _fields(request: HttpRequest) -> dict[str, str]:
+    """Return the posted fields.
+
+    :raises Forged: it is no plain form, a field came twice, or there are more than 32 fields, which
+        no bank sends.
+    """
+    if request.content_type != FORM:
+        raise Forged("It is no form.")  # Not parsed: it could hold files of any size.
+    if len(request.POST) > ANSWER_FIELDS_MAX:
+        raise Forged("There are too many fields.")
+    if any(len(values) != 1 for _name, values in request.POST.lists()):
+        raise Forged("A field came twice.")
+    return {name: str(value) for name, value in request.POST.items()}

@@ -1,0 +1,39 @@
+"""Payments as a resource, with their attempts and line items (spec: Expandable fields)."""
+
+from core.rest.expansion import Kind, Reference
+from core.rest.resources import Resource
+from payments.intents import render, schema
+from payments.intents.models import Attempt, LineItem, PaymentIntent
+
+SCOPE = "payment_intents"
+
+RESOURCE = Resource(
+    path="payment_intents",
+    scope=SCOPE,
+    tag=("Payments", "Take, capture, cancel and find payments."),
+    schemas=schema.SCHEMAS,
+    kinds={
+        "payment_intent": Kind(
+            prefix="pi",
+            rows=PaymentIntent.objects.all(),
+            show=render.payment_intent,
+            scope=SCOPE,
+            fields={
+                "customer": Reference("customer"),
+                "latest_attempt": Reference("payment_attempt"),
+                "attempts": Reference("payment_attempt", is_array=True),
+                "line_items": Reference("line_item", is_array=True),
+            },
+        ),
+        "payment_attempt": Kind(
+            prefix="att",
+            rows=Attempt.objects.all(),
+            show=render.attempt,
+            scope=SCOPE,
+            fields={"payment_intent": Reference("payment_intent")},
+        ),
+        "line_item": Kind(
+            prefix="li", rows=LineItem.objects.all(), show=render.line_item, scope=SCOPE
+        ),
+    },
+)

@@ -1,0 +1,18 @@
+"""Jobs of payments; Celery's schedule begins them, and running one twice or late does no harm."""
+
+from celery import shared_task
+
+from core import context
+from payments.intents import card_destruction, inquiries
+
+
+@shared_task
+def resolve_unknown() -> None:
+    with context.work():
+        inquiries.sweep()
+
+
+@shared_task
+def destroy_cards() -> None:
+    with context.work():
+        card_destruction.destroy_due()

@@ -1,0 +1,93 @@
+"""The terms of an attempt: its card, its billing details, its way back and its 3-D Secure."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.errors import ParameterMissing
+from merchants.models import Merchant
+from payments.intents import methods
+from payments.intents.methods import OfferedCard
+from payments.intents.models import PaymentIntent
+from payments.intents.states import Status
+from vault import cvc as vault_cvc
+
+# In these a confirm may use the card stored with the payment, while its security code is held.
+HAS_A_CARD = (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of one attempt, checked before anything is stored.
+
+    :param card: the card as the API shows it.
+    :param requested: the merchant's wish for 3-D Secure: `automatic`, `required` or `none`.
+    """
+
+    card: dict[str, Any]
+    cvc: str | None = field(repr=False)
+    billing: dict[str, Any] = field(repr=False)
+    return_url: str | None
+    requested: str
+
+    @property
+    def authentication_demanded(self) -> bool:
+        return methods.demands_authentication(self.card, self.requested)
+
+
+def terms_of_draft(draft: dict[str, Any], offered: OfferedCard) -> Terms:
+    """Return the terms of a payment that is created and confirmed in one call.
+
+    :raises ParameterMissing: billing details or a return URL that the bank needs.
+    """
+    terms = Terms(
+        card=offered.shown,
+        cvc=offered.data.cvc,
+        billing=methods.billing_of(draft["payment_method_data"]),
+        return_url=draft.get("return_url"),
+        requested=_requested(draft) or "automatic",
+    )
+    _require_complete(terms)
+    return terms
+
+
+def terms_of_confirmation(
+    merchant: Merchant, intent: PaymentIntent, confirmation: dict[str, Any]
+) -> tuple[Terms, OfferedCard | None]:
+    """Return the terms of a confirm, and the card that it brings, None for the stored one.
+
+    :param intent: the payment as it was read, unlocked.
+    :raises ParameterMissing: a card, billing details or a return URL that the bank needs.
+    :raises CardNotSupported: the acquirer does not take the number.
+    """
+    method = confirmation.get("payment_method_data") or {}
+    billing = methods.merged_billing(intent.billing_details, methods.billing_of(method))
+    offered = methods.accept(merchant, method["card"], billing) if method.get("card") else None
+    _require_card(intent, offered, param="payment_method_data" + ("[card]" if method else ""))
+    terms = Terms(
+        card=offered.shown if offered else intent.card,
+        cvc=offered.data.cvc if offered else _held_cvc(intent),
+        billing=billing,
+        return_url=confirmation.get("return_url") or intent.return_url,
+        requested=_requested(confirmation) or intent.three_d_secure_requested,
+    )
+    _require_complete(terms)
+    return terms, offered
+
+
+def _held_cvc(intent: PaymentIntent) -> str | None:
+    return vault_cvc.look(intent.sealed_card_id) if intent.sealed_card_id else None
+
+
+def _require_card(intent: PaymentIntent, offered: OfferedCard | None, *, param: str) -> None:
+    if offered is None and intent.status not in HAS_A_CARD:
+        raise ParameterMissing(param=param)
+
+
+def _requested(body: dict[str, Any]) -> str | None:
+    return methods.requested_authentication(body.get("payment_method_options"))
+
+
+def _require_complete(terms: Terms) -> None:
+    methods.require_billing(terms.billing)
+    if terms.authentication_demanded and not terms.return_url:
+        raise ParameterMissing(param="return_url")

@@ -1,0 +1,5 @@
+"""Search as a resource: it has no objects of its own."""
+
+from core.rest.resources import Resource
+
+RESOURCE = Resource(path="search", tag=("Search", "Payments and customers by one text."))

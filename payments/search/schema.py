@@ -1,0 +1,18 @@
+"""The description of search in the API's schema."""
+
+from core.errors import ParameterMissing
+from core.rest import schema
+from core.rest.schema import Operation, ref
+
+SEARCH = {
+    "list": Operation(
+        "Search",
+        schema.list_of(ref("PaymentIntent"), ref("Customer")),
+        description=(
+            "By an id, an exact e-mail address or the start of a payment's description; newest "
+            "first. A key that may not read customers finds payments only."
+        ),
+        needs=("q",),
+        refuses=(ParameterMissing,),
+    )
+}

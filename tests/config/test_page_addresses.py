@@ -1,0 +1,188 @@
+"""Odd addresses of the admin and of every other page are answered in words, never by a 500."""
+
+import re
+from itertools import product
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from django.contrib import admin
+from django.db import transaction
+from django.test import Client
+
+from merchants.models import User
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.factories import payment
+from tests.stage.hooks import created
+
+pytestmark = [
+    pytest.mark.slow,
+    # Two thousand pages of the admin: a minute, and more on a busy machine.
+    pytest.mark.timeout(600),
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
+
+NULS = {"NUL": "%00", "NUL within": "pi_%00x", "NUL and no UTF-8": "%ff%00"}
+ODD = {
+    **NULS,
+    "NUL twice encoded": "%2500",
+    "the admin's own NUL": "_00",
+    "no UTF-8": "%ff%fe",
+    "half a surrogate": "%ed%a0%80",
+    "a NUL of two bytes": "%c0%80",
+    "long": "a" * 5000,
+    "huge": "9" * 400,
+    "past 64 bits": str(2**63),
+    "past 32 bits": str(2**31),
+    "the last year": "9999",
+    "the last year, padded": "0000009999",
+    "the last second": "9999-12-31T23:59:59-23:59",
+    "a zone too far": "2026-01-01T00:00:00%2b23:59",
+    "no day": "2026-13-45",
+    "negative": "-1",
+    "no number": "x",
+    "nothing": "",
+    "another script": "%d9%a4",
+    "superscript": "%c2%b2",
+    "infinite": "1e999",
+    "quotes": "%27%22%3B--",
+    "an open bracket": "[",
+    "percent": "%",
+    "steps up": "..%2f..%2f",
+    "lines": "%0d%0ax:1",
+    "braces": "{%7d%25s%(x)s",
+    "commas": "1,,2",
+    "columns": "1.2.-3.x",
+}  # fmt: skip
+LIST_NAMES = [
+    "q", "o", "p", "e", "all", "_popup", "_to_field", "_changelist_filters", "pk", "pk__in",
+    "pk__isnull", "pk__regex", "pk__gte", "created_at__gte", "created_at__year",
+    "created_at__month", "created_at__iso_year", "created_at__date", "status", "status__exact",
+    "merchant__id__exact",
+]  # fmt: skip
+PLACES = [
+    "/admin/{}", "/admin/{}/", "/admin/r/{}/{}/", "/admin/r/1/{}/", "/admin/auth/{}/",
+    "/admin/login/?next={}", "/admin/login/?{}={}", "/admin/logout/?next={}", "/admin/jsi18n/?{}",
+    "/admin/autocomplete/?app_label={}&model_name={}&field_name={}&term={}",
+    "/admin/autocomplete/?app_label=merchants&model_name=apikey&field_name=merchant&term={}&p={}",
+    "/admin/merchants/user/{}/password/", "/admin/password_change/{}", "/docs/errors?{}={}",
+    "/docs/{}", "/3ds/{}", "/3ds/att_x.{}", "/3ds/return?{}={}", "/{}", "/?{}={}", "/static/{}",
+    "/healthz?{}={}", "/v10/{}",
+]  # fmt: skip
+
+
+@pytest.fixture
+def operator(acme: ApiClient, bank: BankTransport, client: Client) -> Client:
+    acme.post("/v1/payment_intents", payment(), idempotency_key="k")
+    created(acme)
+    User.objects.create_superuser("operator@example.com", "a long enough password")
+    assert client.login(email="operator@example.com", password="a long enough password")
+    client.raise_request_exception = False
+    return client
+
+
+def status_of(operator: Client, path: str) -> int:
+    """Ask, and undo it: a statement that failed would fail all the next ones of the test."""
+    with transaction.atomic("default"), transaction.atomic("bank"):
+        status = operator.get(path).status_code
+        for alias in ("default", "bank"):
+            transaction.set_rollback(True, using=alias)
+    return status
+
+
+def lists() -> list[str]:
+    models = [model._meta for model in admin.site._registry]
+    return [f"/admin/{model.app_label}/{model.model_name}/" for model in models]
+
+
+def assert_answered(operator: Client, addresses: dict[str, str], least: int) -> None:
+    statuses = {path: status_of(operator, path) for path in addresses}
+
+    crashed = {path[:120]: addresses[path] for path in statuses if statuses[path] >= 500}
+    assert crashed == {}
+    nuls = {path[:120]: statuses[path] for path in statuses if addresses[path] in NULS}
+    assert {path: status for path, status in nuls.items() if status != 404} == {}
+    assert len(statuses) >= least
+    assert len(nuls) > least / 20
+    print(f"{len(statuses)} addresses, {len(nuls)} with a NUL")  # noqa: T201
+
+
+def test_no_odd_id_in_the_admin_is_a_crash(operator: Client) -> None:
+    pages = ["change/", "", "delete/", "history/"]
+    # Each of them on one page of every table: the next one on the next.
+    tried = enumerate(product(lists(), ODD))
+
+    addresses = {
+        f"{base}{ODD[how] or '-'}/{pages[place % len(pages)]}": how for place, (base, how) in tried
+    }
+
+    assert_answered(operator, addresses, 400)
+
+
+def test_no_odd_filter_of_a_list_is_a_crash(operator: Client) -> None:
+    bases = lists()
+    # Each of them at one list: the next one gets the next.
+    tried = enumerate(product(LIST_NAMES, ODD))
+    addresses = {
+        f"{bases[place % len(bases)]}?{name}={ODD[how]}": how for place, (name, how) in tried
+    }
+
+    assert_answered(operator, addresses, 500)
+
+
+def test_the_links_of_every_list_lead_on(operator: Client) -> None:
+    leading = {base: links_of(operator.get(base).content.decode()) for base in lists()}
+
+    refused = {
+        base + link: operator.get(base + link).status_code
+        for base, links in leading.items()
+        for link in links
+        if operator.get(base + link).status_code != 200
+    }
+    assert refused == {}
+    tried = sum(map(len, leading.values()))
+    assert tried > 60
+    print(f"{tried} links")  # noqa: T201
+
+
+def links_of(page: str) -> list[str]:
+    """Return what the list's own links say: filters, columns to sort by, a date's parts."""
+    return [link.replace("&amp;", "&") for link in re.findall(r'href="(\?[^"]+)"', page)]
+
+
+def test_no_odd_filter_of_a_list_by_date_is_a_crash(operator: Client) -> None:
+    dated = "/admin/testbank/authorization/?created_at__"
+    units = [
+        "year={}",
+        "year=2026&created_at__month={}",
+        "year=2026&created_at__month=2&created_at__day={}",
+    ]
+
+    addresses = {dated + unit.format(ODD[how]): how for unit, how in product(units, ODD)}
+
+    assert_answered(operator, addresses, 80)
+
+
+def test_no_other_odd_page_is_a_crash(operator: Client) -> None:
+    pages = [f"{base}{{}}" for base in ("/admin/merchants/merchant/", "/admin/merchants/user/")]
+    some = f"/admin/merchants/user/{User.objects.first().pk}/"
+    names = ("_changelist_filters", "_to_field", "_popup")
+    pages += [f"{some}{page}?{name}={{}}" for page in ("change/", "delete/") for name in names]
+
+    tried = product([*PLACES, *pages], ODD)
+    addresses = {place.replace("{}", ODD[how]): how for place, how in tried}
+
+    assert_answered(operator, addresses, 700)
+
+
+@pytest.mark.parametrize("how", ODD)
+def test_no_odd_choice_in_a_list_is_a_crash(operator: Client, how: str) -> None:
+    for action in ("delete_selected", unquote(ODD[how])):
+        form: dict[str, Any] = {
+            "action": action,
+            "_selected_action": unquote(ODD[how]),
+            "index": "0",
+        }
+        answer = operator.post("/admin/merchants/user/", form)
+        assert answer.status_code < 500

@@ -1,0 +1,150 @@
+"""The schema's examples: a story that was told once, and what the service answered to it.
+
+`RECORD_EXAMPLES=1` writes docs/openapi-examples.json anew; then run `manage.py write_schema`.
+"""
+
+import os
+from typing import Any
+
+import orjson
+import pytest
+
+from config.openapi.operations import EXAMPLES, examples
+from merchants.models import ApiKey
+from tests.stage import described
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import Answer, ApiClient
+from tests.stage.factories import line, payment, payment_method
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+PAYMENTS, ENDPOINTS = "/v1/payment_intents", "/v1/webhook_endpoints"
+SECRET = "whsec_shown_this_once"
+MANUAL = {"capture_method": "manual"}
+
+
+class Storyteller:
+    """Calls the API, and remembers the first answer of each operation."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self.client = client
+        self.told: dict[str, Any] = {}
+
+    def get(self, address: str) -> Answer:
+        return self._tell("GET", address, self.client.get(address))
+
+    def delete(self, address: str) -> Answer:
+        return self._tell("DELETE", address, self.client.delete(address))
+
+    def post(self, address: str, body: dict[str, Any] | None = None) -> Answer:
+        return self._tell("POST", address, self.client.post(address, body), body)
+
+    def refused(self, answer: Answer) -> None:
+        self.told.setdefault("refusals", {})[str(answer.status)] = answer.body
+
+    def _tell(
+        self, method: str, address: str, answer: Answer, body: dict[str, Any] | None = None
+    ) -> Answer:
+        assert answer.status == 200, answer.body
+        operation = described.operation(method, address)
+        sent = {"request": body} if body else {}
+        # No secret in a file, though it be of a database that is gone.
+        told = {**answer.body, **({"secret": SECRET} if "secret" in answer.body else {})}
+        self.told.setdefault(operation["operationId"], {**sent, "response": told})
+        return answer
+
+
+def tell(client: ApiClient, settings: Any) -> dict[str, Any]:
+    """Do everything that the API can do, once."""
+    story = Storyteller(client)
+    endpoint = about_an_endpoint(story)
+    about_payments(story, about_a_customer(story))
+    about_events(story, endpoint)
+    for address in ("balance", "merchant", "search?q=Order", "request_logs?limit=2"):
+        story.get(f"/v1/{address}")
+    log = story.client.get("/v1/request_logs?limit=1")["data"][0]["id"]
+    story.get(f"/v1/request_logs/{log}")
+    story.delete(f"{ENDPOINTS}/{endpoint}")
+    about_refusals(story, settings)
+    return story.told
+
+
+def about_an_endpoint(story: Storyteller) -> str:
+    url = "https://acme.example/webhooks"
+    endpoint = story.post(ENDPOINTS, {"url": url, "enabled_events": ["*"]})["id"]
+    story.post(f"{ENDPOINTS}/{endpoint}", {"description": "Orders"})
+    story.post(f"{ENDPOINTS}/{endpoint}/roll_secret", {"previous_secret_expires_in": 3600})
+    story.get(f"{ENDPOINTS}/{endpoint}")
+    story.get(ENDPOINTS)
+    return endpoint
+
+
+def about_a_customer(story: Storyteller) -> str:
+    body = {"email": "ayse@example.com", "name": "Ayşe Yılmaz", "metadata": {"number": "7"}}
+    customer = story.post("/v1/customers", body)["id"]
+    story.post(f"/v1/customers/{customer}", {"phone": "+90 212 000 00 00"})
+    story.get(f"/v1/customers/{customer}")
+    story.get("/v1/customers?email=ayse@example.com")
+    short_lived = story.client.post("/v1/customers")["id"]
+    story.delete(f"/v1/customers/{short_lived}")
+    return customer
+
+
+def about_payments(story: Storyteller, customer: str) -> None:
+    order = {"customer": customer, "description": "Order 7", "metadata": {"order": "7"}}
+    paid = story.post(PAYMENTS, payment(line_items=[line(12500)], **order))["id"]
+    story.post(f"{PAYMENTS}/{paid}", {"description": "Order 7, with a card of thanks"})
+    story.get(f"{PAYMENTS}/{paid}")
+    story.get(f"{PAYMENTS}?limit=2&status=succeeded&include[]=total_count")
+    began = story.client.post(PAYMENTS, {"amount": 9900, "currency": "try", **MANUAL})["id"]
+    story.post(f"{PAYMENTS}/{began}/confirm", {"payment_method_data": payment_method()})
+    story.post(f"{PAYMENTS}/{began}/capture", {"amount_to_capture": 5000})
+    other = story.client.pay(**MANUAL)["id"]
+    story.post(f"{PAYMENTS}/{other}/cancel", {"cancellation_reason": "requested_by_customer"})
+
+
+def about_events(story: Storyteller, endpoint: str) -> None:
+    event = story.get("/v1/events?limit=1")["data"][0]["id"]
+    story.get(f"/v1/events/{event}")
+    story.get(f"/v1/events/{event}/deliveries")
+    story.get(f"{ENDPOINTS}/{endpoint}/deliveries?limit=1")
+    story.post(f"/v1/events/{event}/resend", {"webhook_endpoint": endpoint})
+    story.post(f"{ENDPOINTS}/{endpoint}/replay")
+
+
+def about_refusals(story: Storyteller, settings: Any) -> None:
+    client = story.client
+    story.refused(client.get("/v1/balance?colour=blue"))
+    story.refused(client.get(f"{PAYMENTS}/pi_unknown"))
+    story.refused(client.get("/v1/balance", authorization=""))
+    story.refused(client.post("/v1/customers", b"<name/>", content_type="text/xml"))
+    too_large = b'{"name": "%s"}' % (b"x" * settings.BODY_MAX_BYTES)
+    story.refused(client.post("/v1/customers", too_large))
+    ApiKey.objects.update(scopes={"customers": "read"})
+    story.refused(client.post("/v1/customers", {"name": "Ayşe Yılmaz"}))
+    settings.RATE_LIMIT_PER_SECOND = 1
+    client.get("/v1/balance")
+    story.refused(client.get("/v1/balance"))
+
+
+def test_the_story_of_the_examples_can_be_told(
+    acme: ApiClient, bank: BankTransport, settings: Any
+) -> None:
+    told = tell(acme, settings)
+
+    if os.environ.get("RECORD_EXAMPLES"):
+        EXAMPLES.write_bytes(
+            orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        )
+        examples.cache_clear()
+    assert told.keys() == examples().keys()
+    assert told["refusals"].keys() == examples()["refusals"].keys()
+
+
+def test_the_examples_are_still_what_the_service_answers() -> None:
+    recorded = {name: example for name, example in examples().items() if name != "refusals"}
+
+    for name, example in recorded.items():
+        described.check_operation(name, example.get("request"), 200, example["response"])
+    for status, body in examples()["refusals"].items():
+        described.check_operation("customers_update", None, int(status), body)

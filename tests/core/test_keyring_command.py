@@ -1,0 +1,113 @@
+"""`manage.py keyring`: an operator changes the key step by step."""
+
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+from django.db import OperationalError
+from pytest_django import DjangoAssertNumQueries
+
+from core import clock, keyring
+from merchants.models import IdempotencyKey, Merchant
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.factories import MerchantFactory, payment
+from tests.stage.key_change import KeyChange, keyring_command, seal_many, seal_with_a_lost_key
+from vault import sealed_rows
+from vault.models import SealedCard
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+PATH = "/v1/payment_intents"
+
+
+@pytest.fixture
+def merchant() -> Merchant:
+    return MerchantFactory()
+
+
+def test_the_command_shows_what_each_key_seals(merchant: Merchant, key_change: KeyChange) -> None:
+    seal_many(merchant, 3)
+    seal_with_a_lost_key(SealedCard.objects.all()[0])
+    key_change.promote_and_restart()
+    seal_many(merchant, 1)
+
+    lines = keyring_command("show").splitlines()
+
+    answers, secrets = (
+        "0 merchants.IdempotencyKey.sealed_response", "0 webhooks.SigningSecret.sealed",
+    )  # fmt: skip
+    assert sorted(lines) == sorted([
+        f"{key_change.new}  primary  {answers}, 1 vault.SealedCard.sealed, {secrets}",
+        f"{key_change.old}  other  {answers}, 2 vault.SealedCard.sealed, {secrets}",
+        f"k_lost  NOT IN THE KEY RING  {answers}, 1 vault.SealedCard.sealed, {secrets}",
+    ])  # fmt: skip
+
+
+def test_the_steps_of_a_change_follow_from_what_the_command_says(key_change: KeyChange) -> None:
+    added = keyring_command("add")
+    key_id = added.split()[-1]
+    assert f"manage.py keyring promote {key_id}" in added
+
+    assert "manage.py vault_rotate" in keyring_command("promote", key_id)
+
+    keyring_command("remove", key_change.old)
+    assert keyring.load(key_change.path).key_ids == {key_change.new, key_id}
+
+
+def test_another_file_may_be_named(key_change: KeyChange, tmp_path: Any) -> None:
+    keyring.create(tmp_path / "other")
+
+    keyring_command("--file", tmp_path / "other", "add")
+
+    assert len(keyring.load(tmp_path / "other").key_ids) == 2
+    assert len(keyring.load(key_change.path).key_ids) == 2
+
+
+@pytest.mark.parametrize("what", ["card", "answer"])
+def test_a_key_that_still_seals_something_is_not_removed(
+    what: str, acme: ApiClient, bank: BankTransport, key_change: KeyChange
+) -> None:
+    acme.post(PATH, payment(), idempotency_key="k")
+    (IdempotencyKey if what == "card" else SealedCard).objects.update(
+        **{"sealed_response" if what == "card" else "sealed": None},
+        **({} if what == "card" else {"destroyed_at": clock.now()}),
+    )
+    key_change.promote_and_restart()
+
+    with pytest.raises(CommandError, match=r"run `manage\.py vault_rotate`"):
+        keyring_command("remove", key_change.old)
+
+    assert key_change.old in keyring.load(key_change.path).key_ids
+
+
+def test_the_primary_key_is_not_removed(key_change: KeyChange) -> None:
+    with pytest.raises(CommandError, match="is the primary key"):
+        keyring_command("remove", key_change.old)
+
+
+def test_without_a_database_nobody_knows_what_a_key_seals(
+    key_change: KeyChange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_arguments: object) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(sealed_rows.SealedColumn, "rows_under", gone)
+
+    with pytest.raises(CommandError, match="nothing was changed"):
+        keyring_command("remove", key_change.new)
+    assert key_change.new in keyring.load(key_change.path).key_ids
+
+
+def test_the_keys_in_use_are_found_without_reading_the_cards(
+    merchant: Merchant,
+    key_change: KeyChange,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    seal_many(merchant, 3)
+    key_change.promote_and_restart()
+    seal_many(merchant, 3)
+    [column] = [column for column in sealed_rows.columns() if column.is_indexed]
+
+    with django_assert_num_queries(3):  # One step per key, and one that finds no more.
+        assert column.known_key_ids() == {key_change.old, key_change.new}

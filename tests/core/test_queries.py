@@ -1,0 +1,62 @@
+"""How many statements a call costs the service's database, BEGIN and COMMIT included."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.factories import payment
+
+# In real transactions: inside a test's own, BEGIN would be SAVEPOINT and COMMIT nothing.
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+
+READ_MAX = 5
+CHARGE_MAX = 27  # Two of them plan the deliveries of its two events.
+
+
+@pytest.fixture
+def shop(acme: ApiClient, bank: BankTransport) -> ApiClient:
+    """Acme after its first call of the minute, which notes when the key was last used."""
+    acme.get("/v1/balance")
+    return acme
+
+
+def test_reading_a_payment_takes_few_statements(shop: ApiClient) -> None:
+    paid = shop.pay()
+
+    with CaptureQueriesContext(connection) as statements:
+        shop.payment(paid["id"])
+
+    print(f"GET of a payment: {len(statements)} statements")  # noqa: T201
+    assert 0 < len(statements) <= READ_MAX
+
+
+@pytest.mark.parametrize(
+    ("query", "most"),
+    [("", READ_MAX), ("metadata[a]=1", READ_MAX), ("include[]=total_count", READ_MAX + 1)],
+)
+def test_a_list_takes_as_few_statements_for_many_rows(
+    query: str, most: int, shop: ApiClient
+) -> None:
+    for _ in range(3):
+        body = {"amount": 100, "currency": "try", "metadata": {"a": "1"}}
+        shop.post("/v1/payment_intents", body)
+
+    with CaptureQueriesContext(connection) as of_one:
+        shop.get(f"/v1/payment_intents?limit=1&{query}")
+    with CaptureQueriesContext(connection) as of_all:
+        found = shop.get(f"/v1/payment_intents?{query}")["data"]
+
+    assert len(found) == 3
+    assert len(of_one) == len(of_all) <= most
+
+
+@pytest.mark.parametrize("headers", [{}, {"idempotency_key": "k"}], ids=["without", "with_a_key"])
+def test_taking_a_payment_takes_few_statements(headers: dict, shop: ApiClient) -> None:
+    with CaptureQueriesContext(connection) as statements:
+        paid = shop.post("/v1/payment_intents", payment(), **headers)
+
+    print(f"create and confirm {headers}: {len(statements)} statements")  # noqa: T201
+    assert paid["status"] == "succeeded"
+    assert 0 < len(statements) <= CHARGE_MAX

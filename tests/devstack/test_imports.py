@@ -1,0 +1,98 @@
+"""The import contracts bite: an import planted against them is found."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from devstack.state import ROOT
+
+ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "root_packages"
+]
+pytestmark = pytest.mark.slow
+
+LINTER = Path(sys.executable).with_name("lint-imports")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the rooms, to plant imports in."""
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def lint(tree: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [LINTER, "--no-cache"],
+        cwd=tree,
+        # Not our own rooms, which pytest put on the path.
+        env={**os.environ, "PYTHONPATH": str(tree)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def plant(tree: Path, file: str, statement: str) -> None:
+    path = tree / file
+    path.write_text(f"{path.read_text()}\n{statement}\n")
+
+
+def test_the_tree_as_it_is_keeps_all_contracts(tree: Path) -> None:
+    done = lint(tree)
+
+    assert done.returncode == 0, done.stdout
+    assert "0 broken" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "statement", "contract"),
+    [
+        ("core/ids.py", "from merchants import keys", "Rooms import downward only"),
+        ("events/outbox.py", "import payments.intents.states", "Rooms import downward only"),
+        ("webhooks/views.py", "from payments.intents import render", "Rooms import downward only"),
+        ("ledger/book.py", "from vault import cards", "Rooms import downward only"),
+        ("payments/intents/render.py", "from vault import reveal", "Only acquirers reveal a card"),
+        ("vault/cards.py", "from vault import reveal", "Only acquirers reveal a card"),
+        ("config/errors.py", "from vault.reveal import reveal", "Only acquirers reveal a card"),
+        ("tests/stage/client.py", "from tests.core import test_cards", "Tests stand on the stage"),
+        ("devstack/ports.py", "from bench import load", "Rooms import downward only"),
+        ("devstack/ports.py", "from vault import cards", "The development tools"),
+        ("payments/intents/render.py", "from audit import report", "Rooms import downward only"),
+        ("acquirers/slots.py", "from ledger import book", "Acquirers and the ledger"),
+        ("acquirers/declines.py", "from acquirers import slots", "Inside acquirers"),
+        ("payments/customers/render.py", "from payments.intents import states", "Inside payments"),
+        ("payments/intents/states.py", "from payments.intents import views", "Inside intents"),
+        ("webhooks/delivery/lanes.py", "from webhooks import replay", "Inside webhooks"),
+        ("webhooks/delivery/shares.py", "from webhooks.delivery import lanes", "Inside delivery"),
+        (
+            "webhooks/delivery/http/wires.py",
+            "from webhooks.delivery import drain",
+            "Inside delivery",
+        ),
+        ("merchants/keys.py", "from merchants import api", "Inside merchants"),
+        ("vault/sealed_rows.py", "from vault import rotation", "Inside vault"),
+    ],
+)
+def test_an_import_against_a_contract_is_found(
+    tree: Path, file: str, statement: str, contract: str
+) -> None:
+    plant(tree, file, statement)
+
+    done = lint(tree)
+
+    assert done.returncode == 1
+    broken = [line for line in done.stdout.splitlines() if line.endswith("BROKEN")]
+    assert [line for line in broken if line.startswith(contract)], done.stdout
+
+
+def test_a_gateway_may_reveal(tree: Path) -> None:
+    plant(tree, "acquirers/gateway.py", "from vault import reveal")
+
+    assert lint(tree).returncode == 0

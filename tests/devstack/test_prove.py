@@ -1,0 +1,107 @@
+"""`./dev prove` runs each part once per commit and seed, and holds only if something was tried."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from devstack import prove
+from devstack.prove import PARTS, Held, Run
+from tests.stage import lengths
+
+TRIES = "import os; open(os.environ['PROVE_TRIED'], 'a').write('[\"rounds\", 4]\\n' * 2)"
+HELD = Held(1.0, {"rounds": 8})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "proved.json"
+
+
+@pytest.fixture
+def proofs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
+    """Return the program in Python that stands for the proofs of each part."""
+    programs = dict.fromkeys(PARTS, TRIES)
+    monkeypatch.setenv("DEV_STATE", str(tmp_path))
+    monkeypatch.setattr(prove, "_commit", lambda: "c0ffee")
+    monkeypatch.setattr(prove, "command", lambda part: [sys.executable, "-c", programs[part]])
+    return programs
+
+
+def test_a_run_that_was_broken_off_goes_on_where_it_was(file: Path) -> None:
+    Run(file, commit="c0ffee", seed=12).remember("races", HELD)
+
+    again = Run(file, commit="c0ffee", seed=None)
+
+    assert (again.seed, again.held) == (12, {"races": HELD})
+
+
+@pytest.mark.parametrize(
+    ("commit", "seed"), [("decade", None), ("c0ffee", 13), (None, None)],
+    ids=["another commit", "another seed", "changed files"],
+)  # fmt: skip
+def test_what_held_before_says_nothing_of(commit: str | None, seed: int | None, file: Path) -> None:
+    Run(file, commit="c0ffee", seed=12).remember("races", HELD)
+
+    assert Run(file, commit=commit, seed=seed).held == {}
+
+
+def test_when_all_have_held_the_next_run_begins_anew(file: Path) -> None:
+    run = Run(file, commit="c0ffee", seed=12)
+    for part in PARTS:
+        run.remember(part, HELD)
+
+    assert Run(file, commit="c0ffee", seed=None).held == {}
+
+
+def test_all_parts_are_run_and_told_with_what_they_tried(
+    proofs: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert prove.main(["--seed", "12"]) == 0
+
+    told = capsys.readouterr().out
+    assert "again with --seed 12" in told
+    assert told.count("8 rounds") == len(PARTS)
+
+
+def test_a_part_that_held_is_not_run_again(
+    proofs: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert prove.main(["races"]) == 0
+    proofs["races"] = "raise SystemExit(1)"
+
+    assert prove.main(["races", "order"]) == 0
+    assert "races       held before" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("broken", ["raise SystemExit(1)", "pass"], ids=["fails", "tries nothing"])
+def test_a_part_that_does_not_hold_fails_the_run_and_keeps_no_other(
+    broken: str, proofs: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    proofs["races"] = broken
+
+    assert prove.main(["races", "order"]) == 1
+
+    told = capsys.readouterr().out
+    assert "races       FAILED" in told
+    assert "order       held" in told
+
+
+def test_an_unknown_part_is_refused(proofs: dict[str, str]) -> None:
+    with pytest.raises(SystemExit):
+        prove.main(["rcaes"])
+
+
+def test_a_proof_of_no_part_is_refused() -> None:
+    mark: Any = SimpleNamespace(kwargs={"part": "rcaes"})
+    item: Any = SimpleNamespace(nodeid="test_x", iter_markers=lambda _name: [mark])
+
+    with pytest.raises(pytest.UsageError, match="test_x: name a part"):
+        lengths.require_parts([item])
+
+
+def test_a_proof_that_tried_nothing_fails() -> None:
+    with pytest.raises(AssertionError, match="tried no rounds"):
+        lengths.tried(0, "rounds")

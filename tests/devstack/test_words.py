@@ -1,0 +1,78 @@
+"""The check of words reads every docstring, and refuses those that open with a question word."""
+
+from pathlib import Path
+
+import pytest
+
+from devstack import words
+from devstack.check import checks
+from devstack.state import ROOT
+
+PLAIN = '"""Refunds of payments."""\n\nLIMIT = 3\n"""Refunds of one payment."""\n'
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Return a checkout with one room, whose one file has two docstrings."""
+    (tmp_path / "payments").mkdir()
+    (tmp_path / "payments" / "refunds.py").write_text(PLAIN)
+    return tmp_path
+
+
+def test_docstrings_that_begin_with_a_noun_pass(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words.main(tree) == 0
+
+    assert capsys.readouterr().out == "2 docstrings read, 0 refused\n"
+
+
+@pytest.mark.parametrize("word", ["What", "who", "Whose", "Whoever", "Whom", "WHICH"])
+@pytest.mark.parametrize(
+    "planted",
+    [
+        '"""{} the bank was asked."""\n',
+        'class Refund:\n    """{} the bank was asked."""\n',
+        'def refund() -> None:\n    """\n    {} the bank was asked.\n    """\n',
+        'class Refund:\n    amount: int\n    """{} the bank was asked."""\n',
+    ],
+    ids=["module", "class", "function", "attribute"],
+)
+def test_a_question_word_at_the_beginning_is_refused(
+    tree: Path, capsys: pytest.CaptureFixture[str], planted: str, word: str
+) -> None:
+    (tree / "payments" / "planted.py").write_text(planted.format(word))
+
+    assert words.main(tree) == 1
+
+    out = capsys.readouterr().out
+    assert "payments/planted.py:" in out
+    assert f"{word} the bank was asked." in out
+    assert out.endswith("3 docstrings read, 1 refused\n")
+
+
+def test_words_that_only_begin_like_one_and_other_texts_pass(tree: Path) -> None:
+    kept = '"""Whole amounts."""\nASKED = """What for?"""\n# What for?\n'
+    (tree / "payments" / "amounts.py").write_text(kept)
+
+    assert words.main(tree) == 0
+
+
+def test_a_checkout_without_docstrings_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words.main(tmp_path) == 1
+
+    assert capsys.readouterr().out == "0 docstrings read, 0 refused\n"
+
+
+def test_every_room_is_read_and_nothing_that_was_installed() -> None:
+    rooms = {docstring.path.parts[0] for docstring in words.docstrings(ROOT)}
+
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert packages | {"dev"} <= rooms
+    assert not [room for room in rooms if room.startswith(".")]
+
+
+def test_the_check_is_one_of_those_before_a_commit(tmp_path: Path) -> None:
+    assert "words" in [check.name for check in checks(tmp_path)]

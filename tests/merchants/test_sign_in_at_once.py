@@ -1,0 +1,214 @@
+"""Passwords that come together: no more are compared than are counted, one at a time."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+import pytest
+from django.contrib.auth.hashers import make_password
+from django.db import connections
+
+from merchants import passwords, sign_in
+from merchants.models import User, WrongPasswords
+from merchants.passwords import Turns
+from tests.stage.client import ApiClient
+from tests.stage.held_hashes import HELD, PATIENCE_SECONDS, Hashes, hashes
+from tests.stage.threads import together
+from tests.stage.visitors import HTML, NAME, PASSWORD, RIGHT, WRONG, Visitor, an_operator
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+
+BUSY = 503
+
+
+class NoTurns:
+    """As many processes: the hash of one waits for no other's."""
+
+    taken = staticmethod(nullcontext)
+
+
+@pytest.fixture
+def held(settings: Any) -> Iterator[Hashes]:
+    """The hashes, which a test may hold, and an operator."""
+    settings.PASSWORD_HASHERS = HELD
+    an_operator()
+    hashes.forget()
+    yield hashes
+    hashes.let_go()
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody's wait for their turn ends by itself."""
+    turns = Turns(waiting=passwords.WAITING_MAX, seconds=PATIENCE_SECONDS)
+    monkeypatch.setattr(passwords, "turns", turns)
+
+
+@contextmanager
+def begun(calls: list[Callable[[], Any]]) -> Iterator[list[Future]]:
+    """Begin the calls, each in a thread of its own."""
+
+    def run(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        try:
+            yield [pool.submit(run, call) for call in calls]
+        finally:
+            hashes.let_go()
+
+
+def visits(times: int, password: str = PASSWORD) -> list[Callable[[], Any]]:
+    """Return sign-ins of the operator, each from an address of its own."""
+    return [partial(Visitor(f"198.51.100.{n}").sign_in, password) for n in range(times)]
+
+
+def ended(done: set[Future] | list[Future]) -> Counter:
+    return Counter(future.result(PATIENCE_SECONDS).status_code for future in done)
+
+
+@contextmanager
+def a_hash_under_way(held: Hashes) -> Iterator[Future]:
+    held.hold()
+    with begun(visits(1)) as [first]:
+        assert held.begun.wait(PATIENCE_SECONDS)
+        yield first
+
+
+def test_of_40_guesses_at_once_ten_are_compared(
+    held: Hashes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passwords, "turns", NoTurns())
+
+    answers = together(visits(40, "wrong"))
+
+    assert {answer.status_code for answer in answers} == {WRONG}
+    assert len(held.compared) == 10
+    assert len(held.made) == 30
+    assert Visitor().sign_in(PASSWORD).status_code == WRONG
+
+
+def test_of_40_guesses_at_once_with_the_right_one_among_the_last_none_passes(
+    held: Hashes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passwords, "turns", NoTurns())
+    together(visits(10, "wrong"))
+
+    answers = together(visits(30))
+
+    assert {answer.status_code for answer in answers} == {WRONG}
+
+
+@pytest.mark.usefixtures("patient")
+def test_while_a_hash_is_computed_four_wait_and_the_fifth_is_told_to_come_back(
+    held: Hashes,
+) -> None:
+    with a_hash_under_way(held) as first, begun(visits(5)) as others:
+        done, waiting = wait(others, PATIENCE_SECONDS, FIRST_COMPLETED)
+
+        assert ended(done) == {BUSY: 1}
+        assert held.compared == [PASSWORD]
+        held.let_go()
+        assert ended([first, *waiting]) == {RIGHT: 5}
+
+
+@pytest.mark.usefixtures("patient")
+def test_the_api_answers_while_passwords_wait(held: Hashes, acme: ApiClient) -> None:
+    with a_hash_under_way(held) as first, begun(visits(5)) as others:
+        wait(others, PATIENCE_SECONDS, FIRST_COMPLETED)
+
+        assert acme.pay().status == 200
+        assert not first.done()
+
+
+def test_a_wait_ends_while_the_hash_before_it_goes_on(held: Hashes) -> None:
+    with a_hash_under_way(held) as first:
+        refused = Visitor().sign_in(PASSWORD)
+
+        assert not first.done()
+    assert refused.status_code == BUSY
+    assert int(refused["Retry-After"]) > 0
+    page = refused.content.decode()
+    assert "<h1>Many people are signing in</h1>" in page
+    assert "sessionid" not in refused.cookies
+
+
+def test_after_refused_waits_the_next_one_is_heard(
+    held: Hashes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passwords, "turns", Turns(waiting=1, seconds=0))
+    with a_hash_under_way(held):
+        refused = {Visitor().sign_in(PASSWORD).status_code for _ in range(3)}
+
+    assert refused == {BUSY}
+    assert Visitor().sign_in(PASSWORD).status_code == RIGHT
+
+
+def test_who_is_told_to_come_back_is_not_counted_against_the_name(
+    held: Hashes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passwords, "turns", Turns(waiting=0, seconds=0))
+    with a_hash_under_way(held):
+        refused = [Visitor().sign_in("wrong", "ada@example.com").status_code for _ in range(12)]
+
+    assert refused == [BUSY] * 12
+    assert not WrongPasswords.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["add", "{}/password"])
+def test_an_operator_who_sets_a_password_waits_for_their_turn_too(
+    path: str, held: Hashes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passwords, "turns", Turns(waiting=0, seconds=0))
+    visitor, new = Visitor(), "another long password"
+    visitor.sign_in(PASSWORD)
+    typed = {"email": "ada@example.com", "password1": new, "password2": new}
+    page = path.format(User.objects.get(email=NAME).pk)
+
+    with a_hash_under_way(held):
+        refused = visitor.http.post(f"/admin/merchants/user/{page}/", typed, headers=HTML)
+
+    assert refused.status_code == BUSY
+    assert not User.objects.filter(email="ada@example.com").exists()
+
+
+def test_a_hash_that_fails_gives_its_turn_back(
+    held: Hashes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Hashes, "compute", fail)
+        assert {Visitor().sign_in(PASSWORD).status_code for _ in range(7)} == {500}
+
+    assert Visitor().sign_in(PASSWORD).status_code == RIGHT
+
+
+def test_a_try_is_counted_although_its_hash_fails(
+    held: Hashes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(sign_in, "_compare", fail)
+    Visitor().sign_in(PASSWORD)
+
+    assert WrongPasswords.objects.get().in_a_row == 1
+
+
+def test_the_services_own_hash_is_djangos_on_one_core(settings: Any) -> None:
+    settings.PASSWORD_HASHERS = ["merchants.passwords.Argon2InTurn"]
+
+    encoded = make_password(PASSWORD)
+
+    assert encoded.startswith("argon2$argon2id$v=19$m=102400,t=2,p=1$")
+    user = User(password=encoded)
+    assert user.check_password(PASSWORD)
+    assert not user.check_password("wrong")

@@ -1,0 +1,85 @@
+"""The operators' admin: everything opens, money and merchants are read-only."""
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.db import IntegrityError
+from django.test import Client
+from django.urls import reverse
+
+from merchants.models import Merchant, User
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.factories import payment
+from tests.stage.hooks import created
+from webhooks.models import Delivery, Endpoint, Lane, SigningSecret
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+OURS = [model for model in apps.get_models() if model in admin.site._registry]
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    User.objects.create_superuser("Operator@Example.com", "a long enough password")
+    signed_in = client.login(email="operator@EXAMPLE.com", password="a long enough password")
+    assert signed_in
+    return client
+
+
+def address(model: type, page: str, *arguments: object) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=arguments)
+
+
+def test_every_list_and_every_row_opens(
+    operator: Client, acme: ApiClient, bank: BankTransport
+) -> None:
+    item = {"name": "Tea", "unit_amount": 12500}
+    acme.post("/v1/payment_intents", payment(line_items=[item]), idempotency_key="k")
+    secret = created(acme)["secret"]
+    acme.post("/v1/customers", {"name": "Ada"})
+    opened = 0
+
+    for model in OURS:
+        assert operator.get(address(model, "changelist")).status_code == 200, model
+        for row in model.objects.all():
+            page = operator.get(address(model, "change", row.pk))
+            assert page.status_code == 200, row
+            assert acme.key not in page.content.decode()
+            assert secret not in page.content.decode()
+            opened += 1
+
+    assert {Endpoint, Delivery, Lane} < {*OURS}
+    assert SigningSecret not in OURS
+    assert len(OURS) > 8, OURS
+    assert opened > 8, opened
+
+
+@pytest.mark.parametrize("model", [m for m in OURS if m._meta.app_label != "auth" and m != User])
+def test_nothing_is_edited_by_hand(operator: Client, model: type) -> None:
+    assert operator.get(address(model, "add")).status_code == 403
+
+
+def test_a_merchant_is_not_changed_by_hand(operator: Client, acme: ApiClient) -> None:
+    changed = operator.post(address(Merchant, "change", acme.merchant.pk), {"country": "xx"})
+
+    assert changed.status_code == 403
+    assert Merchant.objects.get().country == "TR"
+
+
+def test_a_user_is_one_person_in_any_case(operator: Client) -> None:
+    form = {
+        "email": "Bob@X.com",
+        "password1": "a long enough one",
+        "password2": "a long enough one",
+    }
+    first = operator.post(address(User, "add"), form)
+    second = operator.post(address(User, "add"), {**form, "email": "bob@x.com"})
+
+    assert (first.status_code, second.status_code) == (302, 200)
+    assert User.objects.filter(email="bob@x.com").count() == 1
+
+
+def test_the_database_refuses_a_users_capitals() -> None:
+    with pytest.raises(IntegrityError, match="a_users_email_is_lowercase"):
+        User.objects.create(email="Bob@x.com")

@@ -1,0 +1,96 @@
+"""kill -9 of a web worker at every boundary of a payment, in real processes (I3, I7, I8)."""
+
+import os
+
+import pytest
+
+from events.models import Event
+from payments.intents.models import Attempt, PaymentIntent
+from testbank.models import Authorization
+from tests.stage.books import captured_by_bank
+from tests.stage.client import ApiClient
+from tests.stage.mortal import (
+    BOUNDARIES,
+    PROOF_OF_KILLS,
+    Installation,
+    assert_audit_is_clean,
+    retried,
+    three_days_pass,
+    until,
+)
+
+pytestmark = PROOF_OF_KILLS
+
+
+def status() -> str:
+    return PaymentIntent.objects.get().status
+
+
+def assert_charged_once(client: ApiClient) -> None:
+    assert Authorization.objects.count() == Attempt.objects.count() == 1
+    assert captured_by_bank(client) == client.pending() == 12500
+    assert Event.objects.filter(type="payment_intent.succeeded").count() == 1
+    assert_audit_is_clean()
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_after_a_kill_the_retry_charges_once(
+    boundary: str, installation: Installation, acme: ApiClient
+) -> None:
+    installation.start(boundary)
+    installation.dies_during(lambda: installation.pay(acme))
+
+    answer = retried(lambda: installation.pay(acme))
+
+    assert answer.json()["status"] == "succeeded"
+    assert installation.pay(acme).content == answer.content
+    assert_charged_once(acme)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES[1:])
+def test_after_a_kill_the_sweeper_alone_resolves_it(
+    boundary: str, installation: Installation, acme: ApiClient
+) -> None:
+    installation.start(boundary)
+    installation.start_sweeper()
+    installation.dies_during(lambda: installation.pay(acme))
+
+    until(lambda: status() == "succeeded")
+
+    assert_charged_once(acme)
+    assert installation.pay(acme).json()["status"] == "succeeded"
+    assert_charged_once(acme)
+
+
+def test_what_never_reached_the_bank_is_never_charged_without_a_retry(
+    installation: Installation, acme: ApiClient
+) -> None:
+    installation.start("after_the_first_transaction")
+    installation.start_sweeper()
+    installation.dies_during(lambda: installation.pay(acme))
+    until(lambda: status() == "processing")
+
+    three_days_pass()
+
+    until(lambda: status() == "requires_payment_method")
+    assert Authorization.objects.count() == captured_by_bank(acme) == acme.pending() == 0
+    assert_audit_is_clean()
+
+
+def test_the_check_sees_a_service_that_forgets_its_attempt(
+    installation: Installation, acme: ApiClient
+) -> None:
+    installation.start("after_the_bank_answered")
+    installation.dies_during(lambda: installation.pay(acme))
+    Attempt.objects.all().delete()
+
+    with pytest.raises((AssertionError, SystemExit)):
+        assert_charged_once(acme)
+
+
+def test_a_worker_that_nobody_kills_answers(installation: Installation, acme: ApiClient) -> None:
+    installation.start("before_the_answer")
+    os.unlink(installation.once)
+
+    assert installation.pay(acme).json()["status"] == "succeeded"
+    assert_charged_once(acme)

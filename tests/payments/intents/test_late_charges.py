@@ -1,0 +1,114 @@
+"""A charge that comes after its payment was canceled is given back, and shown (architecture 2)."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from acquirers.gateway import Answer as Says
+from acquirers.gateway import Outcome
+from events.models import Event
+from merchants.models import User
+from payments.intents import authorization
+from payments.intents.models import Attempt
+from testbank.models import Authorization
+from tests.audit.test_audit import audit
+from tests.stage.bank_orders import authorize
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.factories import GOOD_CARD
+from tests.stage.sweeper import sweep_after
+from tests.stage.threeds import challenged
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+
+@pytest.fixture(autouse=True)
+def _books_agree(acme: ApiClient, bank: BankTransport) -> Iterator[None]:
+    yield
+    status, said = audit()
+    assert (status, "UNKNOWN" in said) == (0, False), said
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    User.objects.create_superuser("operator@example.com", "a long enough password")
+    assert client.login(email="operator@example.com", password="a long enough password")
+    return client
+
+
+@pytest.fixture
+def canceled(acme: ApiClient, bank: BankTransport) -> str:
+    """A payment that was canceled while its payer was at the bank."""
+    payment_id = challenged(acme)["id"]
+    acme.post(f"/v1/payment_intents/{payment_id}/cancel")
+    return payment_id
+
+
+def the_bank_charges_after_all() -> None:
+    attempt = Attempt.objects.get()
+    authorize(
+        GOOD_CARD,
+        reference=attempt.acquirer_reference,
+        merchant=attempt.merchant_id,
+        capture=True,
+    )
+    authorization.apply(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
+
+
+def attempt_of(acme: ApiClient, payment_id: str) -> dict[str, object]:
+    return acme.get(f"/v1/payment_intents/{payment_id}?expand[]=latest_attempt")["latest_attempt"]
+
+
+def frozen() -> list[tuple[int, bytes]]:
+    return [(row.sequence, bytes(row.body)) for row in Event.objects.order_by("sequence")]
+
+
+def test_the_merchant_sees_when_it_was_given_back(acme: ApiClient, canceled: str) -> None:
+    assert attempt_of(acme, canceled)["reversed_at"] is None
+
+    the_bank_charges_after_all()
+    assert attempt_of(acme, canceled)["reversed_at"] is None  # The bank was not asked yet.
+    sweep_after(10)
+
+    shown = attempt_of(acme, canceled)
+    assert shown["reversed_at"] == int(Attempt.objects.get().reversed_at.timestamp())
+    assert (shown["status"], shown["amount_charged"]) == ("canceled", 0)
+    assert Authorization.objects.get().state == "voided"
+
+
+def test_the_payment_and_its_events_stay_what_they_were(acme: ApiClient, canceled: str) -> None:
+    paid, events = acme.payment(canceled).body, frozen()
+
+    the_bank_charges_after_all()
+    sweep_after(10)
+
+    assert (acme.payment(canceled).body, frozen()) == (paid, events)
+
+
+def test_operators_find_what_was_given_back(operator: Client, canceled: str) -> None:
+    the_bank_charges_after_all()
+    sweep_after(10)
+    attempt = Attempt.objects.get()
+    address = reverse("admin:intents_attempt_changelist")
+
+    found = operator.get(f"{address}?reversed_at__isempty=0")
+    others = operator.get(f"{address}?reversed_at__isempty=1")
+    page = operator.get(reverse("admin:intents_attempt_change", args=[attempt.id]))
+
+    assert attempt.id in found.content.decode()
+    assert attempt.id not in others.content.decode()
+    assert "Reversed at" in page.content.decode()
+    assert f'value="{attempt.id}"' not in page.content.decode()  # Nothing to type into.
+
+
+def test_operators_do_not_see_the_proof_of_an_authentication(
+    operator: Client, canceled: str
+) -> None:
+    Attempt.objects.update(cavv="AAABBEg0VhI0VniQEjRWAAAAAAA=", md_status="1")
+
+    page = operator.get(reverse("admin:intents_attempt_change", args=[Attempt.objects.get().id]))
+
+    assert page.status_code == 200
+    assert "AAABBEg0VhI0VniQEjRWAAAAAAA" not in page.content.decode()

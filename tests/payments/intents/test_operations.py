@@ -1,0 +1,116 @@
+"""Captures and cancellations whose request died, or that meet the sweeper."""
+
+import pytest
+
+from acquirers.gateway import Answer as Says
+from acquirers.gateway import Outcome
+from core import clock
+from payments.intents import authorization, modifications
+from payments.intents import three_d_secure as authenticating
+from payments.intents.models import Attempt
+from testbank.models import Authorization
+from tests.audit.test_audit import audit
+from tests.payments.intents.test_races import then_wait
+from tests.stage.bank_orders import authorize
+from tests.stage.bank_transport import BankTransport
+from tests.stage.books import captured_by_bank
+from tests.stage.client import Answer, ApiClient
+from tests.stage.factories import GOOD_CARD, confirmation, three_d_secure
+from tests.stage.races import asking, deadlocks, late, sweeping
+from tests.stage.sweeper import Died, dies, leases_run_out, on_one_thread_each, sweep_after
+from tests.stage.threads import together
+from tests.stage.threeds import bring, challenged, decide
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+PATH = "/v1/payment_intents"
+NOTHING_IS_RELEASED, CHARGED_SILENTLY = "4000001100000074", "4000001100000017"
+
+
+def authorized(client: ApiClient, number: str = GOOD_CARD) -> str:
+    return client.pay(number, capture_method="manual")["id"]
+
+
+def asked(client: ApiClient, payment_id: str, action: str) -> Answer:
+    return client.post(f"{PATH}/{payment_id}/{action}", idempotency_key="k")
+
+
+def died_after_the_bank(client: ApiClient, payment_id: str, action: str) -> None:
+    with dies(modifications, "_order", afterwards=True), pytest.raises(Died):
+        asked(client, payment_id, action)
+    leases_run_out()
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "captured"), [("capture", "succeeded", 12500), ("cancel", "canceled", 0)]
+)
+def test_a_retry_that_does_not_reach_the_bank_knows_nothing_of_what_was_done(
+    action: str, status: str, captured: int, acme: ApiClient, bank: BankTransport
+) -> None:
+    payment_id = authorized(acme)
+    died_after_the_bank(acme, payment_id, action)
+
+    bank.fault = "cut_before"
+    assert asked(acme, payment_id, action)["status"] == "processing"
+    bank.fault = None
+    sweep_after(60)
+
+    assert acme.payment(payment_id)["status"] == status
+    assert captured_by_bank(acme) == acme.pending() == captured
+    assert audit()[0] == 0
+
+
+def test_a_retry_hears_that_the_bank_released_nothing(acme: ApiClient, bank: BankTransport) -> None:
+    payment_id = authorized(acme, NOTHING_IS_RELEASED)
+    died_after_the_bank(acme, payment_id, "cancel")
+
+    answer = asked(acme, payment_id, "cancel")
+
+    assert answer.refusal == (400, "cancel_failed", None)
+    assert answer.error["payment_intent"] == acme.payment(payment_id).body
+
+
+def test_a_payer_who_refused_is_not_asked_about_at_the_bank(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    paid = challenged(acme)
+    with dies(authenticating, "_confirmed"), pytest.raises(Died):
+        bring(decide(paid, "Reject").fields)
+    leases_run_out()
+
+    sweep_after(10)
+
+    failed = acme.payment(paid["id"])
+    assert failed["status"] == "requires_payment_method"
+    assert failed["last_payment_error"]["reason"] == "authentication_failed"
+    assert Authorization.objects.count() == 0
+
+
+def test_the_bank_is_asked_about_what_is_unknown_and_not_about_what_is_given_back(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    paid = challenged(acme)
+    given_up = Attempt.objects.get()
+    unknown = confirmation(CHARGED_SILENTLY, **three_d_secure("none"))
+    assert acme.post(f"{PATH}/{paid['id']}/confirm", unknown)["status"] == "processing"
+    authorize(reference=given_up.acquirer_reference, merchant=acme.merchant.id, capture=True)
+    authorization.apply(given_up, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
+
+    refused = asked(acme, paid["id"], "cancel")
+
+    assert refused.error["payment_intent"]["status"] == "succeeded"
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+@pytest.mark.parametrize("action", ["capture", "cancel"])
+def test_the_sweeper_and_a_request_do_not_lock_each_other_out(
+    action: str, acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment_id, before = authorized(acme), deadlocks()
+    Attempt.objects.update(due_at=clock.now())
+    monkeypatch.setattr(modifications, "begin", then_wait(modifications.begin))
+
+    with on_one_thread_each():
+        together([sweeping(), late(asking(acme, payment_id, action), 0.1)])
+
+    assert deadlocks() == before

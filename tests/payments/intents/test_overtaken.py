@@ -1,0 +1,203 @@
+"""A use case that was overtaken before its lock decides on the locked row, or is refused.
+
+Every use case is stopped before each of its locks, while another one runs from its beginning to
+its end. A few such encounters are in every run, two at each moment in the gate, all in the proof.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from core.models import Clock
+from payments.intents import leases
+from payments.intents.models import Attempt
+from tests.audit.test_audit import audit
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.encounters import DOORS, LATE, PATH, STARTS, WEEK
+from tests.stage.lengths import chance, length, tried
+from tests.stage.overtaking import Road
+from tests.stage.stories import assert_charged_at_most_once, assert_one_event_per_change
+from tests.stage.sweeper import leases_run_out, on_one_thread_each, sweep_after
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+
+OTHERS = {**DOORS, **LATE}
+# A "no record" is believed the third time.
+INQUIRIES_MAX = 8
+# At each moment of a use case it is overtaken by so many others of each kind.
+OTHERS_MET = length(short=2, full=len(OTHERS))
+DECIDED = ("lock_timeout", "payment_intent_unexpected_state", "idempotency_key_in_use",
+           "parameter_missing", "capture_expired", "cancel_failed", "amount_too_large")  # fmt: skip
+
+
+@pytest.fixture
+def road() -> Iterator[Road]:
+    road = Road()
+    with on_one_thread_each():
+        yield road
+    road.close()
+
+
+def test_a_stored_cards_confirm_never_sends_another_card(
+    acme: ApiClient, bank: BankTransport, road: Road
+) -> None:
+    payment = STARTS["stored card"](acme)
+    other = DOORS["confirm securely"]
+
+    with road.overtaken(0, lambda: other(acme, payment)):
+        answer = acme.post(f"{PATH}/{payment.id}/confirm")
+
+    assert answer.refusal == (409, "lock_timeout", None)
+    shown = acme.payment(payment.id)
+    assert (shown["status"], acme.pending()) == ("requires_action", 0)
+    assert_agrees_with_its_card(Attempt.objects.get())
+
+
+def assert_agrees_with_its_card(attempt: Attempt) -> None:
+    sealed = attempt.sealed_card
+    assert (attempt.card["bin"], attempt.card["last4"]) == (sealed.bin, sealed.last4)
+
+
+def assert_holds_what_was_promised(payment_id: str) -> None:
+    sweep_to_the_end()
+    assert_charged_at_most_once(payment_id)
+    assert_one_event_per_change(payment_id)
+    for attempt in Attempt.objects.filter(intent_id=payment_id).select_related("sealed_card"):
+        assert_agrees_with_its_card(attempt)
+        if attempt.three_d_secure_requested == "required" and attempt.captured_minor:
+            assert attempt.authenticated_at is not None
+
+
+def sweep_to_the_end() -> None:
+    """Let the sweeper finish all that is open, so that the next encounter has its moments alone."""
+    leases_run_out()
+    for _ in range(INQUIRIES_MAX):
+        if not Attempt.objects.filter(due_at__isnull=False).exists():
+            break
+        sweep_after(WEEK)
+    assert not Attempt.objects.filter(due_at__isnull=False).exists()
+    # A few hundred encounters would come to the end of the clock.
+    Clock.objects.all().delete()
+
+
+def how(answer: Any) -> str:
+    """Return how a use case ended; it may be refused, and never fail."""
+    if answer is None:
+        return "done"
+    if answer.status in (200, 302):
+        return str(answer.status)
+    assert answer.error["code"] in DECIDED, answer.error
+    return answer.error["code"]
+
+
+def moments(acme: ApiClient, road: Road, start: str, door: str) -> list[str]:
+    """Return the moments at which the use case can be overtaken."""
+    payment = STARTS[start](acme)
+    with road.overtaken(None):
+        how(DOORS[door](acme, payment))
+    sweep_to_the_end()
+    return road.passed
+
+
+def encounter(acme: ApiClient, road: Road, start: str, door: str, at: int, other: str) -> str:
+    """Let one use case be overtaken by another; return how both ended."""
+    payment, ended = STARTS[start](acme), []
+    with road.overtaken(at, lambda: ended.append(how(OTHERS[other](acme, payment)))):
+        told = how(DOORS[door](acme, payment))
+    assert_holds_what_was_promised(payment.id)
+    assert len(ended) == 1, "nobody was met"
+    return f"{told} | {ended[0]}"
+
+
+def assert_all_books_agree() -> None:
+    status, said = audit()
+    assert (status, said.count("UNKNOWN")) == (0, 0), said
+
+
+def meet(
+    acme: ApiClient,
+    road: Road,
+    start: str,
+    *,
+    others: Collection[str],
+    moment: str = "",
+    first: int = 0,
+) -> int:
+    """Let each use case be overtaken by others, at every moment from the first that counts.
+
+    Return how many encounters there were.
+    """
+    endings: Counter[str] = Counter()
+    broken: list[str] = []
+    for door in DOORS:
+        named = enumerate(moments(acme, road, start, door))
+        chosen = [at for at, name in named if moment in name and at >= first]
+        for at, other in encounters(chosen, others, chance(start, door)):
+            try:
+                endings[encounter(acme, road, start, door, at, other)] += 1
+            except AssertionError as promise:
+                broken.append(f"{door}, {road.passed[at]}: {other}: {promise}")
+    print(f"\n{start}: {endings.total()} encounters, {dict(endings)}")  # noqa: T201
+    assert not broken, "\n".join(broken)
+    assert endings.total() > 0
+    assert_all_books_agree()
+    return endings.total()
+
+
+def encounters(
+    moments: Iterable[int], others: Collection[str], draws: Random
+) -> Iterator[tuple[int, str]]:
+    for at in moments:
+        for other in draws.sample(sorted(others), min(OTHERS_MET, len(others))):
+            yield at, other
+
+
+@pytest.mark.proof(part="races")
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("start", STARTS)
+def test_every_use_case_may_overtake_every_other(
+    start: str, acme: ApiClient, bank: BankTransport, road: Road
+) -> None:
+    count = meet(acme, road, start, others=DOORS)
+    # Before its first moment a use case holds nothing that could run out.
+    count += meet(acme, road, start, others=LATE, first=1)
+
+    tried(count, "encounters")
+
+
+@pytest.mark.dear("every use case is stopped at each of its moments")
+@pytest.mark.parametrize("start", ["stored card", "payer away"])
+def test_another_card_may_overtake_every_use_case(
+    start: str, acme: ApiClient, bank: BankTransport, road: Road
+) -> None:
+    meet(acme, road, start, others=["confirm securely"], moment="lock")
+
+
+def test_only_one_at_a_time_asks_the_bank_about_a_payer_who_is_away(
+    acme: ApiClient, bank: BankTransport, road: Road
+) -> None:
+    payment, told = STARTS["payer away"](acme), []
+    others = [DOORS["confirm another card"], DOORS["sweep after an hour"]]
+
+    with road.overtaken(1, lambda: told.extend(how(other(acme, payment)) for other in others)):
+        DOORS["confirm another card"](acme, payment)
+
+    assert road.passed[:2] == ["before the lease", "before the bank"]
+    assert told == ["lock_timeout", "done"]
+    assert bank.inquiries_seen() == 1
+
+
+def test_a_lease_that_another_took_over_is_not_given_back(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    STARTS["payer away"](acme)
+    attempt = Attempt.objects.get()
+    with leases.held(attempt):
+        leases_run_out()
+        theirs = leases.take(attempt)
+
+    assert Attempt.objects.get().lease_until == theirs.lease_until

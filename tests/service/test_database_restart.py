@@ -1,0 +1,128 @@
+"""PostgreSQL goes away in the middle of traffic: waits are bounded, and no success is a lie."""
+
+import json
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from devstack.servers import Servers
+from tests.stage.factories import payment
+from tests.stage.own_servers import manage, restart, run
+from tests.stage.web_process import WebProcess
+
+pytestmark = [pytest.mark.proof(part="chaos"), pytest.mark.timeout(600)]
+
+CLIENTS = 6
+TRAFFIC_SECONDS = 3
+# Connecting anew takes 3 s at most, and settling is tried twice; a hang would take longer.
+LONGEST_WAIT_SECONDS = 90
+HONEST_FAILURES = {409, 500, 503}
+
+
+class Shop:
+    """A merchant's backend that pays without a pause, and remembers what it was told."""
+
+    def __init__(self, url: str, secret_key: str) -> None:
+        self.url, self.secret_key = url, secret_key
+        self.stopped = threading.Event()
+        self.told: dict[str, list[tuple[int | None, Any]]] = {}
+        self.longest_seconds = 0.0
+
+    def pay(self, key: str) -> tuple[int | None, Any]:
+        headers = {"Authorization": f"Bearer {self.secret_key}", "Idempotency-Key": key}
+        began = time.monotonic()
+        try:
+            answer = requests.post(self.url, json=payment(), headers=headers, timeout=300)
+            told = answer.status_code, answer.json()
+        except requests.ConnectionError:
+            told = None, None
+        self.longest_seconds = max(self.longest_seconds, time.monotonic() - began)
+        self.told.setdefault(key, []).append(told)
+        return told
+
+    def keep_paying(self, client: int) -> None:
+        number = 0
+        while not self.stopped.is_set():
+            number += 1
+            self.pay(f"{client}-{number}")
+
+    def status_of(self, payment_id: str) -> str:
+        headers = {"Authorization": f"Bearer {self.secret_key}"}
+        return requests.get(f"{self.url}/{payment_id}", headers=headers, timeout=10).json()[
+            "status"
+        ]
+
+    def insist(self, key: str) -> Any:
+        """Repeat the request until it is answered for good."""
+        for _ in range(40):
+            status, body = self.pay(key)
+            if status == 200:
+                return body
+            time.sleep(0.25)
+        raise AssertionError(f"no answer for {key}: {self.told[key][-1]}")
+
+
+SWEEP = (
+    "import django; django.setup(); from payments.intents.tasks import resolve_unknown as s; s()"
+)
+
+
+def sweep(settings: dict[str, str]) -> None:
+    """Let days go by: the bank, whose database was away too, is asked what became of it all."""
+    for _ in range(4):
+        manage(settings, "clock", "advance", "1d")
+        run(settings, "-c", SWEEP)
+
+
+@pytest.fixture
+def shop(own_settings: dict[str, str], tmp_path: Path) -> Iterator[Shop]:
+    bank = WebProcess(tmp_path / "bank.log", "testbank.wsgi", WEB_THREADS="16", **own_settings)
+    own_settings["TESTBANK_URL"] = f"http://127.0.0.1:{bank.port}"
+    web = WebProcess(tmp_path / "web.log", WEB_THREADS=str(CLIENTS), **own_settings)
+    owner = ["--name", "Acme", "--email", "owner@acme.example", "--website", "https://acme.example"]
+    merchant = json.loads(manage(own_settings, "create_merchant", *owner, "--json"))
+    yield Shop(f"http://127.0.0.1:{web.port}/v1/payment_intents", merchant["secret_key"])
+    web.stop()
+    bank.stop()
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL], ids=["fast", "kill -9"])
+def test_a_restart_during_traffic_loses_nothing_and_lies_about_nothing(
+    signal_number: int, own_servers: Servers, own_settings: dict[str, str], shop: Shop
+) -> None:
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        for client in range(CLIENTS):
+            pool.submit(shop.keep_paying, client)
+        time.sleep(TRAFFIC_SECONDS / 3)
+        restart(own_servers, signal_number)
+        time.sleep(TRAFFIC_SECONDS / 3)
+        shop.stopped.set()
+    during = {key: list(answers) for key, answers in shop.told.items()}
+    ended = Counter(status for answers in during.values() for status, _body in answers)
+
+    answered = {key: shop.insist(key) for key in during}
+    sweep(own_settings)
+    final = {key: shop.status_of(answer["id"]) for key, answer in answered.items()}
+
+    print(f"{len(during)} payments: {dict(ended)}, longest {shop.longest_seconds:.1f} s")  # noqa: T201
+    assert ended[200] > 10, "no traffic"
+    assert set(ended) > {200}, "nobody noticed the restart"
+    assert set(ended) <= {200, *HONEST_FAILURES}
+    assert shop.longest_seconds < LONGEST_WAIT_SECONDS
+    for key, [(status, body)] in during.items():
+        assert status != 200 or body == answered[key], "a retry was told something else"
+        assert status != 200 or body["status"] != "succeeded" or final[key] == "succeeded"
+    ends = Counter(final.values())
+    print(f"in the end: {dict(ends)}")  # noqa: T201
+    assert set(ends) <= {"succeeded", "requires_payment_method"}
+    said = manage(own_settings, "audit")
+    assert f"charged attempts are in the ledger: {ends['succeeded']} looked at, ok" in said
+    assert "UNKNOWN" not in said

@@ -1,0 +1,108 @@
+"""A foreign id is as unknown as a made-up one, at every address that takes an id (I11)."""
+
+import re
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.stage.bank_transport import BankTransport
+from tests.stage.books import row_counts
+from tests.stage.client import Answer, ApiClient
+from tests.stage.factories import EndpointFactory, confirmation, unconfirmed
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+ARGUMENT = re.compile(r"<str:(\w+)>")
+UNKNOWN = {
+    "intent_id": "pi_unknown",
+    "customer_id": "cus_unknown",
+    "event_id": "evt_unknown",
+    "endpoint_id": "we_unknown",
+    "log_id": "req_unknown",
+}
+BODIES = {"confirm": confirmation(), "update": {"description": "Tea"}}
+
+
+def doors(patterns: list[URLPattern | URLResolver], start: str = "/") -> list[tuple[str, str, str]]:
+    """Return method, address and action of everything below /v1 that takes an id."""
+    found = []
+    for pattern in patterns:
+        address = start + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            found += doors(pattern.url_patterns, address)
+        elif address.startswith("/v1/") and ARGUMENT.search(address):
+            actions = pattern.callback.actions.items()
+            found += [(method, address, action) for method, action in actions]
+    return found
+
+
+DOORS = doors(get_resolver().url_patterns)
+
+
+@pytest.fixture
+def ids(acme: ApiClient, bank: BankTransport) -> dict[str, str]:
+    """An object of Acme's for every kind of id that an address takes."""
+    created = acme.post("/v1/customers")
+    customer, log = created["id"], created.headers["Request-Id"]
+    payment = acme.post("/v1/payment_intents", unconfirmed(customer=customer))["id"]
+    event = acme.events_of(payment)[0]["id"]
+    return {
+        "intent_id": payment,
+        "customer_id": customer,
+        "event_id": event,
+        "log_id": log,
+        "endpoint_id": EndpointFactory(merchant=acme.merchant).id,
+    }
+
+
+def call(
+    client: ApiClient, door: tuple[str, str, str], given: dict[str, str], **headers: str
+) -> Answer:
+    method, address, action = door
+    path = ARGUMENT.sub(lambda argument: given[argument[1]], address)
+    if method == "post":
+        return client.post(path, BODIES.get(action), **headers)
+    reach = client.delete if method == "delete" else client.get
+    return reach(path, **headers)
+
+
+def without_request_id(answer: Answer) -> dict:
+    return {**answer.error, "request_id": None}
+
+
+def test_the_matrix_has_every_door() -> None:
+    assert len(DOORS) >= 16
+    assert {method for method, _address, _action in DOORS} == {"get", "post", "delete"}
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door[0]} {door[1]}")
+def test_a_foreign_id_is_as_unknown_as_a_made_up_one(
+    door: tuple[str, str, str], ids: dict[str, str], globex: ApiClient, acme: ApiClient
+) -> None:
+    before, rows = call(acme, ("get", "/v1/payment_intents/<str:intent_id>", ""), ids), row_counts()
+
+    foreign, unknown = call(globex, door, ids), call(globex, door, UNKNOWN)
+
+    assert foreign.refusal == (404, "resource_missing", None)
+    assert without_request_id(foreign) == without_request_id(unknown)
+    assert row_counts() == rows
+    assert acme.payment(ids["intent_id"]).body == before.body
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door[0]} {door[1]}")
+def test_the_owner_is_let_in(
+    door: tuple[str, str, str], ids: dict[str, str], acme: ApiClient
+) -> None:
+    answer = call(acme, door, ids)
+
+    # Its status may be wrong for this door; then the refusal shows it to its owner.
+    assert answer.status == 200 or answer.error["payment_intent"]["id"] == ids["intent_id"]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door[0]} {door[1]}")
+def test_an_id_of_any_length_is_unknown(door: tuple[str, str, str], globex: ApiClient) -> None:
+    endless = {name: f"{known}{'x' * 500}" for name, known in UNKNOWN.items()}
+
+    answer = call(globex, door, endless, idempotency_key="k")
+
+    assert answer.refusal == (404, "resource_missing", None)

@@ -1,0 +1,129 @@
+"""The test bank inside the test's own process: its real WSGI application, without a socket."""
+
+import io
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import requests
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from django.test import RequestFactory, override_settings
+from requests.adapters import BaseAdapter
+
+import acquirers
+from testbank.handler import open_bank
+
+application = open_bank()
+
+IN_PROCESS_URL = "http://bank.test"
+
+
+class BankTransport(BaseAdapter):
+    """Carry a gateway's requests to the bank, and break the way if told to.
+
+    `fault` is None, or the name of what goes wrong with every request:
+
+    - `cut_before`: the bank is not reached;
+    - `lost`: the request leaves and never arrives;
+    - `cut_after`: the bank has done its work, the answer is lost;
+    - `delay`: the bank has done its work, the gateway stopped waiting;
+    - `garble`: the answer arrives as `garbled`.
+
+    `fault_of_posts` may be `cut_before`, for what changes something. `lost` is what never
+    arrived. `seen` are the paths that the bank was asked for; `pause_seconds` is how long it takes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fault: str | None = None
+        self.fault_of_posts: str | None = None
+        self.garbled = b"<garbled>"
+        self.lost: list[tuple[str, str, bytes]] = []
+        self.seen: list[str] = []
+        self.pause_seconds = 0.0
+
+    def send(self, request: requests.PreparedRequest, **_kwargs: Any) -> requests.Response:
+        if self.fault == "cut_before":
+            raise requests.ConnectionError("refused", request=request)
+        if self.fault_of_posts == "cut_before" and request.method == "POST":
+            raise requests.ConnectionError("refused", request=request)
+        if self.fault == "lost":
+            self.lost.append((request.method, request.path_url, _read(request)))
+            raise requests.ReadTimeout("timed out", request=request)
+        status, content = self._ask(request)
+        if self.fault == "cut_after":
+            raise requests.ConnectionError("reset", request=request)
+        if self.fault == "delay":
+            raise requests.ReadTimeout("timed out", request=request)
+        return _response(request, status, self.garbled if self.fault == "garble" else content)
+
+    def close(self) -> None:
+        pass
+
+    def inquiries_seen(self) -> int:
+        return sum(path.startswith("/authorizations/") for path in self.seen)
+
+    def _ask(self, request: requests.PreparedRequest) -> tuple[int, bytes]:
+        self.seen.append(request.path_url)
+        time.sleep(self.pause_seconds)
+        return call_bank(request.method, request.path_url, _read(request))
+
+
+def _read(request: requests.PreparedRequest) -> bytes:
+    # As the wire would: the gateway tells by it whether anything was sent.
+    return request.body.read() if hasattr(request.body, "read") else request.body or b""
+
+
+def call_bank(method: str, path: str, sent: bytes) -> tuple[int, bytes]:
+    """Send one request through the bank's WSGI application; return status and content."""
+    environ = RequestFactory().generic(method, path, sent, "application/json").environ
+    answered: list[str] = []
+    with connections_left_open():
+        answer = application(environ, lambda status, _headers: answered.append(status))
+        content = b"".join(answer)
+        answer.close()
+    return int(answered[0].split()[0]), content
+
+
+@contextmanager
+def connections_left_open() -> Iterator[None]:
+    """Keep a request's end from closing the connection of the test's own transaction."""
+    # As Django's own test client does: a request's beginning and end tidy up connections.
+    signals = (request_started, request_finished)
+    kept = [signal for signal in signals if signal.disconnect(close_old_connections)]
+    try:
+        yield
+    finally:
+        for signal in kept:
+            signal.connect(close_old_connections)
+
+
+@contextmanager
+def bank_in_process() -> Iterator[BankTransport]:
+    """Put the test bank behind the installation's gateway for the length of the block.
+
+    A silent bank does not keep the test waiting: it answers its empty 504 at once.
+    """
+    session, transport = acquirers.acquirer().session, BankTransport()
+    session.mount(IN_PROCESS_URL, transport)
+    try:
+        with override_settings(TESTBANK_URL=IN_PROCESS_URL, TESTBANK_SILENCE_SECONDS=0):
+            yield transport
+    finally:
+        del session.adapters[IN_PROCESS_URL]
+
+
+def _response(request: requests.PreparedRequest, status: int, content: bytes) -> requests.Response:
+    response = requests.Response()
+    response.request, response.url, response.status_code = request, request.url, status
+    response.raw = _Raw(content)
+    return response
+
+
+class _Raw(io.BytesIO):
+    """The raw body that `requests` reads a response from; the bank never encodes one."""
+
+    def read(self, size: int | None = -1, decode_content: bool = False) -> bytes:
+        return super().read(size)

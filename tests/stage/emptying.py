@@ -1,0 +1,30 @@
+"""Empty the tables after tests that committed: the rows go, the tables' files stay.
+
+Django's own way, `flush`, truncates every table, which makes the files of 40 tables and
+their indexes anew, and then writes the content types and permissions again: 0.2 s for each
+test and database, however little was written.
+"""
+
+from django.db import connections
+
+# Tables that the migrations fill and no test changes.
+KEPT = {"django_content_type", "auth_permission", "django_migrations"}
+
+
+def empty(alias: str) -> None:
+    """Delete all rows of a database but those that the migrations wrote."""
+    connection = connections[alias]
+    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(_has_rows(table) for table in sorted(tables)))
+        filled = {table for [table] in cursor.fetchall()} - KEPT
+        deletions = "".join(f'DELETE FROM "{table}";' for table in sorted(filled))  # noqa: S608
+        # As a replica: neither guards against deletion nor foreign keys are asked.
+        cursor.execute(
+            f"SET session_replication_role = replica;{deletions}"
+            "SET session_replication_role = origin"
+        )
+
+
+def _has_rows(table: str) -> str:
+    return f"SELECT '{table}' WHERE EXISTS (SELECT FROM \"{table}\")"  # noqa: S608

@@ -1,0 +1,221 @@
+"""Valid rows and valid bodies, and nothing more."""
+
+import copy
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import factory
+from django.conf import settings
+from django.db.models import Model
+from django.utils import timezone
+
+from core import clock, ids
+from core.cards import CardData
+from core.keyring import ring
+from merchants import accounts, keys
+from merchants.models import Member, Merchant, NonSecureLimit, User
+from payments.intents.models import Attempt, PaymentIntent
+from vault import cards as vault_cards
+from vault.models import SealedCard
+from webhooks.models import Endpoint, SigningSecret
+
+GOOD_CARD = "4242424242424242"
+DECLINED_CARD = "4000000000000002"
+DEBIT_CARD = "4766620000000001"
+SILENT_CARD = "4000001100000025"
+RETURN_URL = "https://acme.example/back"
+
+
+class MerchantFactory(factory.django.DjangoModelFactory):
+    """A merchant's row, without an owner or a key."""
+
+    class Meta:
+        model = Merchant
+
+    id = factory.LazyFunction(lambda: ids.new("mer"))
+    name = "Acme Store"
+    email = "owner@acme.example"
+    country = "TR"
+    default_currency = "try"
+    timezone = "Europe/Istanbul"
+    api_version = "2026-11-01"
+    created_at = factory.LazyFunction(clock.now)
+
+
+def sealed_card(merchant: Merchant) -> SealedCard:
+    return vault_cards.seal(merchant.id, CardData(GOOD_CARD, 12, 2040), now=clock.now())
+
+
+def shown_card(sealed: SealedCard) -> dict[str, Any]:
+    """A sealed card as a payment shows it."""
+    return {
+        "brand": "visa",
+        "bin": sealed.bin,
+        "last4": sealed.last4,
+        "masked": f"{sealed.bin}******{sealed.last4}",
+        "exp_month": sealed.exp_month,
+        "exp_year": sealed.exp_year,
+        "card_type": "credit",
+        "domestic": False,
+    }
+
+
+class PaymentFactory(factory.django.DjangoModelFactory):
+    """A charged payment's row, past the API: only for what the database itself refuses."""
+
+    class Meta:
+        model = PaymentIntent
+
+    id = factory.LazyFunction(lambda: ids.new("pi"))
+    merchant = factory.SubFactory(MerchantFactory)
+    status = "succeeded"
+    capture_method = "automatic"
+    currency = "try"
+    amount = 12500
+    authorized_minor = 12500
+    captured_minor = 12500
+    sealed_card = factory.LazyAttribute(lambda row: sealed_card(row.merchant))
+    created_at = factory.LazyFunction(clock.now)
+
+
+class AttemptFactory(factory.django.DjangoModelFactory):
+    class Meta:
+        model = Attempt
+
+    id = factory.LazyFunction(lambda: ids.new("att"))
+    intent = factory.SubFactory(PaymentFactory)
+    merchant = factory.LazyAttribute(lambda row: row.intent.merchant)
+    acquirer_reference = factory.LazyFunction(lambda: ids.new("ref"))
+    amount = 12500
+    currency = "try"
+    capture_method = "automatic"
+    sealed_card = factory.LazyAttribute(lambda row: sealed_card(row.merchant))
+    card = factory.LazyAttribute(lambda row: shown_card(row.sealed_card))
+    three_d_secure_requested = "automatic"
+    request_id = factory.LazyFunction(lambda: ids.new("req"))
+    created_at = factory.LazyFunction(clock.now)
+    asked_at = due_at = factory.LazyAttribute(lambda row: row.created_at)
+
+
+class Account(NamedTuple):
+    """The rows of an account that was opened, apart from its key."""
+
+    opened: accounts.Opened
+    belongings: list[Model]
+
+
+# By name and website, the accounts that this process has opened.
+_opened: dict[tuple[str, str], Account] = {}
+
+
+def open_merchant(name: str, *, website: str) -> accounts.Opened:
+    """A whole account: owner, key and a website.
+
+    Opened by the service once; then its rows are written again for each test, with a new id
+    and a new key. Half of the tests have a merchant, and opening it was an eighth of their time.
+    """
+    account = _opened.get((name, website))
+    if account and not User.objects.filter(email=account.opened.owner.email).exists():
+        return _written_again(account)
+    account = _newly_opened(name, website)
+    # Copied, because tests change the rows that they are given.
+    _opened.setdefault((name, website), copy.deepcopy(account))
+    return account.opened
+
+
+def _newly_opened(name: str, website: str) -> Account:
+    host = website.removeprefix("https://")
+    opened = accounts.open_account(name=name, email=f"owner@{host}", websites=(website,))
+    merchant = opened.merchant
+    # A merchant of the tests may take any amount of the other currencies without 3-D Secure.
+    NonSecureLimit.objects.bulk_create(
+        NonSecureLimit(merchant=merchant, currency=currency)
+        for currency in settings.CURRENCIES
+        if currency != merchant.default_currency
+    )
+    belongings = [merchant.members, merchant.websites, merchant.non_secure_limits]
+    return Account(opened, [row for rows in belongings for row in rows.order_by("id")])
+
+
+def _written_again(account: Account) -> accounts.Opened:
+    opened, belongings = copy.deepcopy(account)
+    merchant, owner = opened.merchant, opened.owner
+    merchant.id, owner.id, merchant.created_at = ids.new("mer"), None, timezone.now()
+    merchant.save(force_insert=True)
+    owner.save(force_insert=True)
+    for row in belongings:
+        row.pk, row.merchant = None, merchant
+        if isinstance(row, Member):
+            row.user = owner
+    for model, rows in groupby(belongings, type):
+        model.objects.bulk_create(rows)
+    _key, secret = keys.create(merchant, name="First key", created_by=owner)
+    return replace(opened, secret_key=secret)
+
+
+def card(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
+    return {"number": number, "exp_month": 12, "exp_year": 2040, "cvc": "123", **changes}
+
+
+def payment_method(number: str = GOOD_CARD, **card_changes: Any) -> dict[str, Any]:
+    return {
+        "type": "card",
+        "card": card(number, **card_changes),
+        "billing_details": {
+            "name": "Ayşe Yılmaz",
+            "email": "ayse@example.com",
+            "address": {"line1": "İstiklal Cd. 1", "city": "İstanbul", "country": "TR"},
+        },
+    }
+
+
+def payment(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
+    """The body of a create-and-confirm."""
+    return {
+        "amount": 12500,
+        "currency": "try",
+        "confirm": True,
+        "payment_method_data": payment_method(number),
+        **changes,
+    }
+
+
+def unconfirmed(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
+    """The body of a create that leaves the confirmation for later."""
+    return {**payment(number), "confirm": False, **changes}
+
+
+def confirmation(number: str = GOOD_CARD, **changes: Any) -> dict[str, Any]:
+    """The body of a confirm with a card."""
+    return {"payment_method_data": payment_method(number), **changes}
+
+
+def three_d_secure(requested: str) -> dict[str, Any]:
+    return {"payment_method_options": {"card": {"three_d_secure": requested}}}
+
+
+def line(amount: int, **changes: Any) -> dict[str, Any]:
+    return {"name": "Tea glass", "unit_amount": amount, **changes}
+
+
+class EndpointFactory(factory.django.DjangoModelFactory):
+    """An endpoint's row with a signing secret, past the API and its rules about addresses."""
+
+    class Meta:
+        model = Endpoint
+        skip_postgeneration_save = True
+
+    id = factory.LazyFunction(lambda: ids.new("we"))
+    merchant = factory.SubFactory(MerchantFactory)
+    url = "https://acme.example/hooks"
+    enabled_events = ["*"]
+    api_version = "2026-11-01"
+    created_at = factory.LazyFunction(clock.now)
+
+    @factory.post_generation
+    def secret(self: Endpoint, create: bool, extracted: str | None, **_options: Any) -> None:
+        row = SigningSecret(endpoint=self, created_at=self.created_at)
+        plain = extracted or f"whsec_{ids.random_base62(32)}"
+        row.sealed = ring().seal(plain.encode(), context=row.seal_context)
+        row.save()

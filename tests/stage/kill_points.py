@@ -1,0 +1,72 @@
+"""The web process and the bank with wrappers in which a process dies: for tests.stage.mortal alone.
+
+`KILL_ONCE` names a file that may hold the name of a boundary: the process that comes there
+removes it and dies as by `kill -9`, whatever else it was doing.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from config.wsgi import application as web
+from core.rest import expansion
+from payments.intents import authorization, modifications, pages
+from testbank.wsgi import application as honest_bank
+
+BANK_WORKS_SECONDS = 0.6
+ASKS_THE_BANK = ((authorization, "authorize"), (modifications, "run"))
+# At each of them a payment, a payer's return, a capture and a cancellation can die.
+BOUNDARIES = {
+    "after_the_first_transaction": ASKS_THE_BANK,
+    "while_the_bank_works": ASKS_THE_BANK,
+    "after_the_bank_answered": ((authorization, "apply_with_retry"),),
+    "before_the_answer": ((expansion, "expand"), (pages, "back_to_shop")),
+}
+
+
+def _is_deadly(boundary: str) -> bool:
+    try:
+        return Path(os.environ["KILL_ONCE"]).read_text() == boundary
+    except FileNotFoundError:
+        return False  # Somebody died already.
+
+
+def _die() -> None:
+    try:
+        Path(os.environ["KILL_ONCE"]).unlink()
+    except FileNotFoundError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _deadly(function: Callable[..., Any], boundary: str) -> Callable[..., Any]:
+    def call(*arguments: Any, **options: Any) -> Any:
+        if _is_deadly(boundary):
+            if boundary == "while_the_bank_works":
+                threading.Timer(BANK_WORKS_SECONDS / 2, _die).start()
+            else:
+                _die()
+        return function(*arguments, **options)
+
+    return call
+
+
+def _prepared() -> Callable[..., Any]:
+    for boundary, places in BOUNDARIES.items():
+        for module, name in places:
+            setattr(module, name, _deadly(getattr(module, name), boundary))
+    return web
+
+
+def slow_bank(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """Take the order, think about it, and only then write it down."""
+    if environ["REQUEST_METHOD"] == "POST":
+        time.sleep(BANK_WORKS_SECONDS)
+    return honest_bank(environ, start_response)
+
+
+application = _prepared()

@@ -1,0 +1,49 @@
+"""How long each proof goes: short in every gate, full when `./dev prove` runs it.
+
+A proof names both lengths beside each other, draws from one seed, and counts what it tried.
+"""
+
+import json
+import os
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from devstack.prove import PARTS
+
+IS_FULL = os.environ.get("PROVE") == "full"
+# The gate draws the same every time; `./dev prove` draws anew, and prints its seed.
+SEED = int(os.environ.get("PROVE_SEED", "7"))
+TRIED_FILE = os.environ.get("PROVE_TRIED")
+
+Length = TypeVar("Length")
+
+
+def length(*, short: Length, full: Length) -> Length:
+    """Return the length that this run asks for."""
+    return full if IS_FULL else short
+
+
+def chance(*place: object) -> random.Random:
+    """Return draws of their own for a place in a proof; the same seed draws the same."""
+    return random.Random(f"{SEED} {place}")  # noqa: S311
+
+
+def require_parts(items: Iterable[pytest.Item]) -> None:
+    """:raises UsageError: a proof names no part of `./dev prove`, which would never run it."""
+    for item in items:
+        for mark in item.iter_markers("proof"):
+            if mark.kwargs.get("part") not in PARTS:
+                raise pytest.UsageError(f"{item.nodeid}: name a part: {', '.join(PARTS)}")
+
+
+def tried(count: int, noun: str) -> None:
+    """Print how much a proof tried, and let `./dev prove` count it; nothing tried fails."""
+    print(f"\ntried {count} {noun} with seed {SEED}")  # noqa: T201
+    assert count > 0, f"the proof tried no {noun}"
+    if TRIED_FILE:
+        with Path(TRIED_FILE).open("a") as file:
+            file.write(json.dumps([noun, count]) + "\n")

@@ -1,0 +1,132 @@
+"""An installation in real processes, whose web worker dies once: as by `kill -9`, at a boundary.
+
+The web process and the bank are the same for all tests; of the two workers one dies in each test,
+and gunicorn starts another in its place.
+"""
+
+import time
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from django.core.management import call_command
+
+from payments.intents.models import Attempt
+from tests.stage.client import ApiClient
+from tests.stage.factories import payment
+from tests.stage.web_process import Running, WebProcess
+
+# The names in tests.stage.kill_points, which only a web process may load: it asks the database.
+BOUNDARIES = (
+    "after_the_first_transaction",
+    "while_the_bank_works",
+    "after_the_bank_answered",
+    "before_the_answer",
+)
+LEASE_SECONDS = 2
+# A hang is ended after this; alone it takes two seconds.
+PATIENCE_SECONDS = 60
+SWEEPER = ["celery", "-q", "-A", "config", "worker", "-B", "-c", "1", "-Q", "default"]
+
+# Marks of every test of a kill: they take minutes together, and commit rows for processes to see.
+PROOF_OF_KILLS = [
+    pytest.mark.proof(part="kills"),
+    pytest.mark.timeout(600),
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
+
+Call = Callable[[], requests.Response]
+
+
+class House:
+    """The bank, and a web process of whose workers one dies when a boundary is named."""
+
+    def __init__(self, directory: Path) -> None:
+        self.once = directory / "once"
+        lease = {"REQUEST_LEASE_SECONDS": str(LEASE_SECONDS), "KILL_ONCE": str(self.once)}
+        slow_bank = "tests.stage.kill_points:slow_bank"
+        self._bank = WebProcess(directory / "bank.log", slow_bank, WEB_THREADS="16", **lease)
+        self.settings = {**lease, "TESTBANK_URL": self._bank.url}
+        two = {**self.settings, "WEB_WORKERS": "2"}
+        self.web = WebProcess(directory / "web.log", "tests.stage.kill_points", **two)
+
+    def stop(self) -> None:
+        self.web.stop()
+        self._bank.stop()
+
+
+class Installation:
+    """A web worker that dies once, the bank, and a sweeper when asked for."""
+
+    def __init__(self, house: House, directory: Path) -> None:
+        self.once, self.settings = house.once, house.settings
+        self._web, self._directory = house.web, directory
+        self._sweeper: Running | None = None
+
+    def start(self, boundary: str) -> None:
+        assert boundary in BOUNDARIES
+        self.once.write_text(boundary)
+
+    def start_sweeper(self) -> None:
+        schedule = ["-s", str(self._directory / "schedule"), "--pidfile="]
+        log = self._directory / "sweeper.log"
+        self._sweeper = Running(log, [*SWEEPER, *schedule], **self.settings)
+
+    def stop(self) -> None:
+        self.once.unlink(missing_ok=True)
+        if self._sweeper:
+            self._sweeper.stop()
+
+    def pay(self, client: ApiClient) -> requests.Response:
+        return self._post(client, "", payment())
+
+    def ask(self, client: ApiClient, payment_id: str, action: str) -> requests.Response:
+        """Ask for a capture or a cancellation, always with the same idempotency key."""
+        return self._post(client, f"/{payment_id}/{action}", {})
+
+    def bring(self, fields: dict[str, str]) -> requests.Response:
+        """Bring the bank's answer, as the payer's browser does."""
+        url = f"{self._web.url}/3ds/return"
+        return requests.post(url, fields, allow_redirects=False, timeout=PATIENCE_SECONDS)
+
+    def dies_during(self, call: Call) -> None:
+        with pytest.raises(requests.ConnectionError):
+            call()
+        assert not self.once.exists(), "nobody died"
+
+    def _post(self, client: ApiClient, path: str, body: dict[str, Any]) -> requests.Response:
+        url = f"{self._web.url}/v1/payment_intents{path}"
+        headers = {"Authorization": f"Bearer {client.key}", "Idempotency-Key": "order 7"}
+        return requests.post(url, json=body, headers=headers, timeout=PATIENCE_SECONDS)
+
+
+def retried(call: Call) -> requests.Response:
+    """Call again until the dead request keeps nobody waiting any more."""
+    answers: list[requests.Response] = []
+    until(lambda: answers.append(call()) or answers[-1].status_code != 409)
+    return answers[-1]
+
+
+def until(condition: Any, seconds: float = PATIENCE_SECONDS) -> None:
+    """Wait for something to become true."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def assert_audit_is_clean() -> None:
+    said = StringIO()
+    call_command("audit", stdout=said)  # Exits with 1 otherwise.
+    assert "UNKNOWN" not in said.getvalue()
+
+
+def three_days_pass() -> None:
+    """Move the clock from inquiry to inquiry, until "no record" is believed."""
+    for count in (1, 2, 3):
+        call_command("clock", "advance", "1d", stdout=StringIO())
+        # Counted with the answer; by then the next inquiry's time is written, too.
+        until(lambda count=count: Attempt.objects.get().no_record_count >= count)

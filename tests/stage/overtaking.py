@@ -1,0 +1,78 @@
+"""One use case overtakes another between its read and its lock, at a chosen moment."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import get_ident
+from typing import Any
+from unittest.mock import patch
+
+from django.db import connections
+
+from core.querysets import MerchantRows
+from payments.intents import leases
+from tests.stage.bank_transport import BankTransport
+
+# Somebody else's whole use case.
+Other = Callable[[], Any]
+# A hang is ended after this; alone a use case takes a twentieth of a second.
+ENDS_SECONDS = 60
+
+
+class Road:
+    """The moments of one use case at which another may overtake it: before each lock and lease, and
+    around each question to the bank. `passed` names those that it came to.
+    """
+
+    def __init__(self) -> None:
+        self.passed: list[str] = []
+        self._driver = get_ident()
+        self._lane = ThreadPoolExecutor(1)
+        self._stop_at: int | None = None
+        self._other: Other = lambda: None
+
+    @contextmanager
+    def overtaken(self, at: int | None, other: Other = lambda: None) -> Iterator[None]:
+        """Stop this thread's use case at its moment number `at` until the other has ended.
+
+        :param at: counted from 0; None for nowhere.
+        """
+        self.passed, self._stop_at, self._other = [], at, other
+        with (
+            patch.object(MerchantRows, "lock", self._before(MerchantRows.lock, "lock")),
+            patch.object(leases, "take", self._before(leases.take, "lease")),
+            patch.object(BankTransport, "send", self._around(BankTransport.send, "bank")),
+        ):
+            yield
+
+    def aside(self, other: Other) -> Any:
+        """Let another use case run to its end now, with connections of its own."""
+        return self._lane.submit(other).result(ENDS_SECONDS)
+
+    def close(self) -> None:
+        """End the other's thread, and the connections that it opened."""
+        self.aside(connections.close_all)
+        self._lane.shutdown()
+
+    def _before(self, call: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def stopped(*arguments: Any, **options: Any) -> Any:
+            self._come_to(f"before the {name}")
+            return call(*arguments, **options)
+
+        return stopped
+
+    def _around(self, call: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def stopped(*arguments: Any, **options: Any) -> Any:
+            self._come_to(f"before the {name}")
+            answer = call(*arguments, **options)
+            self._come_to(f"after the {name}")
+            return answer
+
+        return stopped
+
+    def _come_to(self, moment: str) -> None:
+        if get_ident() != self._driver:
+            return
+        self.passed.append(moment)
+        if len(self.passed) - 1 == self._stop_at:
+            self.aside(self._other)

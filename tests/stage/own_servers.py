@@ -1,0 +1,72 @@
+"""Servers of a test's own, which it may kill: a database, Redis, and the service on them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+from devstack import cluster, environment, storage
+from devstack.servers import Servers
+from devstack.state import ROOT
+
+
+@contextmanager
+def throw_away() -> Iterator[Servers]:
+    """Servers whose databases are migrated and empty; they are stopped when the block ends."""
+    servers = cluster.throw_away()
+    # A commit that was answered must outlive the server; the machine itself does not crash here.
+    servers.options |= {"synchronous_commit": "on"}
+    yield servers
+    servers.stop()
+
+
+def migrated(
+    servers: Servers, home: Path, given: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Start servers that come migrated, and return the environment of the service on them.
+
+    :param given: addresses of what was started before, and what else the service is to be told
+    """
+    places = storage.open_storage(servers, given)
+    return {**given, **environment.throw_away(places, home), "REQUEST_LEASE_SECONDS": "2"}
+
+
+def manage(settings: dict[str, str], *command: str) -> str:
+    return run(settings, "manage.py", *command)
+
+
+def run(settings: dict[str, str], *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    return done.stdout
+
+
+def restart(servers: Servers, signal_number: int) -> None:
+    process = servers.processes["postgres"]
+    process.send_signal(signal_number)
+    process.wait(20)
+    time.sleep(0.5)
+    if signal_number == signal.SIGKILL:
+        _wait_for_orphans(servers)
+    servers.start_postgres()
+
+
+def _wait_for_orphans(servers: Servers) -> None:
+    # The children of a killed postmaster end by themselves, and the next one waits for that.
+    for _ in range(100):
+        if not (servers.data / "postmaster.pid").exists():
+            return
+        (servers.data / "postmaster.pid").unlink()
+        time.sleep(1)

@@ -1,0 +1,60 @@
+"""One payment's story: the money that its books show, and its events in their order."""
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from django.db.models import Sum
+
+from events.models import Event
+from ledger.models import Entry
+from payments.intents import states
+from payments.intents.models import Attempt, PaymentIntent
+from testbank.models import Authorization, Capture
+
+FIRST = ("requires_payment_method", "requires_confirmation")
+
+
+def assert_charged_at_most_once(payment_id: str) -> int:
+    """Compare the bank's book with ours; return what was taken, in minor units."""
+    attempts = dict(
+        Attempt.objects.filter(intent_id=payment_id).values_list("acquirer_reference", "id")
+    )
+    at_the_bank = Authorization.objects.filter(reference__in=attempts).exclude(state="voided")
+    charges = [
+        *Capture.objects.filter(authorization__in=at_the_bank).values_list("amount", flat=True)
+    ]
+    held = at_the_bank.filter(state="authorized", captured_amount=0).count()
+    pending = Entry.objects.filter(
+        account__kind="pending", movement__cause_id__in=attempts.values()
+    ).aggregate(total=Sum("amount"))["total"]
+
+    shown = PaymentIntent.objects.get(id=payment_id)
+    told = f"the bank took {charges} and holds {held} more, pending is {pending}"
+    assert len(charges) + held <= 1, told
+    assert sum(charges) == (pending or 0) == shown.captured_minor, told
+    assert held == (shown.amount_capturable > 0) or shown.status == "processing"
+    return shown.captured_minor
+
+
+def assert_one_event_per_change(payment_id: str) -> list[str]:
+    """Follow the payment's events by the table of states; return the statuses they tell."""
+    rows = Event.objects.filter(aggregate_id=payment_id).order_by("sequence")
+    events = [json.loads(bytes(row.body)) for row in rows]
+    statuses = [event["data"]["object"]["status"] for event in events]
+
+    assert [event["sequence"] for event in events] == list(range(1, len(events) + 1))
+    assert (events[0]["type"], statuses[0] in FIRST) == (states.CREATED, True)
+    for (before, after), event in zip(pairwise(statuses), events[1:], strict=True):
+        assert states.TRANSITIONS.get((before, after)) == event["type"], f"{before} → {after}"
+        assert event["data"]["previous_attributes"].get("status", after) == before
+    assert statuses[-1] == PaymentIntent.objects.get(id=payment_id).status
+    _assert_each_failure_told_once(events)
+    return statuses
+
+
+def _assert_each_failure_told_once(events: list[dict[str, Any]]) -> None:
+    # The table lets a payment fail twice in a row: with another card, and not with the same.
+    failures = [event["data"]["object"] for event in events if event["type"] == states.FAILED]
+    failed = [payment["last_payment_error"]["attempt"] for payment in failures]
+    assert len(set(failed)) == len(failed), f"told more than once: {failed}"

@@ -1,0 +1,64 @@
+"""A payer on the way through 3-D Secure: our page, the bank's, and back."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.test import Client
+
+from tests.stage.client import Answer, ApiClient
+from tests.stage.factories import GOOD_CARD, RETURN_URL, three_d_secure
+from tests.stage.payer import FORM, FormOnPage, Page, open_challenge, press
+
+RETURN = "/3ds/return"
+
+
+def challenged(client: ApiClient, number: str = GOOD_CARD, **changes: Any) -> Answer:
+    """Make a payment whose payer must go to the bank."""
+    sent = {"return_url": RETURN_URL, **three_d_secure("required"), **changes}
+    answer = client.pay(number, **sent)
+    assert answer["status"] == "requires_action", answer.body
+    return answer
+
+
+def shown(client: ApiClient, paid: Answer) -> Answer:
+    """Return the payment as it is shown now."""
+    return client.payment(paid["id"])
+
+
+@dataclass
+class Arrival:
+    """Where the payer's browser is after it came back to us."""
+
+    status: int
+    location: str | None
+    text: str
+
+
+def hand_off(payment: Answer) -> Page:
+    """Open the page that the payment names, as a browser without cookies."""
+    url = payment["next_action"]["redirect_to_url"]["url"]
+    return open_page(urlsplit(url).path)
+
+
+def open_page(path: str) -> Page:
+    response = Client().get(path)
+    return Page(response.status_code, dict(response.headers), response.content)
+
+
+def decide(payment: Answer, button: str) -> FormOnPage:
+    """Go to the bank and press a button; return the form that brings its answer to us."""
+    return press(open_challenge(hand_off(payment).form.action), button).form
+
+
+def bring(fields: dict[str, Any] | bytes, *, content_type: str = FORM) -> Arrival:
+    """Bring an answer of the bank to us, as the payer's browser does."""
+    sent = fields if isinstance(fields, bytes) else urlencode(fields, doseq=True)
+    browser = Client(enforce_csrf_checks=True)
+    response = browser.generic("POST", RETURN, sent, content_type=content_type)
+    return Arrival(response.status_code, response.get("Location"), response.content.decode())
+
+
+def authenticate(payment: Answer, button: str = "Approve") -> Arrival:
+    """Walk the whole way."""
+    return bring(decide(payment, button).fields)

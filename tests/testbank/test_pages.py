@@ -1,0 +1,96 @@
+"""The content policy of the bank's pages, and the files that they may load."""
+
+import pytest
+
+from tests.stage import payer
+from tests.stage.bank_orders import authenticate
+from tests.stage.payer import Page
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+POLICY = {
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "font-src": ["'self'"],
+    "connect-src": ["'self'"],
+    "form-action": ["'self'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'none'"],
+}
+WITH_THE_WAY_BACK = POLICY | {
+    "form-action": ["'self'", "https://pay.example", "https://shop.acme.example:8443"]
+}
+
+
+def every_page(monkeypatch: pytest.MonkeyPatch) -> dict[str, Page]:
+    path = f"/acs/{authenticate()['transaction_id']}"
+    pages = {
+        "challenge": payer.get(path),
+        "no decision": payer.request("POST", f"{path}/decision"),
+        "wrong method": payer.request("PUT", path),
+        "too long": payer.request("POST", path, b"x" * 300_000),
+        "too many fields": payer.request("POST", f"{path}/decision", b"x=1&" * 2000),
+        "unknown": payer.get("/acs/3ds_unknown"),
+        "decided": payer.request("POST", f"{path}/decision", b"decision=approve"),
+        "answer": payer.get(f"{path}/answer"),
+    }
+
+    def fail(_transaction_id: str) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("testbank.acs.authentications.find", fail)
+    return pages | {"failed": payer.get(path)}
+
+
+def test_every_page_carries_the_policy_and_nothing_that_it_forbids(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pages = every_page(monkeypatch)
+
+    assert [page.status for page in pages.values()] == [200, 400, 405, 413, 400, 404, 303, 200, 500]
+    for name, page in pages.items():
+        leads_back = name in ("challenge", "no decision", "too many fields", "answer")
+        assert page.policy == (WITH_THE_WAY_BACK if leads_back else POLICY), name
+        assert page.headers["Content-Type"].startswith("text/html"), name
+        assert page.headers["Cache-Control"] == "no-store", name
+        assert page.headers["Referrer-Policy"] == "no-referrer", name
+        assert page.headers["X-Content-Type-Options"] == "nosniff", name
+        assert "Set-Cookie" not in page.headers, name
+        assert [asset for asset in page.assets if not asset.startswith(("/static/", "data:"))] == []
+        assert page.inline == [], name
+
+
+def test_inline_code_would_be_noticed() -> None:
+    page = Page(200, {}, b"<p style='x' onclick='y'>1</p><script>z</script>")
+
+    assert page.inline == ["style", "onclick", "z"]
+
+
+@pytest.mark.parametrize(
+    ("callback_url", "return_url", "origins"),
+    [
+        ("http://127.0.0.1:8000/3ds/a", "http://localhost:3000/return",
+         ["http://127.0.0.1:8000", "http://localhost:3000"]),
+        ("https://PAY.example:443/3ds/a", "https://pay.example/back", ["https://pay.example"]),
+        ("https://pay.example/3ds/a", "http://shop.example:80/;%20x?a;b",
+         ["https://pay.example", "http://shop.example"]),
+    ],
+)  # fmt: skip
+def test_the_policy_names_where_the_way_back_leads(
+    callback_url: str, return_url: str, origins: list[str]
+) -> None:
+    told = authenticate(callback_url=callback_url, return_url=return_url)
+
+    page = payer.open_challenge(told["acs_url"])
+    assert page.policy["form-action"] == ["'self'", *origins]
+
+
+def test_the_banks_own_files_come_from_its_own_origin() -> None:
+    script = payer.get("/static/testbank/answer.js")
+
+    assert script.content == b"document.forms[0].submit();\n"
+    assert script.headers["Content-Type"].startswith("text/javascript")
+    assert script.headers["X-Content-Type-Options"] == "nosniff"
+    assert payer.get("/static/testbank/../../.env").status == 404

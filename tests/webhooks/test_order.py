@@ -1,0 +1,93 @@
+"""Per endpoint and object, events go in order, and none is lost (I9)."""
+
+from collections import Counter
+from collections.abc import Set
+
+import pytest
+from django.db import IntegrityError
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.stage.lengths import SEED, length, tried
+from tests.stage.webhook_machine import KINDS, Deliveries
+from webhooks.delivery import fairness, lanes
+
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(1800)]
+
+FREE = "AND (leased_until IS NULL OR leased_until <= now())"
+
+
+def run(
+    examples: int,
+    *phases: Phase,
+    steps: int = 30,
+    must_fire: Set[str] = frozenset(KINDS),
+    draws: int = SEED,
+) -> None:
+    """Run the machine and print how often each rule did something."""
+    Deliveries.fired = Counter()
+    run_state_machine_as_test(
+        seed(draws)(type("Drawn", (Deliveries,), {})),
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            suppress_health_check=list(HealthCheck),
+            phases=phases or (Phase.generate, Phase.shrink),
+            print_blob=False,
+            report_multiple_bugs=False,
+        ),
+    )
+    print(f"{examples} examples: {dict(Deliveries.fired)}")  # noqa: T201
+    assert must_fire - {kind for kind, times in Deliveries.fired.items() if times} == set()
+
+
+@pytest.mark.dear("whatever can happen to deliveries, in dozens of orders of 15 steps each")
+def test_deliveries_keep_their_order_and_none_is_lost() -> None:
+    # Too few examples for all kinds; the proof below has them all.
+    run(50, steps=15, must_fire={"emit", "claim", "2xx", "5xx", "disable"})
+
+
+@pytest.mark.proof(part="order")
+def test_deliveries_keep_their_order_and_none_is_lost_however_long() -> None:
+    examples = length(short=100, full=1500)
+
+    run(examples)
+
+    tried(examples, "examples")
+
+
+# --- The machine finds what it is there for -----------------------------------------------------
+
+
+def without_the_fence(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(lanes, "LOCK", lanes.LOCK.replace("AND lane.lease_id = mine.lease_id", ""))
+
+
+def newest_first(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(lanes, "HEADS", lanes.HEADS.replace("BY sequence", "BY sequence DESC"))
+
+
+def without_leases(patch: pytest.MonkeyPatch) -> None:
+    for name in ("SEARCH", "LEASE"):
+        assert FREE in getattr(fairness, name)
+        patch.setattr(fairness, name, getattr(fairness, name).replace(FREE, ""))
+
+
+# The conditions that show a fault are drawn, and some draws never bring them about.
+MOST_DRAWS = 20
+# The database's own guards find some of it before the machine does.
+FOUND = (AssertionError, IntegrityError)
+
+
+@pytest.mark.proof(part="order")
+@pytest.mark.parametrize("plant", [without_the_fence, newest_first, without_leases])
+def test_the_machine_finds_a_planted_fault(plant: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+
+    for number in range(1, MOST_DRAWS + 1):
+        try:
+            run(150, Phase.generate, must_fire=frozenset(), draws=number)
+        except FOUND as found:
+            print(f"{plant.__name__}: draw {number}: {found}")  # noqa: T201
+            return
+    pytest.fail(f"{MOST_DRAWS} draws of 150 examples did not find it")

@@ -1,0 +1,262 @@
+"""Outcomes of attempts: a lane goes on to its next delivery, tries again, or ends (contract 9)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import orjson
+import structlog
+from django.conf import settings
+
+from core import clock, ids, prepared
+from core.prepared import array
+from webhooks.delivery import retries
+from webhooks.delivery.messages import Answer
+from webhooks.models import Delivery, Endpoint
+
+# An answer is slow if it took a fifth of the time-out or longer. Its endpoint then counts as
+# degraded for a minute, because slow receivers would otherwise come to hold all slots.
+SLOW_PART = 5
+
+log = structlog.get_logger(__name__)
+
+# Only endpoints whose count may change are locked, and those that another transaction holds are
+# skipped. This transaction holds lanes of many merchants: while it waited for an endpoint, their
+# deliveries would wait, and payments that plan deliveries in these lanes.
+LOCK_ENDPOINTS = """
+WITH concerned AS MATERIALIZED (
+    SELECT id FROM webhooks_endpoint
+    WHERE id = ANY(%(endpoints)s::text[]) AND (
+        failures_in_a_row > 0 OR id = ANY(%(failed)s::text[])
+        OR id = ANY(%(slow)s::text[])
+            AND (slow_until IS NULL OR slow_until < now() + interval '30 s'))
+), locked AS MATERIALIZED (
+    SELECT id, status, failures_in_a_row FROM webhooks_endpoint
+    WHERE id = ANY(ARRAY(SELECT id FROM concerned)) FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT concerned.id, locked.status, locked.failures_in_a_row
+FROM concerned LEFT JOIN locked ON locked.id = concerned.id
+"""
+
+COUNT = """
+UPDATE webhooks_endpoint AS endpoint
+SET failures_in_a_row = counted.failures,
+    status = CASE WHEN counted.gives_up THEN 'failing' ELSE endpoint.status END,
+    slow_until = CASE WHEN endpoint.id = ANY(%(slow)s::text[]) THEN now() + interval '60 s'
+        ELSE endpoint.slow_until END,
+    mail_due_at = CASE WHEN counted.gives_up THEN now() ELSE endpoint.mail_due_at END,
+    replay_xid = CASE WHEN counted.gives_up THEN NULL ELSE endpoint.replay_xid END,
+    replay_since = CASE WHEN counted.gives_up THEN NULL ELSE endpoint.replay_since END
+FROM unnest(%(endpoints)s::text[], %(failures)s::int[], %(gives_up)s::boolean[])
+    AS counted (id, failures, gives_up)
+WHERE endpoint.id = counted.id
+"""
+
+# The attempts come as one JSON text instead of an array for each column. The lanes are locked, so
+# the same statement moves them on: a lane with more deliveries is due now, another one ends. Both
+# conditions are on the lane's own row. A transaction that plans a delivery, and waited for the
+# lane, then finds it gone and makes a new one, or adds to its count. A subquery ("is there another
+# delivery?") would answer with the state before the wait.
+RECORD = """
+WITH ended AS (
+    DELETE FROM webhooks_lane WHERE id = ANY(%(over)s::bigint[]) AND open_count = 1
+), gone_on AS (
+    UPDATE webhooks_lane
+    SET open_count = open_count - 1, due_at = %(now)s, lease_id = NULL, leased_until = NULL
+    WHERE id = ANY(%(over)s::bigint[]) AND open_count > 1
+)
+UPDATE webhooks_delivery AS delivery
+SET status = went.status, is_missed = went.is_missed, url = went.url,
+    attempted_at = went.attempted_at, duration_ms = went.duration_ms,
+    response_status = went.response_status, response_excerpt = went.response_excerpt,
+    error = went.error, next_attempt_at = went.next_attempt_at
+FROM json_to_recordset(%(went)s::json) AS went (
+    id text, status text, is_missed boolean, url text, attempted_at timestamptz,
+    duration_ms int, response_status int, response_excerpt text, error text,
+    next_attempt_at timestamptz)
+WHERE delivery.id = went.id AND delivery.status = 'pending'
+"""
+
+TRY_AGAIN = """
+WITH again AS (
+    SELECT * FROM unnest(%(lanes)s::bigint[], %(deliveries)s::text[], %(ids)s::text[],
+            %(delays)s::int[], %(due)s::timestamptz[])
+        AS again (lane_id, delivery_id, id, delay_seconds, due_at)
+), planned AS (
+    INSERT INTO webhooks_delivery
+        (id, merchant_id, endpoint_id, event_id, event_type, url, lane_key, aggregate_id,
+         sequence, trigger, status, is_missed, attempt, delay_seconds, scheduled_at, created_at)
+    SELECT again.id, failed.merchant_id, failed.endpoint_id, failed.event_id, failed.event_type,
+        failed.url, failed.lane_key, failed.aggregate_id, failed.sequence, failed.trigger,
+        'pending', false, failed.attempt + 1, again.delay_seconds, again.due_at,
+        %(now)s::timestamptz
+    FROM again JOIN webhooks_delivery AS failed ON failed.id = again.delivery_id
+)
+UPDATE webhooks_lane SET due_at = again.due_at, lease_id = NULL, leased_until = NULL
+FROM again WHERE webhooks_lane.id = again.lane_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Health:
+    """An endpoint's status and failures in a row, after these answers."""
+
+    endpoint_id: str
+    status: str
+    failures: int
+    gives_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The consequence of one attempt: its status, and the wait before the next one.
+
+    :param delay_seconds: None if there is no next attempt.
+    """
+
+    answer: Answer
+    delay_seconds: int | None
+
+    @property
+    def status(self) -> str:
+        done = self.answer.is_success
+        return Delivery.Status.SUCCEEDED if done else Delivery.Status.FAILED
+
+    @property
+    def is_missed(self) -> bool:
+        is_over = not self.answer.is_success and self.delay_seconds is None
+        return is_over and not self.answer.claimed.is_resend
+
+    @property
+    def due_at(self) -> datetime | None:
+        if self.delay_seconds is None:
+            return None
+        took = timedelta(milliseconds=self.answer.duration_ms)
+        return self.answer.attempted_at + took + timedelta(seconds=self.delay_seconds)
+
+
+def write(answers: Sequence[Answer]) -> list[int]:
+    """Write attempts, next attempts, lanes and endpoints' failure counts, all or nothing.
+
+    Runs in the caller's transaction, which holds the lanes; endpoints are locked after lanes.
+
+    :return: the lanes whose attempt is written; those of endpoints that another transaction holds
+        are left out.
+    """
+    health, held = _count_failures([answer for answer in answers if not answer.claimed.is_resend])
+    steps = [_Step(answer, _delay(answer, health)) for answer in _without(held, answers)]
+    if not steps:
+        return []
+    now = clock.now()
+    _record(steps, now)
+    if again := [step for step in steps if step.delay_seconds is not None]:
+        _try_again(again, now)
+    return [step.answer.claimed.lease.lane_id for step in steps]
+
+
+def _without(held: set[str], answers: Sequence[Answer]) -> list[Answer]:
+    return [one for one in answers if one.claimed.is_resend or one.claimed.endpoint_id not in held]
+
+
+def _delay(answer: Answer, health: dict[str, _Health]) -> int | None:
+    claimed = answer.claimed
+    if answer.is_success or claimed.is_resend:
+        return None
+    if health[claimed.endpoint_id].status != Endpoint.Status.ENABLED:
+        return None
+    return retries.delay_after(claimed.attempt)
+
+
+# --- The endpoints ----------------------------------------------------------------------------
+
+
+def _count_failures(answers: Sequence[Answer]) -> tuple[dict[str, _Health], set[str]]:
+    """Count endpoints' failures in a row; one of which a tenth attempt failed becomes `failing`.
+
+    :return: the endpoints whose count may have changed, and the ids of those that could not be
+        counted because another transaction holds them.
+    """
+    rows = _locked(answers) if answers else []
+    health = [_health(*row, answers) for row in rows if row[1] is not None]
+    if health:
+        prepared.run(
+            COUNT,
+            {
+                "slow": array(_slow(answers)),
+                "endpoints": array(endpoint.endpoint_id for endpoint in health),
+                "failures": array(endpoint.failures for endpoint in health),
+                "gives_up": array(endpoint.gives_up for endpoint in health),
+            },
+        )
+    held = {endpoint_id for endpoint_id, status, _failures in rows if status is None}
+    return {endpoint.endpoint_id: endpoint for endpoint in health}, held
+
+
+def _locked(answers: Sequence[Answer]) -> list[tuple[str, str, int]]:
+    return prepared.rows(
+        LOCK_ENDPOINTS,
+        {
+            "endpoints": array({answer.claimed.endpoint_id for answer in answers}),
+            "failed": array(answer.claimed.endpoint_id for answer in answers if answer.error),
+            "slow": array(_slow(answers)),
+        },
+    )
+
+
+def _slow(answers: Sequence[Answer]) -> list[str]:
+    limit_ms = settings.WEBHOOK_TIMEOUT_SECONDS * 1000 / SLOW_PART
+    return [one.claimed.endpoint_id for one in answers if one.duration_ms >= limit_ms]
+
+
+def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answer]) -> _Health:
+    gives_up = False
+    for answer in answers:
+        if answer.claimed.endpoint_id != endpoint_id:
+            continue
+        failures = 0 if answer.is_success else failures + 1
+        is_last = answer.claimed.attempt == retries.MAX_ATTEMPTS
+        gives_up |= is_last and not answer.is_success and status == Endpoint.Status.ENABLED
+    if gives_up:
+        log.warning("webhook_endpoint_failing", endpoint=endpoint_id)
+        status = Endpoint.Status.FAILING
+    return _Health(endpoint_id, status, failures, gives_up)
+
+
+# --- The deliveries and their lanes -----------------------------------------------------------
+
+
+def _record(steps: list[_Step], now: datetime) -> None:
+    """Write the attempts down; lanes whose delivery is over go on to the next one, or end."""
+    over = array(step.answer.claimed.lease.lane_id for step in steps if step.delay_seconds is None)
+    went = orjson.dumps([_facts(step) for step in steps]).decode()
+    prepared.run(RECORD, {"went": went, "over": over, "now": now})
+
+
+def _facts(step: _Step) -> dict[str, object]:
+    answer = step.answer
+    return {
+        "id": answer.claimed.delivery_id,
+        "status": step.status,
+        "is_missed": step.is_missed,
+        "url": answer.claimed.url,
+        "attempted_at": answer.attempted_at,
+        "duration_ms": answer.duration_ms,
+        "response_status": answer.status,
+        "response_excerpt": answer.excerpt,
+        "error": answer.error,
+        "next_attempt_at": step.due_at,
+    }
+
+
+def _try_again(steps: list[_Step], now: datetime) -> None:
+    prepared.run(
+        TRY_AGAIN,
+        {
+            "lanes": array(step.answer.claimed.lease.lane_id for step in steps),
+            "deliveries": array(step.answer.claimed.delivery_id for step in steps),
+            "ids": array(ids.new("whd") for _ in steps),
+            "delays": array(step.delay_seconds for step in steps),
+            "due": [step.due_at for step in steps],
+            "now": now,
+        },
+    )
