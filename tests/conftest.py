@@ -28,6 +28,7 @@ from tests.stage.lengths import require_parts
 from tests.stage.mortal import House, Installation
 from tests.stage.one_way_out import watched
 from tests.stage.own_servers import migrated, throw_away
+from tests.stage.redis_places import patient_budget
 from tests.stage.sdk_service import SdkService, running
 from tests.stage.web_process import READ_SECONDS, WebProcess
 from webhooks.delivery import fairness
@@ -69,6 +70,12 @@ def _transactional_tests_empty_what_they_filled() -> Iterator[None]:
 def patient_redis() -> Redis:
     """A client for the tests' own use: the service's gives up after 100 ms."""
     return Redis.from_url(settings.REDIS_URL, socket_timeout=10)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _a_busy_machine_is_no_redis_that_is_away() -> Iterator[None]:
+    with patient_budget():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

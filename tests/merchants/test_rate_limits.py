@@ -37,12 +37,6 @@ def limited(settings: Any) -> None:
     settings.RATE_LIMIT_PER_SECOND = SANDBOX_LIMIT
 
 
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A race is about counting: no thread that waits for its turn shall find Redis away."""
-    monkeypatch.setattr("core.redis_connections.BUDGET_SECONDS", 10.0)
-
-
 def used_up(client: ApiClient, but: int = 0) -> ApiClient:
     """Let the client's merchant make all the requests of a second, but so many."""
     client.get("/nothing")  # The first request takes longest: not within that second.
@@ -92,7 +86,7 @@ def race(calls: list[Callable[[], bool]], *, each: int) -> None:
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "bank"])
-@pytest.mark.usefixtures("limited", "patient")
+@pytest.mark.usefixtures("limited")
 def test_of_200_requests_at_once_as_many_pass_as_the_limit_says(acme: ApiClient) -> None:
     twins = [acme.twin() for _ in range(20)]
 
@@ -100,12 +94,12 @@ def test_of_200_requests_at_once_as_many_pass_as_the_limit_says(acme: ApiClient)
 
 
 @pytest.mark.parametrize("turn", range(3))
-@pytest.mark.usefixtures("limited", "patient")
+@pytest.mark.usefixtures("limited")
 def test_of_1000_counts_at_once_as_many_pass_as_the_limit_says(turn: int) -> None:
     race([is_let_through] * 40, each=25)
 
 
-@pytest.mark.usefixtures("limited", "patient")
+@pytest.mark.usefixtures("limited")
 def test_the_check_sees_a_count_that_is_not_atomic(monkeypatch: pytest.MonkeyPatch) -> None:
     all_have_looked = Barrier(80)
 
@@ -139,13 +133,11 @@ def assert_no_second_has_more_than(limit: int) -> None:
 
 
 @override_settings(RATE_LIMIT_PER_SECOND=LIVE_LIMIT)
-@pytest.mark.usefixtures("patient")
 def test_no_burst_around_a_full_second_gets_more_through() -> None:
     assert_no_second_has_more_than(LIVE_LIMIT)
 
 
 @override_settings(RATE_LIMIT_PER_SECOND=LIVE_LIMIT)
-@pytest.mark.usefixtures("patient")
 def test_the_check_sees_a_count_that_starts_anew_with_every_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

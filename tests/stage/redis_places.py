@@ -7,19 +7,28 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from django.test import override_settings
 
-from core import redis
+from core import redis, redis_connections
 from devstack import binaries, processes
 
 START_PATIENCE_SECONDS = 60
 
 
 @contextmanager
+def patient_budget() -> Iterator[None]:
+    """Give a command at Redis 10 s: a test that Redis is there for must not find it away."""
+    with patch.object(redis_connections, "BUDGET_SECONDS", 10.0):
+        yield
+
+
+@contextmanager
 def redis_at(url: str) -> Iterator[None]:
-    """Let the service look for Redis at another address for the length of the block."""
-    with override_settings(REDIS_URL=url):
+    """Let the service look for Redis elsewhere, with its own time budget, within the block."""
+    own_budget = patch.object(redis_connections, "BUDGET_SECONDS", redis.BUDGET_SECONDS)
+    with own_budget, override_settings(REDIS_URL=url):
         _forget()
         try:
             yield
