@@ -6,17 +6,25 @@ from datetime import datetime
 from itertools import starmap
 
 from django.conf import settings
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 
 import acquirers
 from acquirers.gateway import StatementLine
 from audit.findings import Findings
 from core import clock
-from payments.intents.models import Attempt
-from payments.intents.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus
+from payments.intents.models import Attempt, Modification
+from payments.intents.states import (
+    OPEN_ATTEMPT,
+    SUCCESSFUL_ATTEMPT,
+    AttemptStatus,
+    ModificationStatus,
+)
 
 # Attempts that one query reads.
 CHUNK = 2000
+UNDER_WAY = Modification.objects.filter(
+    attempt=OuterRef("pk"), status=ModificationStatus.PROCESSING
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +36,7 @@ class Ours:
     intent_id: str
     merchant_id: str
     status: str
-    operation: str | None
+    is_modified: bool
     due_at: datetime | None
     currency: str
     amount: int
@@ -40,7 +48,7 @@ class Ours:
 
     @property
     def is_unknown(self) -> bool:
-        return self.status in OPEN_ATTEMPT or self.operation is not None or self._is_over
+        return self.status in OPEN_ATTEMPT or self.is_modified or self._is_over
 
     @property
     def _is_over(self) -> bool:
@@ -73,7 +81,7 @@ def check() -> Findings:
 def _attempts() -> Iterator[Ours]:
     rows = Attempt.objects.order_by("acquirer_reference").values_list(
         "acquirer_reference", "id", "intent_id", "merchant_id", "status",
-        "operation", "due_at", "currency", F("amount") + F("surcharge"), "captured_minor",
+        Exists(UNDER_WAY), "due_at", "currency", F("amount") + F("surcharge"), "captured_minor",
     )  # fmt: skip
     chunk = list(rows[:CHUNK])
     # No server-side cursor: it would keep a transaction open while the statement is fetched.

@@ -81,8 +81,11 @@ QUERIES = {
         FROM intents_paymentintent p
         WHERE p.status = 'processing' AND NOT EXISTS (
             SELECT FROM intents_attempt t
-            WHERE t.intent_id = p.id AND (t.status = 'processing'
-                                          OR t.operation IN ('capture', 'void', 'fallback'))
+            WHERE t.intent_id = p.id AND (t.status = 'processing' OR EXISTS (
+                SELECT FROM intents_modification m
+                WHERE m.attempt_id = t.id AND m.status = 'processing'
+                  AND m.kind IN ('capture', 'void', 'fallback')
+            ))
         )
         """,
     ),

@@ -187,6 +187,13 @@ DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
 ACQUIRER = env.str("ACQUIRER", default="")
 if not ACQUIRER and not LIVEMODE:
     ACQUIRER = "acquirers.sandbox.gateway.SandboxGateway"
+# The kinds of rows that the sweeper asks banks about, each with the rows that one process asks
+# about at once: so a silent bank costs one time-out and not one for each row, and rows of one kind
+# delay no other kind.
+IN_DOUBT = {
+    "payments.intents.inquiries.Attempts": 8,
+    "payments.intents.modifications.Modifications": 4,
+}
 ACQUIRER_TIMEOUT_SECONDS = env.float("ACQUIRER_TIMEOUT_SECONDS", default=30.0 if LIVEMODE else 5.0)
 TESTBANK_URL = (
     ""
@@ -272,6 +279,12 @@ if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
 
 # Called in the transaction of every change, with the event (architecture: events).
 EVENT_SUBSCRIBERS = ["webhooks.dispatch.plan"]
+# The tables of statuses: which changes there are, and the event of each.
+TRANSITIONS = [
+    "payments.intents.states.PAYMENTS",
+    "payments.intents.states.ATTEMPTS",
+    "payments.intents.states.MODIFICATIONS",
+]
 # The objects that events are about, in the spec's order of event types.
 AGGREGATES = [
     "payments.intents.events.AGGREGATE",

@@ -41,6 +41,7 @@ def checks(directory: Path) -> list[Check]:
         Check("format", ["ruff", "format", "--check", *LINTED], sandbox),
         Check("lint", ["ruff", "check", *LINTED], sandbox),
         Check("words", [sys.executable, "-m", "devstack.words"], sandbox),
+        Check("doors", [sys.executable, "-m", "devstack.doors"], sandbox),
         Check("imports", ["lint-imports"], sandbox),
         Check("migrations", [*manage, "makemigrations", "--check", "--dry-run"], sandbox),
         Check("schema", [*manage, "write_schema", "--check"], sandbox),

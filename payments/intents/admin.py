@@ -1,14 +1,17 @@
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
+from core import money
 from core.admin import ReadOnly, ReadOnlyAdmin
-from payments.intents.models import Attempt, LineItem, PaymentIntent
+from payments.intents.models import Attempt, LineItem, Modification, PaymentIntent
 
 
 class AttemptInline(ReadOnly, admin.TabularInline):
     model = Attempt
     fields = readonly_fields = (
         "id", "status", "amount", "currency", "acquirer_reference", "created_at", "closed_at",
-        "reversed_at",
     )  # fmt: skip
 
 
@@ -24,27 +27,63 @@ class PaymentIntentAdmin(ReadOnlyAdmin):
     list_select_related = ("merchant",)
     search_fields = ("=id",)
     show_full_result_count = False
+    readonly_fields = ("modifications",)
     inlines = (AttemptInline, LineItemInline)
+
+    @admin.display(description="captures, voids and reversals")
+    def modifications(self, intent: PaymentIntent) -> SafeString:
+        """Return all that the bank was asked to do with the payment's attempts, oldest first."""
+        rows = Modification.objects.filter(attempt__intent=intent)
+        return _listed(rows, intent.currency)
+
+
+def _listed(rows: QuerySet[Modification], currency: str) -> SafeString:
+    ordered = rows.order_by("created_at", "id")
+    return format_html_join("", "<div>{}</div>", ((_told(row, currency),) for row in ordered))
+
+
+def _told(row: Modification, currency: str) -> str:
+    amount = f" {money.written(row.amount, currency)}" if row.amount else ""
+    ended = f"{row.status} ({row.answer})" if row.answer else row.status
+    return f"{row.created_at:%Y-%m-%d %H:%M:%S} {row.id} {row.kind}{amount}: {ended}"
 
 
 @admin.register(Attempt)
 class AttemptAdmin(ReadOnlyAdmin):
-    """Tries to get the money; `reversed_at` is the time at which a late charge was given back."""
+    """Tries to get the money, each with what the bank was asked to do with it afterwards."""
 
     list_display = (
-        "id", "merchant", "intent", "amount", "currency", "status", "operation", "created_at",
-        "reversed_at",
+        "id", "merchant", "intent", "amount", "currency", "status", "created_at",
     )  # fmt: skip
     # Named one by one, because operators must not see the proof of an authentication (`cavv`).
     fields = (
         "id", "merchant", "intent", "status", "amount", "surcharge", "captured_minor", "currency",
         "installments", "capture_method", "card", "acquirer_reference", "authorization_code",
         "network_reference", "error", "three_d_secure_requested", "authentication_demanded",
-        "authentication", "request_id", "created_at", "closed_at", "operation",
-        "operation_amount", "operation_request_id", "cancellation_reason", "reversed_at",
-        "asked_at", "due_at", "inquiry_count", "no_record_count", "lease_until",
+        "authentication", "request_id", "created_at", "closed_at", "modifications", "asked_at",
+        "due_at", "inquiry_count", "no_record_count", "lease_until",
     )  # fmt: skip
-    list_filter = ("status", ("reversed_at", admin.EmptyFieldListFilter), "currency")
+    readonly_fields = ("modifications",)
+    list_filter = ("status", "currency")
     list_select_related = ("merchant", "intent")
     search_fields = ("=id", "=intent__id", "=acquirer_reference")
+    show_full_result_count = False
+
+    @admin.display(description="captures, voids and reversals")
+    def modifications(self, attempt: Attempt) -> SafeString:
+        """Return all that the bank was asked to do with the attempt, oldest first."""
+        return _listed(attempt.modifications.all(), attempt.currency)
+
+
+@admin.register(Modification)
+class ModificationAdmin(ReadOnlyAdmin):
+    """Captures, voids and reversals; a reversal gives a late charge back."""
+
+    list_display = (
+        "id", "merchant", "attempt", "kind", "amount", "status", "answer", "created_at",
+        "closed_at",
+    )  # fmt: skip
+    list_filter = ("kind", "status", "answer")
+    list_select_related = ("merchant", "attempt")
+    search_fields = ("=id", "=attempt__id", "=attempt__intent__id")
     show_full_result_count = False

@@ -4,34 +4,32 @@ The answer is applied in the same way for the request, its retry, the payer's re
 sweeper.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
-from django.db import DatabaseError, transaction
+from django.db import transaction
 
 import acquirers
 from acquirers.declines import AUTHENTICATION_FAILED, Decline, explain
 from acquirers.gateway import NEVER_AT_THE_BANK, Answer, AuthorizationRequest, Outcome, Proof
-from core import clock, context
-from core.errors import InternalError
+from acquirers.in_doubt import answers, leases, schedule
+from core import clock
+from events import transitions
 from ledger import book
 from merchants import idempotency
-from payments.intents import render, schedule
+from payments.intents import deadlines, modification_rows, render
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import (
+    ATTEMPTS,
     OPEN_ATTEMPT,
     SUCCESSFUL_ATTEMPT,
     AttemptStatus,
     ModificationKind,
+    ModificationStatus,
     Status,
 )
 from payments.intents.transition import move
 
-T = TypeVar("T")
-# These answers are facts about the reference: any process may apply them. Silence and our own
-# conclusions, such as "not sent", are about one request: only the lease's holder may apply them.
-BANKS_WORD = (Answer.APPROVED, Answer.DECLINED, Answer.VOIDED, Answer.LAPSED)
 log = structlog.get_logger(__name__)
 
 
@@ -57,34 +55,10 @@ def terms(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def apply_with_retry(attempt: Attempt, closing: Callable[[], T]) -> T:
-    """Run the closing transaction; retry once if the database fails: money may have moved already.
-
-    :param closing: applies the bank's answer in a transaction of its own; safe to call twice.
-    :raises InternalError: no time is left for a second try.
-    """
-    try:
-        return closing()
-    except DatabaseError:
-        log.warning("authorization_applied_again", attempt=attempt.id)
-    if context.remaining_seconds() <= 0:
-        raise InternalError
-    return closing()
-
-
 def locked(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
     """Return the payment and its attempt, locked in this order; decide on these only."""
     intent = PaymentIntent.objects.select_related("merchant").lock(attempt.intent_id)
     return intent, intent.attempts.select_for_update().get(id=attempt.id)
-
-
-def is_overtaken(asked: Attempt, locked: Attempt) -> bool:
-    """Tell whether another process has taken the attempt over since the asker got its lease.
-
-    :param asked: the attempt as the asker read it before it asked the bank.
-    :param locked: the same attempt as it is now, its row locked.
-    """
-    return asked.lease_until != locked.lease_until
 
 
 @transaction.atomic(durable=True)
@@ -100,12 +74,12 @@ def apply(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
         idempotency.finish()
         _reverse_if_late(attempt, outcome)
         return intent  # Another process has applied an answer already.
-    if outcome.answer not in BANKS_WORD and is_overtaken(asked, attempt):
+    if not answers.counts(outcome, asked=asked, locked=attempt):
         return intent  # The new holder of the lease may have sent what this asker did not.
     idempotency.finish()
     before = render.payment_intent(intent)
     status = _apply(intent, attempt, outcome)
-    attempt.lease_until = None
+    leases.end_with(attempt)
     attempt.save()
     if attempt.status not in OPEN_ATTEMPT:
         idempotency.finish_for(attempt.merchant_id, attempt.request_id)
@@ -123,12 +97,17 @@ def _reverse_if_late(attempt: Attempt, outcome: Outcome) -> None:
     The sweeper asks the bank for it, until it has given the money back.
     """
     was_authorized = attempt.authorization_code or attempt.status in SUCCESSFUL_ATTEMPT
-    if outcome.answer is not Answer.APPROVED or was_authorized or attempt.operation:
+    if outcome.answer is not Answer.APPROVED or was_authorized or _is_reversed(attempt):
         return
-    attempt.operation, attempt.operation_request_id = ModificationKind.REVERSE, attempt.request_id
-    schedule.begin_asking(attempt, clock.now())
-    attempt.save()
+    modification_rows.leave_to_sweeper(
+        attempt, ModificationKind.REVERSE, request_id=attempt.request_id
+    )
     log.error("attempt_charged_late", attempt=attempt.id)
+
+
+def _is_reversed(attempt: Attempt) -> bool:
+    rows = attempt.modifications.filter(kind=ModificationKind.REVERSE)
+    return rows.exclude(status=ModificationStatus.FAILED).exists()
 
 
 def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
@@ -149,8 +128,9 @@ def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
 
 def _still_unknown(intent: PaymentIntent, attempt: Attempt) -> Status:
     intent.last_payment_error = None  # An earlier card's; this one has not failed.
-    attempt.status = AttemptStatus.PROCESSING
-    attempt.due_at = schedule.next_inquiry_at(attempt, clock.now())
+    if attempt.status != AttemptStatus.PROCESSING:
+        transitions.change(attempt, AttemptStatus.PROCESSING, table=ATTEMPTS)
+    schedule.ask_later(attempt)
     return Status.PROCESSING
 
 
@@ -161,8 +141,8 @@ def _authorized(intent: PaymentIntent, attempt: Attempt) -> Status:
     attempt.closed_at = clock.now()
     if attempt.capture_method == PaymentIntent.CaptureMethod.MANUAL:
         intent.amount_capturable = authorized
-        attempt.status = AttemptStatus.AUTHORIZED
-        attempt.due_at = schedule.expires_at(attempt)
+        transitions.change(attempt, AttemptStatus.AUTHORIZED, table=ATTEMPTS)
+        schedule.look_at(attempt, deadlines.expires_at(attempt))
         return Status.REQUIRES_CAPTURE
     return take_money(intent, attempt, authorized)
 
@@ -176,8 +156,9 @@ def take_money(intent: PaymentIntent, attempt: Attempt, captured: int) -> Status
     intent.captured_minor = captured
     # A part can be captured only if there is no surcharge, so it is captured whole.
     intent.captured_surcharge = min(attempt.surcharge, captured)
-    attempt.status, attempt.captured_minor = AttemptStatus.SUCCEEDED, captured
-    attempt.due_at = None
+    attempt.captured_minor = captured
+    transitions.change(attempt, AttemptStatus.SUCCEEDED, table=ATTEMPTS)
+    schedule.never_look(attempt)
     book.charge(
         intent.merchant_id,
         amount=captured,
@@ -200,13 +181,25 @@ def fail(intent: PaymentIntent, attempt: Attempt, status: AttemptStatus) -> Stat
 
     :returns: the status that the caller moves the payment to.
     """
-    attempt.status, attempt.closed_at, attempt.due_at = status, clock.now(), None
+    transitions.change(attempt, status, table=ATTEMPTS)
+    attempt.closed_at = clock.now()
+    schedule.never_look(attempt)
     intent.last_payment_error = attempt.error
-    hold_nothing(intent)
+    _hold_nothing(intent)
     return Status.REQUIRES_PAYMENT_METHOD
 
 
-def hold_nothing(intent: PaymentIntent) -> None:
+def cancel(intent: PaymentIntent, reason: str | None) -> Status:
+    """Write a cancellation into a locked payment; the bank holds no money for it any more.
+
+    :returns: the status that the caller moves the payment to.
+    """
+    _hold_nothing(intent)
+    intent.canceled_at, intent.cancellation_reason = clock.now(), reason
+    return Status.CANCELED
+
+
+def _hold_nothing(intent: PaymentIntent) -> None:
     """Write that neither money nor a card is held; the next confirm must bring a card."""
     intent.authorized_minor = intent.surcharge = intent.amount_capturable = 0
     intent.sealed_card = None

@@ -10,8 +10,15 @@ from core import context
 from core.errors import DomainError, UpstreamUnavailable
 from merchants import idempotency
 from merchants.models import Merchant
-from payments.intents import inquiries, intents, modifications, render
-from payments.intents.models import Attempt, PaymentIntent
+from payments.intents import (
+    authorization,
+    inquiries,
+    intents,
+    modification_rows,
+    modifications,
+    render,
+)
+from payments.intents.models import Modification, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import AttemptStatus, ModificationKind, Status
 from payments.intents.transition import move
@@ -39,12 +46,12 @@ class CancelFailed(DomainError):
 class Begun(NamedTuple):
     """A payment after the first transaction of a cancellation.
 
-    :param voiding: the attempt to release at the bank first; None if the payment is canceled.
+    :param void: to be asked of the bank first; None if the payment is canceled.
     :param card: the token of the card that was stored with it; its security code is dropped.
     """
 
     intent: PaymentIntent
-    voiding: Attempt | None
+    void: Modification | None
     card: str | None
 
 
@@ -58,18 +65,18 @@ def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentInt
     """
     inquiries.ask_first(merchant, intent_id)
     begun = _close_or_open_void(merchant, intent_id, reason)
-    if begun.voiding is None:
+    if begun.void is None:
         if begun.card:
             # After the commit: Redis is another machine.
             vault_cvc.drop(begun.card)
         return begun.intent
-    intent, outcome = modifications.run(begun.voiding)
-    if outcome.answer is Answer.NOT_SENT:
+    void = modifications.run(begun.void)
+    if void.answer == Answer.NOT_SENT.value:
         idempotency.forget()
         raise UpstreamUnavailable("The bank cannot be reached; nothing was canceled.")
-    if outcome.answer is Answer.DECLINED:
-        raise CancelFailed(intent)
-    return intent
+    if void.answer == Answer.DECLINED.value:
+        raise CancelFailed(void.attempt.intent)
+    return void.attempt.intent
 
 
 @transaction.atomic(durable=True)
@@ -82,8 +89,8 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
     intents.refuse_in_flight(intent)
     if intent.status == Status.REQUIRES_CAPTURE:
         attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
-        modifications.begin(attempt, ModificationKind.VOID, reason=reason)
-        return Begun(intent, attempt, None)
+        void = modification_rows.begin(attempt, ModificationKind.VOID, reason=reason)
+        return Begun(intent, void, None)
     card = intent.sealed_card_id
     _close(intent, reason)
     return Begun(intent, None, card)
@@ -97,4 +104,4 @@ def _close(intent: PaymentIntent, reason: str | None) -> None:
     before = render.payment_intent(intent)
     intents.give_up_action(intent)
     idempotency.finish()
-    move(intent, modifications.close(intent, reason), before, request_id=context.request_id())
+    move(intent, authorization.cancel(intent, reason), before, request_id=context.request_id())

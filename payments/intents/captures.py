@@ -9,8 +9,8 @@ from core import clock
 from core.errors import DomainError, UpstreamUnavailable
 from merchants import idempotency
 from merchants.models import Merchant
-from payments.intents import inquiries, intents, modifications, schedule
-from payments.intents.models import Attempt, PaymentIntent
+from payments.intents import deadlines, inquiries, intents, modification_rows, modifications
+from payments.intents.models import Modification, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import AttemptStatus, ModificationKind, Status
 
@@ -46,28 +46,26 @@ def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIn
     """
     acquirers.acquirer()
     inquiries.ask_first(merchant, intent_id)
-    attempt = _open(merchant, intent_id, amount)
-    intent, outcome = modifications.run(attempt)
-    if outcome.answer is Answer.NOT_SENT:
+    modification = modifications.run(_open(merchant, intent_id, amount))
+    if modification.answer == Answer.NOT_SENT.value:
         idempotency.forget()
         raise UpstreamUnavailable("The bank cannot be reached; nothing was captured.")
-    return intent
+    return modification.attempt.intent
 
 
 @transaction.atomic(durable=True)
-def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Attempt:
+def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Modification:
     idempotency.take(intent_id, is_finished=False)
     intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
     if intent.status != Status.REQUIRES_CAPTURE:
         raise IntentUnexpectedState(intent)
     intents.refuse_in_flight(intent)
     attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
-    if clock.now() >= schedule.expires_at(attempt):
+    if clock.now() >= deadlines.expires_at(attempt):
         raise CaptureExpired
     amount = intent.amount_capturable if amount is None else amount
     _require_amount(intent, amount)
-    modifications.begin(attempt, ModificationKind.CAPTURE, amount=amount)
-    return attempt
+    return modification_rows.begin(attempt, ModificationKind.CAPTURE, amount=amount)
 
 
 def _require_amount(intent: PaymentIntent, amount: int) -> None:

@@ -11,11 +11,13 @@ from django.db import transaction
 import acquirers
 from acquirers import slots
 from acquirers.gateway import Answer, Outcome
+from acquirers.in_doubt import answers, leases
+from acquirers.in_doubt.models import begun
 from core import clock, context, ids
 from core.errors import LockTimeout, ParameterMissing
 from merchants import accounts, idempotency, sites
 from merchants.models import Merchant
-from payments.intents import authorization, intents, leases, methods, non_secure, three_d_secure
+from payments.intents import authorization, intents, methods, non_secure, three_d_secure
 from payments.intents.methods import OfferedCard
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
@@ -119,9 +121,7 @@ def _paid_meanwhile(intent: PaymentIntent) -> PaymentIntent | None:
         outcome = acquirers.acquirer().inquire(attempt.acquirer_reference)
         if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
             return None
-        resolved = authorization.apply_with_retry(
-            attempt, lambda: authorization.apply(attempt, outcome)
-        )
+        resolved = answers.apply_with_retry(attempt, lambda: authorization.apply(attempt, outcome))
     if resolved.status not in CHARGED_OR_UNKNOWN:
         raise LockTimeout
     # Claimed only now: if this request dies earlier, its retry must confirm anew.
@@ -196,9 +196,7 @@ def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
         authentication_demanded=_demand_of(intent, terms),
         request_id=context.request_id(),
         created_at=now,
-        lease_until=leases.end(),
-        asked_at=now,
-        due_at=now,
+        **begun(now, lease_until=leases.end()),
     )
 
 
@@ -240,9 +238,9 @@ def conclude(attempt: Attempt, outcome: Outcome, *, cvc: str | None) -> PaymentI
     """
     is_soft = outcome.answer is Answer.AUTHENTICATION_REQUIRED and attempt.return_url
     if is_soft and not attempt.authentication_demanded:
-        successor = authorization.apply_with_retry(
+        successor = answers.apply_with_retry(
             attempt, lambda: three_d_secure.begin_anew(attempt, outcome)
         )
         if successor:
             return pursue(successor, cvc=cvc)
-    return authorization.apply_with_retry(attempt, lambda: authorization.apply(attempt, outcome))
+    return answers.apply_with_retry(attempt, lambda: authorization.apply(attempt, outcome))

@@ -4,25 +4,33 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
+from acquirers.in_doubt import leases, schedule
 from core import clock, ids
 from core.errors import LockTimeout
 from core.metadata import merge
-from events import outbox
+from events import outbox, transitions
 from merchants import idempotency
 from merchants.models import Merchant
 from payments.customers.models import Customer
 from payments.intents import metadata, render
 from payments.intents.methods import OfferedCard, billing_of, requested_authentication
-from payments.intents.models import LineItem, PaymentIntent
+from payments.intents.models import LineItem, Modification, PaymentIntent
 from payments.intents.refusals import (
     InstallmentsNotAvailable,
     IntentUnexpectedState,
     LineItemsAmountMismatch,
     SurchargeMismatch,
 )
-from payments.intents.states import CREATED, IN_FLIGHT, AttemptStatus, Status
+from payments.intents.states import (
+    ATTEMPTS,
+    CREATED,
+    IN_FLIGHT,
+    AttemptStatus,
+    ModificationStatus,
+    Status,
+)
 from vault import cards as vault_cards
 
 # A merchant changes these only before the first attempt, which uses them.
@@ -61,8 +69,8 @@ def add(
     :param offered: the card to store with the payment, None if it comes later.
     """
     now = clock.now()
-    intent = _drafted(merchant, intent_id, draft, now)
-    intent.status = Status.REQUIRES_CONFIRMATION if offered else Status.REQUIRES_PAYMENT_METHOD
+    status = Status.REQUIRES_CONFIRMATION if offered else Status.REQUIRES_PAYMENT_METHOD
+    intent = _drafted(merchant, intent_id, draft, status, now)
     if offered:
         intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=now)
         intent.card = offered.shown
@@ -76,12 +84,13 @@ def add(
 
 
 def _drafted(
-    merchant: Merchant, intent_id: str, draft: dict[str, Any], now: datetime
+    merchant: Merchant, intent_id: str, draft: dict[str, Any], status: Status, now: datetime
 ) -> PaymentIntent:
     requested = requested_authentication(draft.get("payment_method_options")) or "automatic"
     return PaymentIntent(
         id=intent_id,
         merchant=merchant,
+        status=status,
         amount=draft["amount"],
         currency=draft["currency"],
         capture_method=draft.get("capture_method") or PaymentIntent.CaptureMethod.AUTOMATIC,
@@ -123,11 +132,13 @@ def refuse_in_flight(intent: PaymentIntent) -> None:
 
     A `processing` payment passes: its status shows that the bank is asked.
 
-    :raises LockTimeout: an attempt or an operation of the payment is at the bank.
+    :raises LockTimeout: an attempt or a modification of the payment is at the bank.
     """
     # An expired authorisation's release does not count: it has no request, and may take days.
-    asked_for = Q(operation__in=IN_FLIGHT) & ~Q(operation_request_id="")
-    at_the_bank = Q(status=AttemptStatus.PROCESSING) | asked_for
+    asked_for = Modification.objects.filter(
+        attempt=OuterRef("pk"), status=ModificationStatus.PROCESSING, kind__in=IN_FLIGHT
+    ).exclude(request_id="")
+    at_the_bank = Q(status=AttemptStatus.PROCESSING) | Exists(asked_for)
     if intent.status != Status.PROCESSING and intent.attempts.filter(at_the_bank).exists():
         raise LockTimeout
 
@@ -137,9 +148,13 @@ def give_up_action(intent: PaymentIntent) -> None:
 
     The caller has locked the payment.
     """
-    intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION).update(
-        status=AttemptStatus.CANCELED, closed_at=clock.now(), due_at=None, lease_until=None
-    )
+    awaiting = intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION)
+    for attempt in awaiting.select_for_update():  # One at most.
+        transitions.change(attempt, AttemptStatus.CANCELED, table=ATTEMPTS)
+        attempt.closed_at = clock.now()
+        schedule.never_look(attempt)
+        leases.end_with(attempt)
+        attempt.save()
 
 
 def _change_terms(intent: PaymentIntent, changes: dict[str, Any]) -> None:

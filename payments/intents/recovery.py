@@ -3,19 +3,19 @@
 Source of the rules: contract 6.
 """
 
-from django.db.models import Q
+from django.db.models import QuerySet
 
 import acquirers
 from acquirers import slots
 from acquirers.gateway import Answer, Outcome
-from core import clock, context
-from core.querysets import MerchantRows
-from merchants.idempotency import Earlier, IdempotencyKeyInUse
+from acquirers.in_doubt import answers, leases, resuming
+from core import clock
+from merchants.idempotency import Earlier
 from merchants.models import Merchant
-from payments.intents import authorization, confirmation, inquiries, leases, modifications
+from payments.intents import authorization, confirmation, inquiries, modifications
 from payments.intents.cancellations import CancelFailed
-from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.states import AttemptStatus, ModificationKind, Status
+from payments.intents.models import Attempt, Modification, PaymentIntent
+from payments.intents.states import AttemptStatus, ModificationKind, ModificationStatus, Status
 from vault import cvc as vault_cvc
 
 
@@ -28,22 +28,35 @@ def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentI
     :raises IdempotencyKeyInUse: the sweeper is asking the bank this moment.
     :raises AcquirerBusy: no slot came free; nothing has changed, and a later retry can succeed.
     """
-    intents = PaymentIntent.objects.for_merchant(merchant)
-    unfinished = _unfinished(merchant, earlier)
-    if not earlier.is_finished and unfinished.exists():
-        with slots.for_merchant(merchant.id):
-            _finish(unfinished, cvc)
-    intent = intents.find(earlier.object_id)
+    if not earlier.is_finished:
+        _finish(merchant, earlier, cvc)
+    intent = PaymentIntent.objects.for_merchant(merchant).find(earlier.object_id)
     if cvc and earlier.is_finished:
         _hold_again(intent, cvc)
     return intent
 
 
-def _unfinished(merchant: Merchant, earlier: Earlier) -> MerchantRows:
-    attempts = Attempt.objects.for_merchant(merchant).filter(intent_id=earlier.object_id)
-    is_authorizing = Q(request_id=earlier.request_id, status=AttemptStatus.PROCESSING)
-    is_operating = Q(operation_request_id=earlier.request_id)
-    return attempts.filter(is_authorizing | is_operating)
+def _finish(merchant: Merchant, earlier: Earlier, cvc: str | None) -> None:
+    """Bring to its end what the earlier request has left open at the bank, if there is anything."""
+    attempts, modified = _open_attempts(merchant, earlier), _open_modifications(merchant, earlier)
+    if attempts.exists():
+        with slots.for_merchant(merchant.id):
+            if attempt := resuming.leased(attempts):
+                _finish_attempt(attempt, cvc)
+    elif modified.exists():
+        with slots.for_merchant(merchant.id):
+            if modification := resuming.leased(modified):
+                _finish_modification(modification)
+
+
+def _open_attempts(merchant: Merchant, earlier: Earlier) -> QuerySet[Attempt]:
+    rows = Attempt.objects.for_merchant(merchant).filter(status=AttemptStatus.PROCESSING)
+    return rows.filter(intent_id=earlier.object_id, request_id=earlier.request_id)
+
+
+def _open_modifications(merchant: Merchant, earlier: Earlier) -> QuerySet[Modification]:
+    rows = Modification.objects.for_merchant(merchant).filter(status=ModificationStatus.PROCESSING)
+    return rows.filter(attempt__intent=earlier.object_id, request_id=earlier.request_id)
 
 
 def _hold_again(intent: PaymentIntent, cvc: str) -> None:
@@ -60,32 +73,21 @@ def _hold_again(intent: PaymentIntent, cvc: str) -> None:
         vault_cvc.drop(token)
 
 
-def _finish(unfinished: MerchantRows, cvc: str | None) -> None:
-    """Take the lease of the unfinished attempt, if there is one, and bring it to its end."""
-    found = unfinished.first()
-    if found is None:
-        return
-    attempt = leases.take(found)
-    if attempt is None:
-        holder = unfinished.first()
-        raise IdempotencyKeyInUse(until=holder.lease_until if holder else None)
-    if not unfinished.exists():
-        leases.give_back(attempt)
-        return  # Another process has finished it since it was found.
-    context.mark_irrevocable()
-    if attempt.operation and acquirers.acquirer().references_are_idempotent:
-        _operate_again(attempt)
-    elif _awaits_its_beginning(attempt):
+def _finish_attempt(attempt: Attempt, cvc: str | None) -> None:
+    if _awaits_its_beginning(attempt):
         confirmation.pursue(attempt, cvc=cvc)
     else:
         _ask_first(attempt, cvc)
 
 
-def _operate_again(attempt: Attempt) -> None:
-    operation = attempt.operation
-    intent, outcome = modifications.run_again(attempt)
-    if operation == ModificationKind.VOID and outcome.answer is Answer.DECLINED:
-        raise CancelFailed(intent)
+def _finish_modification(modification: Modification) -> None:
+    if acquirers.acquirer().references_are_idempotent:
+        ended = modifications.run_again(modification)
+    else:
+        with leases.given_back(modification):
+            ended = modifications.resolve(modification, modifications.ask(modification))
+    if ended.kind == ModificationKind.VOID and ended.answer == Answer.DECLINED.value:
+        raise CancelFailed(ended.attempt.intent)
 
 
 def _awaits_its_beginning(attempt: Attempt) -> bool:
@@ -98,25 +100,18 @@ def _ask_first(attempt: Attempt, cvc: str | None) -> None:
         outcome = inquiries.ask(attempt)
         if outcome.answer is Answer.NO_RECORD and _may_send_again(attempt, cvc):
             outcome = _send_again(attempt, cvc)
-        if attempt.operation:
-            modifications.apply(attempt, outcome)
-        else:
-            confirmation.conclude(attempt, outcome, cvc=cvc)
+        confirmation.conclude(attempt, outcome, cvc=cvc)
 
 
 def _may_send_again(attempt: Attempt, cvc: str | None) -> bool:
-    is_plain = attempt.operation is None and not attempt.authentication_demanded
-    return is_plain and cvc is not None and acquirers.acquirer().references_are_idempotent
+    is_plain = cvc is not None and not attempt.authentication_demanded
+    return is_plain and acquirers.acquirer().references_are_idempotent
 
 
 def _send_again(attempt: Attempt, cvc: str | None) -> Outcome:
     # The new request may reach the bank late, so "no record" counts from now on only. Nothing is
     # sent for an attempt that has ended, or that another process has leased, since the inquiry.
-    ours = Attempt.objects.filter(
-        id=attempt.id, status=AttemptStatus.PROCESSING, lease_until=attempt.lease_until
-    )
+    ours = leases.is_ours(attempt).filter(status=AttemptStatus.PROCESSING)
     if not ours.update(asked_at=clock.now(), no_record_count=0):
         return Outcome(Answer.UNKNOWN)
-    outcome = authorization.authorize(attempt, cvc=cvc)
-    # This request did not leave; the earlier one may have.
-    return Outcome(Answer.UNKNOWN) if outcome.answer is Answer.NOT_SENT else outcome
+    return answers.in_doubt(authorization.authorize(attempt, cvc=cvc))

@@ -3,14 +3,23 @@
 from typing import Any
 
 from django.conf import settings
+from django.db.models import OuterRef, Subquery
 
 from core import clock
-from payments.intents.models import Attempt, LineItem, PaymentIntent
-from payments.intents.states import Status
+from payments.intents.models import Attempt, LineItem, Modification, PaymentIntent
+from payments.intents.states import ModificationKind, ModificationStatus, Status
 
 CARD_FIELDS = (
     "brand", "bin", "last4", "masked", "exp_month", "exp_year", "card_type", "domestic",
 )  # fmt: skip
+REVERSALS = Modification.objects.filter(
+    kind=ModificationKind.REVERSE, status=ModificationStatus.SUCCEEDED
+)
+# The rows that `attempt` shows: with the time at which a late charge was given back.
+ATTEMPTS = Attempt.objects.annotate(
+    # By name: the model declares the attribute, for rows that were read so.
+    **{"reversed_at": Subquery(REVERSALS.filter(attempt=OuterRef("pk")).values("closed_at")[:1])}
+)
 AUTHENTICATION_FIELDS = ("flow", "result", "version", "eci", "transaction_id")
 
 
@@ -67,7 +76,7 @@ def _card(stored: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def attempt(attempt: Attempt) -> dict[str, Any]:
-    """Return an attempt as the API shows it (contract 2, Attempt)."""
+    """Return an attempt as the API shows it (contract 2, Attempt); a row of `ATTEMPTS`."""
     effective = "required" if attempt.authentication_demanded else "none"
     return {
         "id": attempt.id,

@@ -3,7 +3,7 @@
 from core.rest.expansion import Kind, Reference
 from core.rest.resources import Resource
 from payments.intents import render, schema
-from payments.intents.models import Attempt, LineItem, PaymentIntent
+from payments.intents.models import LineItem, PaymentIntent
 
 SCOPE = "payment_intents"
 
@@ -27,7 +27,7 @@ RESOURCE = Resource(
         ),
         "payment_attempt": Kind(
             prefix="att",
-            rows=Attempt.objects.all(),
+            rows=render.ATTEMPTS,
             show=render.attempt,
             scope=SCOPE,
             fields={"payment_intent": Reference("payment_intent")},

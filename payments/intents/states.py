@@ -5,6 +5,8 @@ spec: States and transitions; contract 8.
 
 from django.db import models
 
+from events.transitions import Change, Table
+
 
 class Status(models.TextChoices):
     """`payment_intent.status`."""
@@ -31,7 +33,7 @@ class AttemptStatus(models.TextChoices):
 
 
 class ModificationKind(models.TextChoices):
-    """An operation that the bank is asked for on an authorised attempt; stored until it ends."""
+    """A thing that the bank is asked to do with an authorised attempt."""
 
     CAPTURE = "capture"
     VOID = "void"  # The merchant cancels, or the authorisation has expired.
@@ -39,15 +41,19 @@ class ModificationKind(models.TextChoices):
     REVERSE = "reverse"  # The bank charged after we had closed the attempt: give the money back.
 
 
-class UnlistedTransition(Exception):
-    """A bug: the code asked for a change of status that `TABLE` does not list."""
+class ModificationStatus(models.TextChoices):
+    """`processing` from the moment the row exists, until it is known how it ended."""
+
+    PROCESSING = "processing"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"  # The bank refused it, or has certainly not done it.
 
 
 CONFIRMABLE = (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
 OPEN_ATTEMPT = (AttemptStatus.REQUIRES_ACTION, AttemptStatus.PROCESSING)
 SUCCESSFUL_ATTEMPT = (AttemptStatus.AUTHORIZED, AttemptStatus.SUCCEEDED)
 
-# The operations that hold a payment up. A reversal does not: its attempt is closed, and the
+# The modifications that hold a payment up. A reversal does not: its attempt is closed, and the
 # payment may have gone on with another one.
 IN_FLIGHT = (ModificationKind.CAPTURE, ModificationKind.VOID, ModificationKind.FALL_BACK)
 
@@ -59,46 +65,196 @@ SUCCEEDED = "payment_intent.succeeded"
 FAILED = "payment_intent.payment_failed"
 CANCELED = "payment_intent.canceled"
 
-# from, to, event: every allowed change of a payment's status. The database's trigger
-# knows the same pairs (migration 0002), and docs/states.md is made from this.
-TABLE = (
-    (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_ACTION, ACTION),
-    (Status.REQUIRES_PAYMENT_METHOD, Status.PROCESSING, PROCESSING),
-    (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CAPTURE, CAPTURABLE),
-    (Status.REQUIRES_PAYMENT_METHOD, Status.SUCCEEDED, SUCCEEDED),
-    (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_PAYMENT_METHOD, FAILED),
-    (Status.REQUIRES_PAYMENT_METHOD, Status.CANCELED, CANCELED),
-    (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION, ACTION),
-    (Status.REQUIRES_CONFIRMATION, Status.PROCESSING, PROCESSING),
-    (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_CAPTURE, CAPTURABLE),
-    (Status.REQUIRES_CONFIRMATION, Status.SUCCEEDED, SUCCEEDED),
-    (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_PAYMENT_METHOD, FAILED),
-    (Status.REQUIRES_CONFIRMATION, Status.CANCELED, CANCELED),
+# Every allowed change of status, with its event. The database's triggers know the same pairs
+# (migration 0002), and docs/states.md is made from these tables.
+PAYMENTS = Table("payment", "intents.PaymentIntent", beginnings=(
+    Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION,
+), changes=(
+    Change(
+        Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_ACTION, ACTION,
+        "A card was given, and its customer has to authenticate.",
+    ),
+    Change(
+        Status.REQUIRES_PAYMENT_METHOD, Status.PROCESSING, PROCESSING,
+        "A card was given, and the bank did not answer, or said “later”.",
+    ),
+    Change(
+        Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CAPTURE, CAPTURABLE,
+        "A card was given and authorised; `capture_method` is `manual`.",
+    ),
+    Change(
+        Status.REQUIRES_PAYMENT_METHOD, Status.SUCCEEDED, SUCCEEDED,
+        "A card was given and charged.",
+    ),
+    Change(
+        Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_PAYMENT_METHOD, FAILED,
+        "A card was given and declined, or its 3-D Secure could not begin, or the bank could not "
+        "be reached.",
+    ),
+    Change(
+        Status.REQUIRES_PAYMENT_METHOD, Status.CANCELED, CANCELED,
+        "The merchant canceled it.",
+    ),
+    Change(
+        Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION, ACTION,
+        "It was confirmed, and the customer has to authenticate.",
+    ),
+    Change(
+        Status.REQUIRES_CONFIRMATION, Status.PROCESSING, PROCESSING,
+        "It was confirmed, and the bank did not answer, or said “later”.",
+    ),
+    Change(
+        Status.REQUIRES_CONFIRMATION, Status.REQUIRES_CAPTURE, CAPTURABLE,
+        "It was confirmed and authorised; `capture_method` is `manual`.",
+    ),
+    Change(
+        Status.REQUIRES_CONFIRMATION, Status.SUCCEEDED, SUCCEEDED,
+        "It was confirmed and charged.",
+    ),
+    Change(
+        Status.REQUIRES_CONFIRMATION, Status.REQUIRES_PAYMENT_METHOD, FAILED,
+        "It was confirmed and declined, or its 3-D Secure could not begin, or the bank could not "
+        "be reached.",
+    ),
+    Change(
+        Status.REQUIRES_CONFIRMATION, Status.CANCELED, CANCELED,
+        "The merchant canceled it.",
+    ),
     # Confirmed again while the payer was at the bank: a new attempt, perhaps with a new action.
-    (Status.REQUIRES_ACTION, Status.REQUIRES_ACTION, ACTION),
-    (Status.REQUIRES_ACTION, Status.PROCESSING, PROCESSING),
-    (Status.REQUIRES_ACTION, Status.REQUIRES_CAPTURE, CAPTURABLE),
-    (Status.REQUIRES_ACTION, Status.SUCCEEDED, SUCCEEDED),
-    (Status.REQUIRES_ACTION, Status.REQUIRES_PAYMENT_METHOD, FAILED),
-    (Status.REQUIRES_ACTION, Status.CANCELED, CANCELED),
-    (Status.PROCESSING, Status.REQUIRES_CAPTURE, CAPTURABLE),
-    (Status.PROCESSING, Status.SUCCEEDED, SUCCEEDED),
-    (Status.PROCESSING, Status.REQUIRES_PAYMENT_METHOD, FAILED),
-    (Status.PROCESSING, Status.CANCELED, CANCELED),
-    (Status.REQUIRES_CAPTURE, Status.SUCCEEDED, SUCCEEDED),
-    (Status.REQUIRES_CAPTURE, Status.PROCESSING, PROCESSING),
-    (Status.REQUIRES_CAPTURE, Status.REQUIRES_PAYMENT_METHOD, FAILED),
-    (Status.REQUIRES_CAPTURE, Status.CANCELED, CANCELED),
-)
-TRANSITIONS = {(before, after): event for before, after, event in TABLE}
-
-
-def event_of(before: str, after: str) -> str:
-    """Return the event of a transition.
-
-    :raises UnlistedTransition: the table has no such pair.
-    """
-    try:
-        return TRANSITIONS[Status(before), Status(after)]
-    except KeyError:
-        raise UnlistedTransition(f"{before} → {after}") from None
+    Change(
+        Status.REQUIRES_ACTION, Status.REQUIRES_ACTION, ACTION,
+        "It was confirmed again, and the customer has to authenticate anew: `next_action` has "
+        "another address.",
+    ),
+    Change(
+        Status.REQUIRES_ACTION, Status.PROCESSING, PROCESSING,
+        "The customer authenticated, and the bank did not answer the authorisation; or it was "
+        "confirmed again, and the bank did not say what became of the attempt before.",
+    ),
+    Change(
+        Status.REQUIRES_ACTION, Status.REQUIRES_CAPTURE, CAPTURABLE,
+        "The customer authenticated, or it was confirmed again with another card, and the bank "
+        "authorised; `capture_method` is `manual`.",
+    ),
+    Change(
+        Status.REQUIRES_ACTION, Status.SUCCEEDED, SUCCEEDED,
+        "The customer authenticated, or it was confirmed again with another card, and the bank "
+        "charged.",
+    ),
+    Change(
+        Status.REQUIRES_ACTION, Status.REQUIRES_PAYMENT_METHOD, FAILED,
+        "The customer did not authenticate, or the bank declined after it, or the customer "
+        "did not come back within an hour; or it was confirmed again, and that failed.",
+    ),
+    Change(
+        Status.REQUIRES_ACTION, Status.CANCELED, CANCELED,
+        "The merchant canceled it; nothing had been authorised.",
+    ),
+    Change(
+        Status.PROCESSING, Status.REQUIRES_CAPTURE, CAPTURABLE,
+        "The bank says that it authorised; or that a capture, or a cancellation, that it did not "
+        "answer was not done.",
+    ),
+    Change(
+        Status.PROCESSING, Status.SUCCEEDED, SUCCEEDED,
+        "The bank says that it charged, or captured.",
+    ),
+    Change(
+        Status.PROCESSING, Status.REQUIRES_PAYMENT_METHOD, FAILED,
+        "The bank says that it charged nothing; or it has released what it refused to capture.",
+    ),
+    Change(
+        Status.PROCESSING, Status.CANCELED, CANCELED,
+        "The bank says that it has released what was authorised, or that it has expired.",
+    ),
+    Change(
+        Status.REQUIRES_CAPTURE, Status.SUCCEEDED, SUCCEEDED,
+        "The merchant captured it, or a part of it.",
+    ),
+    Change(
+        Status.REQUIRES_CAPTURE, Status.PROCESSING, PROCESSING,
+        "It was to be captured, or canceled, and the bank did not answer.",
+    ),
+    Change(
+        Status.REQUIRES_CAPTURE, Status.REQUIRES_PAYMENT_METHOD, FAILED,
+        "The bank refused the capture; what was authorised has been released.",
+    ),
+    Change(
+        Status.REQUIRES_CAPTURE, Status.CANCELED, CANCELED,
+        "The merchant canceled it, or it was not captured within seven days.",
+    ),
+))  # fmt: skip
+ATTEMPTS = Table("attempt", "intents.Attempt", beginnings=(AttemptStatus.PROCESSING,), changes=(
+    Change(
+        AttemptStatus.PROCESSING, AttemptStatus.REQUIRES_ACTION, None,
+        "The customer has to authenticate.",
+    ),
+    Change(
+        AttemptStatus.PROCESSING, AttemptStatus.AUTHORIZED, None,
+        "The bank authorised; `capture_method` is `manual`.",
+    ),
+    Change(
+        AttemptStatus.PROCESSING, AttemptStatus.SUCCEEDED, None,
+        "The bank charged.",
+    ),
+    Change(
+        AttemptStatus.PROCESSING, AttemptStatus.FAILED, None,
+        "The bank declined, or was not reached, or 3-D Secure failed or could not begin.",
+    ),
+    Change(
+        AttemptStatus.REQUIRES_ACTION, AttemptStatus.PROCESSING, None,
+        "The customer came back, or the payment was confirmed again: the bank is asked.",
+    ),
+    Change(
+        AttemptStatus.REQUIRES_ACTION, AttemptStatus.AUTHORIZED, None,
+        "The payment was confirmed again, and the bank says that it had authorised.",
+    ),
+    Change(
+        AttemptStatus.REQUIRES_ACTION, AttemptStatus.SUCCEEDED, None,
+        "The payment was confirmed again, and the bank says that it had charged.",
+    ),
+    Change(
+        AttemptStatus.REQUIRES_ACTION, AttemptStatus.ABANDONED, None,
+        "The customer did not come back within an hour.",
+    ),
+    Change(
+        AttemptStatus.REQUIRES_ACTION, AttemptStatus.CANCELED, None,
+        "The payment was canceled, or confirmed with another card.",
+    ),
+    Change(
+        AttemptStatus.AUTHORIZED, AttemptStatus.SUCCEEDED, None,
+        "The money was captured.",
+    ),
+    Change(
+        AttemptStatus.AUTHORIZED, AttemptStatus.FAILED, None,
+        "The bank refused the capture, and has released the money.",
+    ),
+    Change(
+        AttemptStatus.AUTHORIZED, AttemptStatus.CANCELED, None,
+        "The money was released: the payment was canceled, or the authorisation expired.",
+    ),
+), meanings={
+    AttemptStatus.PROCESSING: "The bank is being asked for the money, or has not said.",
+    AttemptStatus.REQUIRES_ACTION: "The customer has to authenticate.",
+    AttemptStatus.AUTHORIZED: "The bank keeps the money ready, to be captured or released.",
+    AttemptStatus.SUCCEEDED: "The money was taken.",
+    AttemptStatus.FAILED: (
+        "Nothing was taken: declined, not authenticated, not reached, or its capture was refused."
+    ),
+    AttemptStatus.ABANDONED: "The customer did not come back from the bank within an hour.",
+    AttemptStatus.CANCELED: (
+        "Given up for another attempt, or with the payment, or expired before it was captured."
+    ),
+})  # fmt: skip
+MODIFICATIONS = Table("modification", "intents.Modification", beginnings=(
+    ModificationStatus.PROCESSING,
+), changes=(
+    Change(
+        ModificationStatus.PROCESSING, ModificationStatus.SUCCEEDED, None,
+        "The bank has done it.",
+    ),
+    Change(
+        ModificationStatus.PROCESSING, ModificationStatus.FAILED, None,
+        "The bank refused it, or has certainly not done it.",
+    ),
+))  # fmt: skip

@@ -2,14 +2,15 @@
 
 from celery import shared_task
 
+from acquirers.in_doubt import sweeper
 from core import context
-from payments.intents import card_destruction, inquiries
+from payments.intents import card_destruction
 
 
 @shared_task
 def resolve_unknown() -> None:
     with context.work():
-        inquiries.sweep()
+        sweeper.sweep(job=resolve_unknown.name)
 
 
 @shared_task

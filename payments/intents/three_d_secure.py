@@ -18,12 +18,15 @@ from acquirers.gateway import (
     Outcome,
     Proof,
 )
+from acquirers.in_doubt import answers, leases, schedule
+from acquirers.in_doubt.models import begun
 from core import clock, connections, context, ids
 from core.arrival import ClientHungUp
+from events import transitions
 from merchants import idempotency
-from payments.intents import authorization, leases, payer_links, render, schedule
+from payments.intents import authorization, deadlines, payer_links, render
 from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.states import OPEN_ATTEMPT, AttemptStatus, Status
+from payments.intents.states import ATTEMPTS, OPEN_ATTEMPT, AttemptStatus, Status
 from payments.intents.transition import move
 
 FULL = "1"
@@ -53,10 +56,8 @@ def begin(attempt: Attempt, cvc: str | None) -> PaymentIntent:
     challenge = acquirers.acquirer().start_authentication(_request(attempt, cvc))
     if challenge is None:
         outcome = Outcome(Answer.AUTHENTICATION_REQUIRED)
-        return authorization.apply_with_retry(
-            attempt, lambda: authorization.apply(attempt, outcome)
-        )
-    return authorization.apply_with_retry(attempt, lambda: _await_payer(attempt, challenge))
+        return answers.apply_with_retry(attempt, lambda: authorization.apply(attempt, outcome))
+    return answers.apply_with_retry(attempt, lambda: _await_payer(attempt, challenge))
 
 
 @transaction.atomic(durable=True)
@@ -70,8 +71,10 @@ def begin_anew(declined: Attempt, outcome: Outcome) -> Attempt | None:
     if declined.status not in OPEN_ATTEMPT or intent.status == Status.PROCESSING:
         return None
     declined.error = authorization.error_of(declined, explain(outcome), outcome)
-    declined.status, declined.closed_at = AttemptStatus.FAILED, clock.now()
-    declined.due_at = declined.lease_until = None
+    transitions.change(declined, AttemptStatus.FAILED, table=ATTEMPTS)
+    declined.closed_at = clock.now()
+    schedule.never_look(declined)
+    leases.end_with(declined)
     declined.save()
     return _successor(declined)
 
@@ -88,9 +91,7 @@ def _successor(declined: Attempt) -> Attempt:
         acquirer_reference=ids.new("ref"),
         authentication_demanded=True,
         created_at=now,
-        asked_at=now,
-        due_at=now,
-        lease_until=leases.end(),
+        **begun(now, lease_until=leases.end()),
         **{name: getattr(declined, name) for name in copied},
     )
 
@@ -99,17 +100,19 @@ def _successor(declined: Attempt) -> Attempt:
 def _await_payer(attempt: Attempt, challenge: Challenge) -> PaymentIntent:
     asked = attempt
     intent, attempt = authorization.locked(asked)
-    if attempt.status != AttemptStatus.PROCESSING or authorization.is_overtaken(asked, attempt):
+    if attempt.status != AttemptStatus.PROCESSING or leases.is_overtaken(asked, attempt):
         return intent
     idempotency.finish()
     before = render.payment_intent(intent)
-    attempt.status, attempt.acs_url = AttemptStatus.REQUIRES_ACTION, challenge.acs_url
+    transitions.change(attempt, AttemptStatus.REQUIRES_ACTION, table=ATTEMPTS)
+    attempt.acs_url = challenge.acs_url
     attempt.authentication = {
         "flow": "challenge",
         "version": challenge.version,
         "transaction_id": challenge.transaction_id,
     }
-    attempt.lease_until, attempt.due_at = None, clock.now() + schedule.PAYER_HAS
+    leases.end_with(attempt)
+    schedule.look_at(attempt, clock.now() + deadlines.PAYER_HAS)
     attempt.save()
     authorization.show_attempt(intent, attempt)
     intent.last_payment_error = None
@@ -168,7 +171,7 @@ def _resolve_once(attempt: Attempt, answer: Authentication) -> bool:
     context.mark_irrevocable()
     with leases.given_back(leased):
         outcome = _confirmed(leased, answer)
-        authorization.apply_with_retry(leased, lambda: authorization.apply(leased, outcome))
+        answers.apply_with_retry(leased, lambda: authorization.apply(leased, outcome))
     return True
 
 
@@ -213,14 +216,15 @@ def _use_up(attempt: Attempt, answer: Authentication) -> Attempt | None:
     if attempt.status != AttemptStatus.REQUIRES_ACTION or not _is_answer_to(attempt, answer):
         return None
     now = clock.now()
-    attempt.status, attempt.authenticated_at = AttemptStatus.PROCESSING, now
+    transitions.change(attempt, AttemptStatus.PROCESSING, table=ATTEMPTS)
+    attempt.authenticated_at = now
     attempt.md_status, attempt.cavv = answer.md_status, answer.cavv
     result = "authenticated" if answer.md_status == FULL else "attempted"
     attempt.authentication |= {
         "result": result if is_enough(attempt, answer) else "failed",
         "eci": answer.eci,
     }
-    attempt.lease_until = leases.end()
+    leases.begin(attempt)
     schedule.begin_asking(attempt, now)
     attempt.save()
     return attempt

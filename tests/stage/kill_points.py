@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from acquirers.in_doubt import answers
 from config.wsgi import application as web
 from core.rest import expansion
 from payments.intents import authorization, modifications, pages
@@ -23,7 +24,7 @@ ASKS_THE_BANK = ((authorization, "authorize"), (modifications, "run"))
 BOUNDARIES = {
     "after_the_first_transaction": ASKS_THE_BANK,
     "while_the_bank_works": ASKS_THE_BANK,
-    "after_the_bank_answered": ((authorization, "apply_with_retry"),),
+    "after_the_bank_answered": ((answers, "apply_with_retry"),),
     "before_the_answer": ((expansion, "expand"), (pages, "back_to_shop")),
 }
 

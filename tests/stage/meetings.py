@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from core import clock
-from payments.intents import schedule
+from payments.intents import deadlines
 from payments.intents.models import Attempt
 from testbank.models import Authorization
 from tests.stage.client import ApiClient
@@ -55,7 +55,7 @@ def two_cards_while_the_payer_is_away(client: ApiClient) -> Meeting:
 
 def the_payer_and_the_end_of_the_hour(client: ApiClient) -> Meeting:
     payment_id, fields = authenticated(client)
-    clock.advance(schedule.PAYER_HAS)
+    clock.advance(deadlines.PAYER_HAS)
     return Meeting(payment_id, [returning(fields), sweeping()])
 
 
@@ -118,7 +118,7 @@ def expiry_of(payment_id: str) -> Contestant:
     """Let the authorisation end in a moment, at the bank too; return the sweeper who sees it."""
     attempt = Attempt.objects.get(intent_id=payment_id)
     ends_at = clock.now() + ENDS_IN
-    began_at = ends_at - schedule.AUTHORIZATION_LIVES
+    began_at = ends_at - deadlines.AUTHORIZATION_LIVES
     Attempt.objects.filter(id=attempt.id).update(closed_at=began_at, due_at=ends_at)
     at_the_bank = Authorization.objects.filter(reference=attempt.acquirer_reference)
     at_the_bank.update(created_at=began_at)

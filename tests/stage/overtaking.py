@@ -9,8 +9,8 @@ from unittest.mock import patch
 
 from django.db import connections
 
+from acquirers.in_doubt import leases
 from core.querysets import MerchantRows
-from payments.intents import leases
 from tests.stage.bank_transport import BankTransport
 
 # Somebody else's whole use case.

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.test import override_settings
 
+from acquirers.in_doubt import sweeper
 from core import clock, context
-from payments.intents import inquiries
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD, confirmation, three_d_secure
@@ -137,7 +137,7 @@ def sweeping(*, times: int = 1, not_before: datetime | None = None) -> Contestan
         asked = 0
         for _ in range(times):
             with context.work():
-                asked += inquiries.sweep()
+                asked += sweeper.sweep(job="races")
         return "asked" if asked else "idle"
 
     return call

@@ -9,10 +9,11 @@ from unittest.mock import patch
 
 from django.utils import timezone
 
+from acquirers.in_doubt import leases, sweeper
 from core import clock
 from merchants.models import IdempotencyKey
-from payments.intents import inquiries, leases, tasks
-from payments.intents.models import Attempt
+from payments.intents import tasks
+from payments.intents.models import Attempt, Modification
 
 
 class OneThread:
@@ -35,7 +36,7 @@ class OneThread:
 
 def on_one_thread_each() -> AbstractContextManager:
     """Let sweepers ask the bank in their own thread: the in-process bank uses its connections."""
-    return patch.object(inquiries, "ThreadPoolExecutor", OneThread)
+    return patch.object(sweeper, "ThreadPoolExecutor", OneThread)
 
 
 def sweep() -> None:
@@ -54,7 +55,8 @@ def leases_run_out() -> None:
     """Let the real time pass for which a dead request keeps others from its work."""
     past = timezone.now() - timedelta(seconds=1)
     IdempotencyKey.objects.update(lease_until=past)
-    Attempt.objects.filter(lease_until__isnull=False).update(lease_until=past)
+    for rows in (Attempt.objects, Modification.objects):
+        rows.filter(lease_until__isnull=False).update(lease_until=past)
 
 
 class Died(BaseException):

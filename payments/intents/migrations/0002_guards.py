@@ -16,6 +16,9 @@ ALTER TABLE intents_attempt
         REFERENCES intents_paymentintent (merchant_id, id) DEFERRABLE INITIALLY DEFERRED,
     ADD CONSTRAINT an_attempts_card_is_the_merchants FOREIGN KEY (merchant_id, sealed_card_id)
         REFERENCES vault_sealedcard (merchant_id, token) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE intents_modification
+    ADD CONSTRAINT a_modifications_attempt_is_the_merchants FOREIGN KEY (merchant_id, attempt_id)
+        REFERENCES intents_attempt (merchant_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE intents_lineitem
     ADD CONSTRAINT a_line_items_payment_is_the_merchants FOREIGN KEY (merchant_id, intent_id)
         REFERENCES intents_paymentintent (merchant_id, id) DEFERRABLE INITIALLY DEFERRED;
@@ -76,22 +79,36 @@ END $$;
 CREATE TRIGGER an_attempt_shows_the_card_it_sends BEFORE INSERT ON intents_attempt
     FOR EACH ROW EXECUTE FUNCTION attempt_shows_the_card_it_sends();
 
--- A closed attempt keeps its status; an open one, too, keeps its card and money terms.
-CREATE FUNCTION attempt_stays_as_it_ended() RETURNS trigger LANGUAGE plpgsql AS $$
+-- An attempt, open or closed, keeps its card and money terms.
+CREATE FUNCTION attempt_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'attempt % is closed: status and money terms cannot change', OLD.id
-        USING ERRCODE = 'check_violation';
+    IF (OLD.status, NEW.status) NOT IN (
+        ('processing', 'requires_action'),
+        ('processing', 'authorized'),
+        ('processing', 'succeeded'),
+        ('processing', 'failed'),
+        ('requires_action', 'processing'),
+        ('requires_action', 'authorized'),
+        ('requires_action', 'succeeded'),
+        ('requires_action', 'abandoned'),
+        ('requires_action', 'canceled'),
+        ('authorized', 'succeeded'),
+        ('authorized', 'failed'),
+        ('authorized', 'canceled')
+    ) THEN
+        RAISE EXCEPTION 'an attempt does not move from % to %', OLD.status, NEW.status
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
 END $$;
 CREATE FUNCTION attempt_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'attempt %: card and money terms cannot change', OLD.id
         USING ERRCODE = 'check_violation';
 END $$;
-CREATE TRIGGER an_attempt_stays_as_it_ended BEFORE UPDATE OF status ON intents_attempt
-    FOR EACH ROW WHEN (
-        OLD.status IN ('succeeded', 'failed', 'abandoned', 'canceled')
-        AND NEW.status <> OLD.status)
-    EXECUTE FUNCTION attempt_stays_as_it_ended();
+CREATE TRIGGER attempt_moves_as_listed BEFORE UPDATE OF status ON intents_attempt
+    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+    EXECUTE FUNCTION attempt_moves_as_listed();
 CREATE TRIGGER an_attempts_terms_are_fixed BEFORE UPDATE ON intents_attempt
     FOR EACH ROW WHEN (
         (OLD.amount, OLD.surcharge, OLD.currency, OLD.intent_id, OLD.acquirer_reference,
@@ -100,6 +117,34 @@ CREATE TRIGGER an_attempts_terms_are_fixed BEFORE UPDATE ON intents_attempt
         (NEW.amount, NEW.surcharge, NEW.currency, NEW.intent_id, NEW.acquirer_reference,
          NEW.sealed_card_id, NEW.card, NEW.capture_method, NEW.installments))
     EXECUTE FUNCTION attempt_keeps_its_terms();
+
+CREATE FUNCTION modification_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (OLD.status, NEW.status) NOT IN (
+        ('processing', 'succeeded'),
+        ('processing', 'failed')
+    ) THEN
+        RAISE EXCEPTION 'a modification does not move from % to %', OLD.status, NEW.status
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER modification_moves_as_listed BEFORE UPDATE OF status ON intents_modification
+    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+    EXECUTE FUNCTION modification_moves_as_listed();
+
+-- The bank is asked for what was written down: the row keeps its terms.
+CREATE FUNCTION modification_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'modification %: attempt, kind and amount cannot change', OLD.id
+        USING ERRCODE = 'check_violation';
+END $$;
+CREATE TRIGGER modification_keeps_its_terms BEFORE UPDATE ON intents_modification
+    FOR EACH ROW WHEN (
+        (OLD.attempt_id, OLD.kind, OLD.amount, OLD.reason, OLD.request_id)
+        IS DISTINCT FROM
+        (NEW.attempt_id, NEW.kind, NEW.amount, NEW.reason, NEW.request_id))
+    EXECUTE FUNCTION modification_keeps_its_terms();
 
 -- The currency is fixed from the first attempt on.
 CREATE FUNCTION payment_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -117,16 +162,21 @@ CREATE TRIGGER payment_keeps_its_terms BEFORE UPDATE OF amount, currency ON inte
 
 UNDO = """
 DROP TRIGGER payment_keeps_its_terms ON intents_paymentintent;
+DROP TRIGGER modification_keeps_its_terms ON intents_modification;
+DROP TRIGGER modification_moves_as_listed ON intents_modification;
 DROP TRIGGER an_attempts_terms_are_fixed ON intents_attempt;
-DROP TRIGGER an_attempt_stays_as_it_ended ON intents_attempt;
+DROP TRIGGER attempt_moves_as_listed ON intents_attempt;
 DROP TRIGGER payment_moves_as_listed ON intents_paymentintent;
 DROP FUNCTION payment_keeps_its_terms;
+DROP FUNCTION modification_keeps_its_terms;
+DROP FUNCTION modification_moves_as_listed;
 DROP FUNCTION attempt_keeps_its_terms;
-DROP FUNCTION attempt_stays_as_it_ended;
+DROP FUNCTION attempt_moves_as_listed;
 DROP TRIGGER an_attempt_shows_the_card_it_sends ON intents_attempt;
 DROP FUNCTION attempt_shows_the_card_it_sends;
 DROP FUNCTION payment_moves_as_listed;
 ALTER TABLE intents_metadataentry DROP CONSTRAINT an_entrys_payment_is_the_merchants;
+ALTER TABLE intents_modification DROP CONSTRAINT a_modifications_attempt_is_the_merchants;
 ALTER TABLE intents_lineitem DROP CONSTRAINT a_line_items_payment_is_the_merchants;
 ALTER TABLE intents_attempt
     DROP CONSTRAINT an_attempts_card_is_the_merchants,

@@ -2,5 +2,6 @@ from payments.customers.models import Customer
 from payments.intents.models.attempts import Attempt
 from payments.intents.models.intents import LineItem, PaymentIntent
 from payments.intents.models.metadata import MetadataEntry
+from payments.intents.models.modifications import Modification
 
-__all__ = ["Attempt", "Customer", "LineItem", "MetadataEntry", "PaymentIntent"]
+__all__ = ["Attempt", "Customer", "LineItem", "MetadataEntry", "Modification", "PaymentIntent"]

@@ -1,21 +1,19 @@
 """Attempts as rows, with the constraints and indexes that guard and find them."""
 
+from datetime import datetime
+
 from django.db import models
 from django.db.models import F, Q
 
+from acquirers.in_doubt.models import InDoubt
 from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager
 from payments.intents.models.intents import PaymentIntent
-from payments.intents.states import (
-    OPEN_ATTEMPT,
-    SUCCESSFUL_ATTEMPT,
-    AttemptStatus,
-    ModificationKind,
-)
+from payments.intents.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus
 from vault.models import SealedCard
 
 
-class Attempt(models.Model):
+class Attempt(InDoubt):
     """One try to get the money. The row exists before the bank is called (contract 2, Attempt)."""
 
     id = id_field()
@@ -55,36 +53,16 @@ class Attempt(models.Model):
     error = JSONField(null=True)
     authorization_code = models.CharField(max_length=40, null=True)
     network_reference = models.CharField(max_length=80, null=True)
-    # The request that began the attempt; the attempt's later events name it as their cause.
-    request_id = models.CharField(max_length=40)
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)
-
-    # The operation that the bank was asked for on this attempt and has not yet confirmed.
-    operation = models.CharField(max_length=8, choices=ModificationKind, null=True)
-    operation_amount = models.BigIntegerField(null=True)
-    operation_request_id = models.CharField(max_length=40, null=True)
-    # The reason of a void; the canceled payment shows it once the bank has released the money.
-    cancellation_reason = models.CharField(max_length=30, null=True)
-    # The bank charged after the attempt had closed otherwise, and has given the money back.
-    reversed_at = models.DateTimeField(null=True)
-
-    # Until then (real time) only the holder of the lease asks the bank.
-    lease_until = models.DateTimeField(null=True)
-    asked_at = models.DateTimeField()
-    # When the sweeper looks at it next; null when nothing can become due.
-    due_at = models.DateTimeField(null=True)
-    inquiry_count = models.SmallIntegerField(default=0)
-    # The answers "no record" that came late enough after `asked_at` to be believed.
-    no_record_count = models.SmallIntegerField(default=0)
+    # When a charge after the end was given back: only in rows of `render.ATTEMPTS`.
+    reversed_at: datetime | None
 
     objects = MerchantManager()
 
-    class Meta:
+    class Meta(InDoubt.Meta):
         indexes = [
-            models.Index(
-                fields=["due_at"], condition=Q(due_at__isnull=False), name="attempts_that_are_due"
-            ),
+            *InDoubt.Meta.indexes,
             models.Index(fields=["merchant", "created_at"], name="attempts_of_a_merchants_day"),
         ]
         constraints = [
@@ -110,11 +88,6 @@ class Attempt(models.Model):
                 condition=Q(status__in=OPEN_ATTEMPT, closed_at__isnull=True)
                 | (~Q(status__in=OPEN_ATTEMPT) & Q(closed_at__isnull=False)),
                 name="an_attempt_is_open_or_closed",
-            ),
-            models.CheckConstraint(
-                condition=Q(operation__isnull=True, operation_request_id__isnull=True)
-                | Q(operation__isnull=False, operation_request_id__isnull=False),
-                name="an_operation_has_a_request",
             ),
         ]
 

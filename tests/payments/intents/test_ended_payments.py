@@ -82,5 +82,5 @@ def test_a_canceled_payment_keeps_the_error_of_its_last_card(walk: Walk) -> None
 def test_the_database_keeps_a_successful_attempt_successful(after: str, walk: Walk) -> None:
     walk.pay()
 
-    with pytest.raises(IntegrityError, match="cannot change"):
+    with pytest.raises(IntegrityError, match="does not move"):
         Attempt.objects.update(status=after, captured_minor=0)

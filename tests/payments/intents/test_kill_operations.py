@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.models import Modification, PaymentIntent
 from testbank.models import Authorization
 from tests.stage.client import ApiClient
 from tests.stage.mortal import (
@@ -112,7 +112,7 @@ def test_the_check_sees_a_service_that_forgets_its_operation(
 ) -> None:
     installation.start("after_the_bank_answered")
     installation.dies_during(partial(installation.ask, acme, payment_id, "capture"))
-    Attempt.objects.update(operation=None, operation_request_id=None)
+    Modification.objects.all().delete()
 
     with pytest.raises((AssertionError, SystemExit)):
         assert_ended(payment_id, NOT_DONE)

@@ -11,7 +11,7 @@ from acquirers.gateway import Outcome
 from events.models import Event
 from merchants.models import User
 from payments.intents import authorization
-from payments.intents.models import Attempt
+from payments.intents.models import Attempt, Modification
 from testbank.models import Authorization
 from tests.audit.test_audit import audit
 from tests.stage.bank_orders import authorize
@@ -73,7 +73,7 @@ def test_the_merchant_sees_when_it_was_given_back(acme: ApiClient, canceled: str
     sweep_after(10)
 
     shown = attempt_of(acme, canceled)
-    assert shown["reversed_at"] == int(Attempt.objects.get().reversed_at.timestamp())
+    assert shown["reversed_at"] == int(Modification.objects.get().closed_at.timestamp())
     assert (shown["status"], shown["amount_charged"]) == ("canceled", 0)
     assert Authorization.objects.get().state == "voided"
 
@@ -90,16 +90,16 @@ def test_the_payment_and_its_events_stay_what_they_were(acme: ApiClient, cancele
 def test_operators_find_what_was_given_back(operator: Client, canceled: str) -> None:
     the_bank_charges_after_all()
     sweep_after(10)
-    attempt = Attempt.objects.get()
-    address = reverse("admin:intents_attempt_changelist")
+    attempt, reversal = Attempt.objects.get(), Modification.objects.get()
+    address = reverse("admin:intents_modification_changelist")
 
-    found = operator.get(f"{address}?reversed_at__isempty=0")
-    others = operator.get(f"{address}?reversed_at__isempty=1")
+    found = operator.get(f"{address}?kind__exact=reverse&status__exact=succeeded")
+    others = operator.get(f"{address}?kind__exact=capture")
     page = operator.get(reverse("admin:intents_attempt_change", args=[attempt.id]))
 
-    assert attempt.id in found.content.decode()
-    assert attempt.id not in others.content.decode()
-    assert "Reversed at" in page.content.decode()
+    assert reversal.id in found.content.decode()
+    assert reversal.id not in others.content.decode()
+    assert reversal.id in page.content.decode()
     assert f'value="{attempt.id}"' not in page.content.decode()  # Nothing to type into.
 
 

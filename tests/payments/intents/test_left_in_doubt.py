@@ -9,11 +9,10 @@ import pytest
 from acquirers.gateway import Answer as Says
 from acquirers.gateway import Challenge, Outcome
 from core import clock
-from payments.intents import authorization, modifications
+from payments.intents import authorization, modification_answers, modifications
 from payments.intents import confirmation as confirming
 from payments.intents import three_d_secure as authenticating
-from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.states import ModificationKind
+from payments.intents.models import Attempt, Modification, PaymentIntent
 from testbank import behaviours
 from testbank.models import Authorization
 from tests.audit.test_audit import audit
@@ -155,7 +154,7 @@ def test_what_cannot_be_given_back_yet_is_tried_again(
     monkeypatch.setitem(behaviours.BY_NAME, behaviours.VOID_FAILS.name, behaviours.APPROVE)
     walk.sweep(30)
 
-    assert Attempt.objects.get().reversed_at
+    assert Modification.objects.get(kind="reverse").status == "succeeded"
     assert walk.status == "canceled"
 
 
@@ -251,11 +250,11 @@ def test_a_payer_who_refused_is_told_so_although_the_request_died(
 
 def test_an_answer_to_a_capture_does_not_end_the_cancellation_that_followed(walk: Walk) -> None:
     walk.pay(**MANUAL).cut_off("lost").capture()
-    at_the_bank = Attempt.objects.get()
+    at_the_bank = Modification.objects.get()
     walk.reach_again().sweep(600, times=4)
     assert walk.cut_off("lost").cancel().status == "processing"
 
-    modifications.apply(at_the_bank, Outcome(Says.APPROVED))
+    modification_answers.apply(at_the_bank, Outcome(Says.APPROVED))
 
     assert walk.status == "processing"
     walk.reach_again().sweep()
@@ -267,12 +266,12 @@ def test_an_answer_to_a_capture_does_not_end_the_release_that_followed_its_refus
     walk.pay(CAPTURE_FAILS, **MANUAL)
     with dies(modifications, "_void"), pytest.raises(Died):
         walk.capture()
-    as_first_asked = Attempt.objects.get()
-    as_first_asked.operation = ModificationKind.CAPTURE
+    as_first_asked = Modification.objects.get(kind="capture")
+    as_first_asked.status = "processing"
 
-    modifications.apply(as_first_asked, Outcome(Says.APPROVED, captured=12500))
+    modification_answers.apply(as_first_asked, Outcome(Says.APPROVED, captured=12500))
 
-    assert Attempt.objects.get().operation == ModificationKind.FALL_BACK
+    assert Modification.objects.get(status="processing").kind == "fallback"
     leases_run_out()
     assert walk.sweep(120).status == "requires_payment_method"
 
@@ -295,13 +294,13 @@ def test_what_was_concluded_before_the_payer_was_sent_to_the_bank_is_over(
 
 def test_a_refusal_of_one_capture_does_not_end_the_next(walk: Walk) -> None:
     walk.pay(**MANUAL).cut_off("lost").capture()
-    first = Attempt.objects.get()
+    first = Modification.objects.get()
     walk.reach_again().sweep(600, times=4)
     assert walk.cut_off("lost").capture().status == "processing"
 
-    modifications.apply(first, Outcome(Says.DECLINED))
+    modification_answers.apply(first, Outcome(Says.DECLINED))
 
-    assert Attempt.objects.get().operation == "capture"
+    assert Modification.objects.get(status="processing").kind == "capture"
     walk.reach_again().sweep()
 
 

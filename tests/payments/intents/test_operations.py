@@ -5,7 +5,7 @@ import pytest
 from acquirers.gateway import Answer as Says
 from acquirers.gateway import Outcome
 from core import clock
-from payments.intents import authorization, modifications
+from payments.intents import authorization, modification_rows, modifications
 from payments.intents import three_d_secure as authenticating
 from payments.intents.models import Attempt
 from testbank.models import Authorization
@@ -108,7 +108,7 @@ def test_the_sweeper_and_a_request_do_not_lock_each_other_out(
 ) -> None:
     payment_id, before = authorized(acme), deadlocks()
     Attempt.objects.update(due_at=clock.now())
-    monkeypatch.setattr(modifications, "begin", then_wait(modifications.begin))
+    monkeypatch.setattr(modification_rows, "begin", then_wait(modification_rows.begin))
 
     with on_one_thread_each():
         together([sweeping(), late(asking(acme, payment_id, action), 0.1)])

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from acquirers.in_doubt import leases
 from core.models import Clock
-from payments.intents import leases
 from payments.intents.models import Attempt
 from tests.audit.test_audit import audit
 from tests.stage.bank_transport import BankTransport

@@ -28,13 +28,20 @@ WRITTEN = re.compile(r'^(?:UPDATE|DELETE FROM) "?(\w+)"?')
 LOCKED = re.compile(r'FROM "?(\w+)"?.*FOR (?:NO KEY )?UPDATE', re.DOTALL)
 
 INTENTS, ATTEMPTS = "intents_paymentintent", "intents_attempt"
+MODIFICATIONS = "intents_modification"
 # Tables of which a door reads rows that it locks later, and its name in the encounters.
 READ_FIRST = {
     "post /v1/payment_intents/<str:intent_id>/confirm": ({INTENTS, ATTEMPTS}, "confirm"),
-    "post /v1/payment_intents/<str:intent_id>/capture": ({INTENTS, ATTEMPTS}, "capture"),
-    "post /v1/payment_intents/<str:intent_id>/cancel": ({INTENTS, ATTEMPTS}, "cancel"),
+    "post /v1/payment_intents/<str:intent_id>/capture": (
+        {INTENTS, ATTEMPTS, MODIFICATIONS},
+        "capture",
+    ),
+    "post /v1/payment_intents/<str:intent_id>/cancel": (
+        {INTENTS, ATTEMPTS, MODIFICATIONS},
+        "cancel",
+    ),
     "post /3ds/return": ({INTENTS, ATTEMPTS}, "come back"),
-    "the sweeper": ({ATTEMPTS}, "sweep"),
+    "the sweeper": ({ATTEMPTS, MODIFICATIONS}, "sweep"),
 }
 # A request's own key: found by its lease wherever it is written, so that no other's is.
 OWN_CLAIM = {"merchants_idempotencykey"}

@@ -8,12 +8,13 @@ from unittest.mock import patch
 import pytest
 from django.utils import timezone
 
+from acquirers.in_doubt import answers
 from core import clock
 from core.rest import expansion
 from events.models import Event
 from merchants.models import IdempotencyKey
 from payments.intents import authorization, modifications, recovery
-from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.models import Attempt, Modification, PaymentIntent
 from testbank.models import Authorization
 from tests.stage.bank_transport import BankTransport, call_bank
 from tests.stage.books import captured_by_bank
@@ -27,7 +28,7 @@ PATH = "/v1/payment_intents"
 IN_USE = (409, "idempotency_key_in_use", None)
 BEFORE_THE_BANK = (authorization, "authorize", False)
 AFTER_THE_BANK = (authorization, "authorize", True)
-AFTER_THE_APPLYING = (authorization, "apply_with_retry", True)
+AFTER_THE_APPLYING = (answers, "apply_with_retry", True)
 WHILE_ANSWERING = (expansion, "expand", False)
 EVERYWHERE = [BEFORE_THE_BANK, AFTER_THE_BANK, AFTER_THE_APPLYING, WHILE_ANSWERING]
 NAMES = ["before the bank", "after the bank", "after the applying", "while answering"]
@@ -161,10 +162,10 @@ def test_a_closed_attempt_is_not_sent_although_it_was_open_when_it_was_found(
 ) -> None:
     pay_and_die(acme, BEFORE_THE_BANK)
     leases_run_out()
-    found = recovery._unfinished
+    found = recovery._open_attempts
     ended = lambda *of: [found(*of), [sweep_after(86_400) for _ in range(4)]][0]  # noqa: E731
 
-    with patch.object(recovery, "_unfinished", ended):
+    with patch.object(recovery, "_open_attempts", ended):
         answer = pay(acme)
 
     assert answer["last_payment_error"]["code"] == "processing_error"
@@ -172,8 +173,9 @@ def test_a_closed_attempt_is_not_sent_although_it_was_open_when_it_was_found(
 
 
 def the_bank_may_be_asked() -> None:
-    """Let the dead request's lease of the attempt run out, and not that of its key."""
-    Attempt.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    """Let the dead request's lease at the bank run out, and not that of its key."""
+    for rows in (Attempt.objects, Modification.objects):
+        rows.update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
 @pytest.mark.parametrize("where", EVERYWHERE[2:], ids=NAMES[2:])
@@ -298,7 +300,7 @@ def test_an_authentication_that_was_to_begin_begins_with_the_retry(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     body = payment("4766620000000001", return_url="https://acme.example/back")
-    pay_and_die(acme, (authorization, "apply_with_retry", False), body=body)
+    pay_and_die(acme, (answers, "apply_with_retry", False), body=body)
     leases_run_out()
 
     answer = acme.post(PATH, body, idempotency_key="order 7")
@@ -324,19 +326,19 @@ def test_a_crash_of_ours_lets_the_retry_in_at_once(
 def test_the_first_request_may_wake_up_after_all(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, answers = authorization.apply_with_retry, []
+    real, of_the_retry = answers.apply_with_retry, []
 
     def slept(attempt: Attempt, closing: Callable[[], PaymentIntent]) -> PaymentIntent:
-        monkeypatch.setattr(authorization, "apply_with_retry", real)
+        monkeypatch.setattr(answers, "apply_with_retry", real)
         leases_run_out()
-        answers.append(acme.twin().post(PATH, payment(), idempotency_key="order 7"))
+        of_the_retry.append(acme.twin().post(PATH, payment(), idempotency_key="order 7"))
         return real(attempt, closing)
 
-    monkeypatch.setattr(authorization, "apply_with_retry", slept)
+    monkeypatch.setattr(answers, "apply_with_retry", slept)
 
     late = pay(acme)
 
-    assert late.response.content == answers[0].response.content
+    assert late.response.content == of_the_retry[0].response.content
     assert_charged_once(acme)
     assert told(acme) == ["created", "succeeded"]
 

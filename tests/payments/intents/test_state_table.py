@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
+from events.transitions import UnlistedTransition
 from payments.intents import transition
 from payments.intents.models import PaymentIntent
-from payments.intents.states import TABLE, TRANSITIONS, Status, UnlistedTransition
+from payments.intents.states import PAYMENTS, Status
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.doors import (
@@ -79,7 +80,8 @@ WAYS: dict[str, dict[str, Story]] = {
 }
 
 PAIRS = list(product(Status, Status))
-UNLISTED = [pair for pair in PAIRS if pair not in TRANSITIONS]
+TABLE = [Move(*listed[:3]) for listed in PAYMENTS.changes]
+UNLISTED = [pair for pair in PAIRS if pair not in PAYMENTS.pairs]
 
 
 @pytest.fixture
@@ -114,7 +116,7 @@ def test_a_status_is_always_told_by_the_same_event() -> None:
 def test_every_way_is_one_of_the_table() -> None:
     ways = {(before, after) for before, leading in WAYS.items() for after in leading}
 
-    assert ways == TRANSITIONS.keys()
+    assert ways == PAYMENTS.pairs
 
 
 # --- And what it does not ---------------------------------------------------------------------

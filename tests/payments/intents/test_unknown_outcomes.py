@@ -4,10 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError
 
 from core import clock
-from payments.intents import authorization, inquiries, tasks
+from payments.intents import authorization, tasks
 from payments.intents.models import Attempt, PaymentIntent
 from testbank.models import Authorization
 from tests.stage.bank_transport import BankTransport
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 PATH = "/v1/payment_intents"
 CHARGED, NOT_CHARGED, NEVER_KNOWN = "4000001100000017", "4000001100000025", "4000001100000058"
+SLOTS = settings.IN_DOUBT["payments.intents.inquiries.Attempts"]
 LATER_YES, LATER_NO = "4000001100000033", "4000001100000041"
 PROCESSING_ERROR = "4000000000000119"
 DAY = 86_400
@@ -180,7 +182,7 @@ def test_a_payment_that_cannot_be_resolved_now_does_not_hold_up_the_others(
 def test_more_payments_than_are_asked_at_once_are_all_resolved(
     acme: ApiClient, bank: BankTransport
 ) -> None:
-    paid = [acme.pay(CHARGED)["id"] for _ in range(inquiries.ASKED_AT_ONCE + 3)]
+    paid = [acme.pay(CHARGED)["id"] for _ in range(SLOTS + 3)]
 
     sweep_after(10)
 

@@ -11,11 +11,12 @@ import pytest
 from django.db import connection, transaction
 
 from acquirers.gateway import Outcome
+from acquirers.in_doubt import leases
 from core import context
 from core.errors import LockTimeout
 from merchants import accounts, idempotency
 from merchants.models import IdempotencyKey, Merchant, NonSecureLimit
-from payments.intents import authorization, inquiries, leases, modifications, non_secure
+from payments.intents import authorization, inquiries, modifications, non_secure
 from payments.intents.models import Attempt, PaymentIntent
 from testbank.models import Authorization
 from tests.stage.bank_transport import BankTransport

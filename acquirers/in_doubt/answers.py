@@ -1,0 +1,47 @@
+"""Applying the bank's answers: in a closing transaction, once, by whom they may be applied."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+from django.db import DatabaseError
+
+from acquirers.gateway import Answer, Outcome
+from acquirers.in_doubt import leases
+from acquirers.in_doubt.models import InDoubt
+from core import context
+from core.errors import InternalError
+
+T = TypeVar("T")
+# These answers are facts about the reference: any process may apply them. Silence and our own
+# conclusions, such as "not sent", are about one request: only the lease's holder may apply them.
+BANKS_WORD = (Answer.APPROVED, Answer.DECLINED, Answer.VOIDED, Answer.LAPSED)
+log = structlog.get_logger(__name__)
+
+
+def apply_with_retry(row: InDoubt, closing: Callable[[], T]) -> T:
+    """Run the closing transaction; retry once if the database fails: money may have moved already.
+
+    :param closing: applies the bank's answer in a transaction of its own; safe to call twice.
+    :raises InternalError: no time is left for a second try.
+    """
+    try:
+        return closing()
+    except DatabaseError:
+        log.warning("bank_answer_applied_again", row=str(row))
+    if context.remaining_seconds() <= 0:
+        raise InternalError
+    return closing()
+
+
+def counts(outcome: Outcome, *, asked: InDoubt, locked: InDoubt) -> bool:
+    """Tell whether the asker may apply the answer to the row, which is open and locked.
+
+    The bank's word counts from every asker; silence and "not sent" from the lease's holder only.
+    """
+    return outcome.answer in BANKS_WORD or not leases.is_overtaken(asked, locked)
+
+
+def in_doubt(outcome: Outcome) -> Outcome:
+    """Return the answer to a request sent again: this one did not leave, the first one may have."""
+    return Outcome(Answer.UNKNOWN) if outcome.answer is Answer.NOT_SENT else outcome

@@ -1,0 +1,65 @@
+"""The times at which a row becomes due, in the movable clock (contract 3)."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from acquirers.in_doubt.models import InDoubt
+from core import clock
+
+# The waits before the first inquiry, the second, …; the last one repeats.
+INQUIRY_WAITS = [timedelta(seconds=s) for s in (10, 30, 120, 600, 3600, 21_600, 86_400)]
+# "No record" counts once the request cannot be on its way to the bank any more.
+NO_RECORD_COUNTS_AFTER = timedelta(seconds=60)
+NO_RECORDS_NEEDED = 3
+
+
+def next_inquiry_at(row: InDoubt, now: datetime) -> datetime:
+    """Return when the bank is asked again, if the inquiry at `now` brings no answer."""
+    return now + INQUIRY_WAITS[min(row.inquiry_count, len(INQUIRY_WAITS) - 1)]
+
+
+def begin_asking(row: InDoubt, now: datetime) -> None:
+    """Note that the bank gets a new request now: the counts of inquiries begin at 0 again.
+
+    Changes the row in memory, as all functions here do; the caller saves it.
+    """
+    row.asked_at = row.due_at = now
+    row.inquiry_count = row.no_record_count = 0
+
+
+def count_inquiry(row: InDoubt, now: datetime) -> None:
+    """Count an inquiry that is about to be made, and note when the next one would be due.
+
+    Written before the bank is asked: a row that a bug of ours keeps open comes back by the
+    schedule, and does not take the others' turn.
+    """
+    row.inquiry_count += 1
+    row.due_at = next_inquiry_at(row, now)
+
+
+def ask_later(row: InDoubt) -> None:
+    """Let the row become due when the bank is to be asked again."""
+    row.due_at = next_inquiry_at(row, clock.now())
+
+
+def look_at(row: InDoubt, at: datetime) -> None:
+    """Let the row become due at a given time, such as the end of an authorisation."""
+    row.due_at = at
+
+
+def never_look(row: InDoubt) -> None:
+    """Note that nothing of the row can become due any more."""
+    row.due_at = None
+
+
+def count_no_record(row: InDoubt) -> None:
+    """Count an answer "no record", unless the request may still be on its way to the bank."""
+    timed_out_at = row.asked_at + timedelta(seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
+    if clock.now() >= timed_out_at + NO_RECORD_COUNTS_AFTER:
+        row.no_record_count += 1
+
+
+def absence_is_confirmed(row: InDoubt) -> bool:
+    """Tell whether the bank has answered "no record" three times, late enough to be believed."""
+    return row.no_record_count >= NO_RECORDS_NEEDED

@@ -1,0 +1,109 @@
+"""The sweeper: asks banks about the rows of every kind that are due, and applies the answers."""
+
+import contextvars
+from collections import Counter
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import structlog
+from django.db import DatabaseError, transaction
+
+from acquirers.gateway import Outcome
+from acquirers.in_doubt import kinds, leases, schedule
+from acquirers.in_doubt.kinds import Kind
+from acquirers.in_doubt.models import InDoubt
+from core import clock, context
+from merchants import request_logs
+
+# A run takes up no further rows after this time; the next one goes on.
+SWEEP_SECONDS = 20
+# While a kind waits for a silent bank, another's rows become due: so often a run looks for them.
+LOOK_AGAIN_SECONDS = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+def sweep(*, job: str) -> int:
+    """Ask about every row that is due, each kind within its own slots; return how many were asked.
+
+    Sweepers and requests may run at the same time: leases keep them apart.
+
+    :param job: the name of this work in the request logs.
+    """
+    slots = kinds.all_kinds()
+    with ThreadPoolExecutor(sum(slots.values())) as pool:
+        return _Run(slots, pool, job).to_its_end()
+
+
+class _Run:
+    def __init__(self, slots: dict[Kind[Any], int], pool: ThreadPoolExecutor, job: str) -> None:
+        self._slots, self._pool, self._job = slots, pool, job
+        self._asking: dict[Future[Outcome], tuple[Kind[Any], InDoubt]] = {}
+        self._found = 0
+        self._enough = context.remaining_seconds() - SWEEP_SECONDS
+
+    def to_its_end(self) -> int:
+        while self._take_up() or self._asking:
+            answered, _ = wait(self._asking, LOOK_AGAIN_SECONDS, return_when=FIRST_COMPLETED)
+            for asking in answered:
+                kind, row = self._asking.pop(asking)
+                self._resolve(kind, row, asking)
+        return self._found
+
+    def _take_up(self) -> int:
+        """Begin to ask about rows that are due, as far as slots are free; return how many."""
+        if context.remaining_seconds() <= self._enough:
+            return 0
+        taken = 0
+        busy = Counter(kind for kind, _row in self._asking.values())
+        for kind, slots in self._slots.items():
+            due = _lease_due(kind, slots - busy[kind])
+            taken += len(due)
+            for row in due:
+                self._ask(kind, row)
+        self._found += taken
+        return taken
+
+    def _ask(self, kind: Kind[Any], row: InDoubt) -> None:
+        if ready := _begun(kind, row):
+            asking = self._pool.submit(contextvars.copy_context().run, kind.ask, ready)
+            self._asking[asking] = kind, ready
+
+    def _resolve(self, kind: Kind[Any], row: InDoubt, asking: Future[Outcome]) -> None:
+        """Resolve one row; an error is logged and does not stop the others."""
+        try:
+            with request_logs.job(self._job):
+                kind.resolve(row, asking.result())
+        except DatabaseError:
+            # The row is locked, or the database is away: the next inquiry resolves it.
+            log.warning("row_not_resolved", row=str(row), exc_info=True)
+            leases.give_back(row)
+        except Exception:  # A bug of ours: logged as an error; the others still get their turn.
+            log.exception("row_not_resolved", row=str(row))
+            leases.give_back(row)
+
+
+@transaction.atomic(durable=True)
+def _lease_due(kind: Kind[Any], count: int) -> list[InDoubt]:
+    """Take the leases of so many due rows of a kind at most, the longest due first."""
+    if count <= 0:
+        return []
+    now = clock.now()
+    due = leases.free(kind.model).filter(due_at__lte=now).select_related(*kind.related)
+    rows = list(due.order_by("due_at").select_for_update(of=("self",), skip_locked=True)[:count])
+    for row in rows:
+        schedule.count_inquiry(row, now)
+        leases.begin(row)
+    kind.model._default_manager.bulk_update(rows, ["inquiry_count", "due_at", "lease_until"])
+    return rows
+
+
+def _begun(kind: Kind[Any], row: InDoubt) -> InDoubt | None:
+    """Return the row to ask about; None if there is nothing to ask, or its object is locked."""
+    try:
+        begun: InDoubt | None = kind.begun(row)
+    except DatabaseError:
+        log.warning("row_not_begun", row=str(row), exc_info=True)
+        leases.give_back(row)
+        return None
+    return begun

@@ -1,0 +1,93 @@
+"""Write docs/states.md from the tables of statuses."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from events import transitions
+from events.transitions import Table
+
+PATH = settings.BASE_DIR / "docs" / "states.md"
+TOP = """\
+# The states of a payment
+
+Made by `manage.py write_states` from the tables that `settings.TRANSITIONS` names; change those.
+What the states mean for a shop is told in [a payment's life](payments.md).
+"""
+LIST = """\
+Every change there is, with the one event that tells it. The database refuses any other. A row that
+leads to its own state is another attempt of the same payment. What changes no status (a new
+description, say) tells no event.
+"""
+# What a section begins with, by the noun of its table.
+INTRODUCTIONS = {
+    "attempt": """\
+A payment has one attempt for each time that its bank was to be asked for money (`attempts`, oldest
+first). At most one of them is open or successful.
+""",
+    "modification": """\
+A capture, a void or a reversal of an authorised attempt is a modification: a row of its own, which
+operators see. The bank is asked for one at a time.
+""",
+}
+
+
+class Command(BaseCommand):
+    help = "Write docs/states.md from the tables that settings.TRANSITIONS names."
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        PATH.write_text(page())
+        changes = sum(len(table.changes) for table in transitions.tables())
+        self.stdout.write(f"{PATH} has {changes} changes.")
+
+
+def page() -> str:
+    """Return the text of docs/states.md.
+
+    :raises KeyError: a table has no introduction here.
+    """
+    payments, *others = transitions.tables()
+    diagram = "".join(f"    {line}\n" for line in _diagram(payments))
+    parts = [
+        TOP,
+        f"```mermaid\nstateDiagram-v2\n{diagram}```\n",
+        LIST,
+        _changes(payments),
+        *(_section(table) for table in others),
+    ]
+    return "\n".join(parts)
+
+
+def _section(table: Table) -> str:
+    statuses = [f"| `{status}` | {meaning} |\n" for status, meaning in table.meanings.items()]
+    meanings = "| status | meaning |\n|---|---|\n" + "".join(statuses) + "\n" if statuses else ""
+    heading = f"## The states of {_with_article(table.noun)}\n\n"
+    return f"{heading}{INTRODUCTIONS[table.noun]}\n{meanings}{_changes(table)}"
+
+
+def _changes(table: Table) -> str:
+    """Return a table's changes; the column of events is left out where there are none."""
+    tells = any(change.event for change in table.changes)
+    names = ["from", "to", *(["event"] if tells else []), "what happened"]
+    rows = [f"| {' | '.join(names)} |\n|{'---|' * len(names)}\n"]
+    for before, after, event, cause in table.changes:
+        told = [f"`{event}`"] if tells else []
+        rows.append(f"| {' | '.join([f'`{before}`', f'`{after}`', *told, cause])} |\n")
+    return "".join(rows)
+
+
+def _with_article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
+def _diagram(table: Table) -> Iterator[str]:
+    """Yield the lines of the diagram; an arrow's event is the one of the state it leads to."""
+    pairs = [(change.before, change.after) for change in table.changes]
+    left = {before for before, _after in pairs}
+    yield from (f"[*] --> {first}" for first in table.beginnings)
+    yield from (f"{before} --> {after}" for before, after in pairs)
+    yield from (
+        f"{last} --> [*]" for last in dict.fromkeys(a for _, a in pairs) if last not in left
+    )

@@ -1,0 +1,103 @@
+"""The one door through which statuses change: a table lists the changes, and the event of each.
+
+Payments, attempts and what else has a status bind a table of their own (spec: States and
+transitions). The database's triggers know the same pairs, and docs/states.md is made from the
+tables.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from events import outbox
+
+
+class UnlistedTransition(Exception):
+    """A bug: the code asked for a change of status that the table does not list."""
+
+
+class Change(NamedTuple):
+    """One allowed change of a status.
+
+    :param event: the type of the event that tells of it; None if no event does.
+    :param cause: a sentence for merchants, in docs/states.md.
+    """
+
+    before: str
+    after: str
+    event: str | None
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Every allowed change of one kind of object.
+
+    :param noun: the object, as a sentence names it: "payment".
+    :param model: the model's label, such as `intents.PaymentIntent`.
+    :param beginnings: the statuses that an object may be created with.
+    :param meanings: a sentence for each status, for docs/states.md; may be left out.
+    """
+
+    noun: str
+    model: str
+    beginnings: tuple[str, ...]
+    changes: tuple[Change, ...]
+    meanings: Mapping[str, str] = field(default_factory=dict)
+
+    def event_of(self, before: str, after: str) -> str | None:
+        """Return the event of a change.
+
+        :raises UnlistedTransition: the table has no such pair.
+        """
+        for listed in self.changes:
+            if (listed.before, listed.after) == (before, after):
+                return listed.event
+        raise UnlistedTransition(f"{self.noun}: {before} → {after}")
+
+    @property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """Return all pairs of statuses, without their events."""
+        return frozenset((listed.before, listed.after) for listed in self.changes)
+
+
+def change(row: Any, status: str, *, table: Table) -> str | None:
+    """Give a locked row its next status, in memory; the caller saves it and tells the event.
+
+    :returns: the event of the change, None if it has none.
+    :raises UnlistedTransition: the table has no such pair.
+    """
+    event = table.event_of(row.status, status)
+    row.status = status
+    return event
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The door of objects whose changes are told: their table, and how events show them."""
+
+    table: Table
+    render: Callable[[Any], dict[str, Any]]
+
+    def move(self, row: Any, status: str, before: dict[str, Any], *, request_id: str) -> None:
+        """Save a row with its next status, and record its event, in the caller's transaction.
+
+        :param before: the row as `render` showed it right after it was locked; the event carries
+            the differences as `previous_attributes`.
+        :param request_id: the request that the event names as its cause: the one that began the
+            work which ends now, often not the current one.
+        :raises UnlistedTransition: the table has no such pair.
+        """
+        event = change(row, status, table=self.table)
+        row.save()
+        if event is not None:
+            body = self.render(row)
+            outbox.record(row.merchant, event, body, before, request_id=request_id)
+
+
+def tables() -> list[Table]:
+    """Return the tables of all kinds of objects, as the settings name them."""
+    return [import_string(path) for path in settings.TRANSITIONS]

@@ -1,0 +1,72 @@
+"""Modifications as rows: captures, voids and reversals, with the constraints that guard them."""
+
+from django.db import models
+from django.db.models import Q
+
+from acquirers.in_doubt.models import InDoubt
+from core.fields import id_field
+from core.querysets import MerchantManager
+from payments.intents.models.attempts import Attempt
+from payments.intents.states import ModificationKind, ModificationStatus
+
+
+class Modification(InDoubt):
+    """One thing that the bank is asked to do with an authorised attempt.
+
+    The row exists before the bank is asked, and stays as history. A payment that is created and
+    confirmed in one call has none.
+    """
+
+    id = id_field()
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
+    )
+    attempt = models.ForeignKey(
+        Attempt, models.PROTECT, related_name="modifications", db_constraint=False
+    )
+    kind = models.CharField(max_length=8, choices=ModificationKind)
+    status = models.CharField(
+        max_length=10, choices=ModificationStatus, default=ModificationStatus.PROCESSING
+    )
+    # Of a capture, in minor units.
+    amount = models.BigIntegerField(null=True)
+    # Of a void: the canceled payment shows it once the bank has released the money.
+    reason = models.CharField(max_length=30, null=True)
+    # The answer that ended it, as `acquirers.gateway.Answer` names it.
+    answer = models.CharField(max_length=24, null=True)
+    created_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True)
+
+    objects = MerchantManager()
+
+    class Meta(InDoubt.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                fields=["merchant", "id"], name="a_modification_has_one_merchant"
+            ),
+            models.UniqueConstraint(
+                fields=["attempt"],
+                condition=Q(status=ModificationStatus.PROCESSING),
+                name="one_open_modification_per_attempt",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind=ModificationKind.CAPTURE, amount__isnull=False, amount__gte=1)
+                | (~Q(kind=ModificationKind.CAPTURE) & Q(amount__isnull=True)),
+                name="a_capture_has_an_amount",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    status=ModificationStatus.PROCESSING,
+                    closed_at__isnull=True,
+                    answer__isnull=True,
+                )
+                | (
+                    ~Q(status=ModificationStatus.PROCESSING)
+                    & Q(closed_at__isnull=False, answer__isnull=False, due_at__isnull=True)
+                ),
+                name="a_modification_is_open_or_closed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id

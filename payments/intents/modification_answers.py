@@ -1,0 +1,188 @@
+"""The bank's answers to captures, voids and reversals, applied to payment, attempt and row.
+
+The first process that learns how a modification ended applies the answer: the request, its retry,
+or the sweeper.
+"""
+
+from typing import NamedTuple
+
+from django.db import transaction
+
+from acquirers.declines import PROCESSING_ERROR
+from acquirers.gateway import Answer, Outcome
+from acquirers.in_doubt import answers, leases, schedule
+from core import clock, context
+from events import transitions
+from merchants import idempotency
+from payments.intents import authorization, modification_rows, render
+from payments.intents.models import Attempt, Modification, PaymentIntent
+from payments.intents.states import (
+    ATTEMPTS,
+    MODIFICATIONS,
+    AttemptStatus,
+    ModificationKind,
+    ModificationStatus,
+    Status,
+)
+from payments.intents.transition import move
+
+EXPIRED = "expired"
+RELEASED = (Answer.APPROVED, Answer.LAPSED)
+
+
+class Applied(NamedTuple):
+    """The modification as `apply` left it, with its attempt and payment.
+
+    :param release: the release of a refused capture, which the asker goes on with: it has its
+        lease.
+    """
+
+    modification: Modification
+    release: Modification | None = None
+
+
+@transaction.atomic(durable=True)
+def apply(modification: Modification, outcome: Outcome) -> Applied:
+    """Apply the bank's answer to the modification that it was asked for; safe to call twice.
+
+    :param modification: as the asker read it before it asked, with its lease.
+    """
+    asked, modification = modification, modification_rows.locked(modification)
+    if modification.status != ModificationStatus.PROCESSING:
+        _finish_unless_released(modification)
+        return Applied(modification)  # Another process has applied an answer already.
+    if not answers.counts(outcome, asked=asked, locked=modification):
+        return Applied(modification)
+    intent = modification.attempt.intent
+    before = render.payment_intent(intent)
+    status = _apply(modification, outcome)
+    leases.end_with(modification)
+    modification.save()
+    release = _release_refused(modification)
+    if release is None:
+        _finish(modification)
+    if status != intent.status:
+        cause = modification.request_id or context.request_id()
+        move(intent, status, before, request_id=cause)
+    return Applied(modification, release)
+
+
+def _finish(modification: Modification) -> None:
+    """Write the recovery point: of this request, and of the one that began what ended."""
+    idempotency.finish()
+    if modification.status != ModificationStatus.PROCESSING:
+        idempotency.finish_for(modification.merchant_id, modification.request_id)
+
+
+def _finish_unless_released(modification: Modification) -> None:
+    # A refused capture ends with its release, which another process may still be asking for.
+    if not modification_rows.has_open(modification.attempt):
+        idempotency.finish()
+
+
+def _release_refused(modification: Modification) -> Modification | None:
+    """Begin to release what the bank has refused to capture (contract 3, capture)."""
+    is_refused = modification.answer == Answer.DECLINED.value
+    if modification.kind != ModificationKind.CAPTURE or not is_refused:
+        return None
+    return modification_rows.begin(
+        modification.attempt, ModificationKind.FALL_BACK, request_id=modification.request_id
+    )
+
+
+def _apply(modification: Modification, outcome: Outcome) -> Status:
+    """Write the answer's consequences into the rows; return the payment's next status."""
+    answer = outcome.answer
+    if answer is Answer.NO_RECORD:
+        schedule.count_no_record(modification)
+        if not schedule.absence_is_confirmed(modification):
+            answer = Answer.UNKNOWN
+    if answer in (Answer.UNKNOWN, Answer.PENDING):
+        return _still_unknown(modification)
+    match modification.kind:
+        case ModificationKind.CAPTURE:
+            return _captured(modification, outcome)
+        case ModificationKind.VOID:
+            return _voided(modification, outcome)
+        case ModificationKind.FALL_BACK:
+            return _fallen_back(modification, outcome)
+    return _reversed(modification, outcome)
+
+
+def _still_unknown(modification: Modification) -> Status:
+    schedule.ask_later(modification)
+    # A release that no merchant asked for stays invisible to them until it is done.
+    is_ours = modification.kind == ModificationKind.REVERSE or modification.reason == EXPIRED
+    return Status(modification.attempt.intent.status) if is_ours else Status.PROCESSING
+
+
+def _close(modification: Modification, status: ModificationStatus, outcome: Outcome) -> None:
+    transitions.change(modification, status, table=MODIFICATIONS)
+    modification.answer, modification.closed_at = outcome.answer.value, clock.now()
+    schedule.never_look(modification)
+
+
+def _captured(modification: Modification, outcome: Outcome) -> Status:
+    attempt, intent = modification.attempt, modification.attempt.intent
+    if outcome.answer is Answer.APPROVED:
+        _close(modification, ModificationStatus.SUCCEEDED, outcome)
+        amount = outcome.captured or modification.amount or 0
+        status = authorization.take_money(intent, attempt, amount)
+        attempt.save()
+        return status
+    _close(modification, ModificationStatus.FAILED, outcome)
+    if outcome.answer is Answer.DECLINED:
+        attempt.error = authorization.error_of(attempt, PROCESSING_ERROR, outcome)
+        attempt.save()
+        return Status(intent.status)
+    if outcome.answer is Answer.LAPSED:
+        return _cancel(intent, attempt, EXPIRED)
+    return _not_done(attempt)
+
+
+def _voided(modification: Modification, outcome: Outcome) -> Status:
+    attempt = modification.attempt
+    if outcome.answer in RELEASED:
+        _close(modification, ModificationStatus.SUCCEEDED, outcome)
+        return _cancel(attempt.intent, attempt, modification.reason)
+    _close(modification, ModificationStatus.FAILED, outcome)
+    return _not_done(attempt)
+
+
+def _fallen_back(modification: Modification, outcome: Outcome) -> Status:
+    attempt, intent = modification.attempt, modification.attempt.intent
+    if outcome.answer in (Answer.NOT_SENT, Answer.NO_RECORD):
+        return _still_unknown(modification)
+    if outcome.answer not in RELEASED:
+        _close(modification, ModificationStatus.FAILED, outcome)
+        return _not_done(attempt)
+    _close(modification, ModificationStatus.SUCCEEDED, outcome)
+    if outcome.answer is Answer.LAPSED:
+        # The bank says that the authorisation has expired (contract 3). That is no failure of the
+        # card, so the payment does not ask for another one.
+        attempt.error = None
+        return _cancel(intent, attempt, EXPIRED)
+    status = authorization.fail(intent, attempt, AttemptStatus.FAILED)
+    attempt.save()
+    return status
+
+
+def _reversed(modification: Modification, outcome: Outcome) -> Status:
+    if outcome.answer not in RELEASED:
+        return _still_unknown(modification)
+    _close(modification, ModificationStatus.SUCCEEDED, outcome)
+    return Status(modification.attempt.intent.status)
+
+
+def _cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Status:
+    transitions.change(attempt, AttemptStatus.CANCELED, table=ATTEMPTS)
+    schedule.never_look(attempt)
+    attempt.save()
+    return authorization.cancel(intent, reason)
+
+
+def _not_done(attempt: Attempt) -> Status:
+    if attempt.error is not None:
+        attempt.error = None
+        attempt.save()
+    return Status.REQUIRES_CAPTURE
