@@ -101,10 +101,12 @@ QUERIES = {
         SELECT format('payment %s is %s, its last event says %s', p.id, p.status,
                       coalesce(e.status, 'nothing: it never had one'))
         FROM intents_paymentintent p
-        LEFT JOIN events_counter c ON c.aggregate_id = p.id
+        LEFT JOIN events_counter c
+            ON (c.aggregate_id, c.merchant_id) = (p.id, p.merchant_id)
         LEFT JOIN LATERAL (
             SELECT convert_from(body, 'UTF8')::jsonb #>> '{data,object,status}' AS status
-            FROM events_event WHERE aggregate_id = p.id ORDER BY sequence DESC LIMIT 1
+            FROM events_event WHERE (aggregate_id, merchant_id) = (p.id, p.merchant_id)
+            ORDER BY sequence DESC LIMIT 1
         ) e ON true
         WHERE c.aggregate_id IS NULL OR e.status <> p.status
         """,
