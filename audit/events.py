@@ -12,19 +12,21 @@ GIVEN_OUT = "SELECT count(*) FROM events_counter"
 # Events of a kind of object that is missing here are reported as events of no object: add the kind.
 LOST = """
     WITH kept AS (
-        SELECT aggregate_id AS id, count(*), min(sequence) AS first, max(sequence) AS last
-        FROM events_event GROUP BY aggregate_id
+        SELECT aggregate_id AS id, merchant_id,
+            count(*), min(sequence) AS first, max(sequence) AS last
+        FROM events_event GROUP BY aggregate_id, merchant_id
     ), objects AS (
-        SELECT id, created_at FROM intents_paymentintent
-        UNION ALL SELECT id, created_at FROM customers_customer
+        SELECT id, merchant_id, created_at FROM intents_paymentintent
+        UNION ALL SELECT id, merchant_id, created_at FROM customers_customer
     )
     SELECT format('%%s has %%s events, from %%s to %%s, and %%s were given out%%s',
                   given.aggregate_id, coalesce(kept.count, 0), coalesce(kept.first, 0),
                   coalesce(kept.last, 0), given.last,
                   CASE WHEN objects.id IS NULL THEN '; there is no such object' END)
     FROM events_counter given
-    LEFT JOIN kept ON kept.id = given.aggregate_id
-    LEFT JOIN objects ON objects.id = given.aggregate_id
+    LEFT JOIN kept ON (kept.id, kept.merchant_id) = (given.aggregate_id, given.merchant_id)
+    LEFT JOIN objects
+        ON (objects.id, objects.merchant_id) = (given.aggregate_id, given.merchant_id)
     WHERE objects.id IS NULL
        OR kept.last <> given.last
        OR kept.count <> kept.last - kept.first + 1

@@ -10,11 +10,11 @@ from audit.findings import Findings
 
 # A charge's amount is the sum of its entries in the merchant's pending account.
 CHARGES = """
-    SELECT m.cause_id, sum(e.amount) AS amount, min(e.currency) AS currency
+    SELECT m.merchant_id, m.cause_id, sum(e.amount) AS amount, min(e.currency) AS currency
     FROM ledger_movement m
     JOIN ledger_entry e ON e.movement_id = m.id
     JOIN ledger_account a ON a.id = e.account_id AND a.kind = 'pending'
-    WHERE m.kind = 'charge' GROUP BY m.cause_id
+    WHERE m.kind = 'charge' GROUP BY m.merchant_id, m.cause_id
 """
 # name: (query that counts the rows looked at, query that returns a sentence per difference)
 QUERIES = {
@@ -33,7 +33,8 @@ QUERIES = {
         f"""
         SELECT format('attempt %s of %s charged %s %s, the ledger has %s %s', t.id, t.intent_id,
                       t.captured_minor, t.currency, coalesce(c.amount, 0), c.currency)
-        FROM intents_attempt t LEFT JOIN ({CHARGES}) c ON c.cause_id = t.id
+        FROM intents_attempt t
+        LEFT JOIN ({CHARGES}) c ON (c.cause_id, c.merchant_id) = (t.id, t.merchant_id)
         WHERE t.status = 'succeeded'
           AND (c.amount, c.currency) IS DISTINCT FROM (t.captured_minor, t.currency::text)
         """,  # noqa: S608
@@ -43,7 +44,8 @@ QUERIES = {
         """
         SELECT format('movement %s charges for %s, which charged nothing', m.id, m.cause_id)
         FROM ledger_movement m
-        LEFT JOIN intents_attempt t ON t.id = m.cause_id AND t.status = 'succeeded'
+        LEFT JOIN intents_attempt t
+            ON (t.id, t.merchant_id) = (m.cause_id, m.merchant_id) AND t.status = 'succeeded'
         WHERE m.kind = 'charge' AND t.id IS NULL
         """,
     ),
@@ -104,10 +106,12 @@ QUERIES = {
         SELECT format('payment %s is %s, its last event says %s', p.id, p.status,
                       coalesce(e.status, 'nothing: it never had one'))
         FROM intents_paymentintent p
-        LEFT JOIN events_counter c ON c.aggregate_id = p.id
+        LEFT JOIN events_counter c
+            ON (c.aggregate_id, c.merchant_id) = (p.id, p.merchant_id)
         LEFT JOIN LATERAL (
             SELECT convert_from(body, 'UTF8')::jsonb #>> '{data,object,status}' AS status
-            FROM events_event WHERE aggregate_id = p.id ORDER BY sequence DESC LIMIT 1
+            FROM events_event WHERE (aggregate_id, merchant_id) = (p.id, p.merchant_id)
+            ORDER BY sequence DESC LIMIT 1
         ) e ON true
         WHERE c.aggregate_id IS NULL OR e.status <> p.status
         """,

@@ -24,8 +24,11 @@ class Event(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["aggregate_id", "sequence"], name="one_event_per_object_and_sequence"
+                fields=["aggregate_id", "sequence", "merchant"],
+                name="one_event_per_object_and_sequence",
             ),
+            # A composite foreign key (merchant, event) points at this.
+            models.UniqueConstraint(fields=["id", "merchant"], name="an_event_has_one_merchant"),
         ]
         indexes = [
             models.Index(fields=["merchant", "created_at", "id"], name="events_of_a_merchant"),
@@ -39,5 +42,11 @@ class Event(models.Model):
 class Counter(models.Model):
     """The last sequence given out for an object; outlives pruned events."""
 
-    aggregate_id = CodeField(primary_key=True, max_length=40)
+    pk = models.CompositePrimaryKey("aggregate_id", "merchant_id")
+    aggregate_id = CodeField(max_length=40)
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
+    )
     last = models.PositiveIntegerField()
+
+    objects = MerchantManager()

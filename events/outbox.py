@@ -43,7 +43,7 @@ def record(
         type=event_type,
         aggregate_type=body["object"],
         aggregate_id=body["id"],
-        sequence=_next_sequence(body["id"]),
+        sequence=_next_sequence(merchant.id, body["id"]),
         request_id=request_id or context.request_id(),
         created_at=clock.now(),
     )
@@ -93,14 +93,14 @@ def _frozen(
     }
 
 
-def _next_sequence(aggregate_id: str) -> int:
+def _next_sequence(merchant_id: str, aggregate_id: str) -> int:
     # The row lock orders the events of one object; max + 1 would repeat after pruning.
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO events_counter (aggregate_id, last) VALUES (%s, 1)"
-            " ON CONFLICT (aggregate_id) DO UPDATE SET last = events_counter.last + 1"
-            " RETURNING last",
-            [aggregate_id],
+            "INSERT INTO events_counter (aggregate_id, merchant_id, last) VALUES (%s, %s, 1)"
+            " ON CONFLICT (aggregate_id, merchant_id)"
+            " DO UPDATE SET last = events_counter.last + 1 RETURNING last",
+            [aggregate_id, merchant_id],
         )
         return cursor.fetchone()[0]
 

@@ -6,6 +6,7 @@ from ledger.models import Account, Entry, Movement
 
 class EntryInline(ReadOnly, admin.TabularInline):
     model = Entry
+    exclude = ("merchant",)
 
 
 @admin.register(Movement)

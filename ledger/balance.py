@@ -39,7 +39,7 @@ def shown(merchant: Merchant) -> dict[str, Any]:
 
 def _sums(merchant_id: str) -> dict[tuple[str, str], int]:
     rows = (
-        Entry.objects.filter(account__merchant_id=merchant_id)
+        Entry.objects.filter(merchant_id=merchant_id)
         .values_list("account__currency", "account__kind")
         .annotate(total=Sum("amount"))
     )

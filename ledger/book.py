@@ -33,7 +33,13 @@ def _write(movement: Movement, *, currency: str, lines: Mapping[str, int]) -> Mo
     Account.objects.bulk_create(accounts, ignore_conflicts=True)
     movement.save(force_insert=True)
     Entry.objects.bulk_create(
-        Entry(movement=movement, account=account, currency=currency, amount=lines[account.kind])
+        Entry(
+            merchant_id=movement.merchant_id,
+            movement=movement,
+            account=account,
+            currency=currency,
+            amount=lines[account.kind],
+        )
         for account in accounts
     )
     return movement

@@ -2,6 +2,7 @@ from django.db import models
 from django.db.models import Q
 
 from core.fields import CodeField, SealedField
+from core.querysets import MerchantManager
 
 
 class SealedCard(models.Model):
@@ -22,6 +23,8 @@ class SealedCard(models.Model):
     key_id = CodeField(max_length=255)
     created_at = models.DateTimeField()
     destroyed_at = models.DateTimeField(null=True)
+
+    objects = MerchantManager()
 
     class Meta:
         indexes = [

@@ -26,10 +26,11 @@ WITH planned AS (
         AND enabled_events && ARRAY['*', %(type)s]::varchar[]
     RETURNING endpoint_id, status
 )
-INSERT INTO webhooks_lane (endpoint_id, key, open_count, is_resend, due_at)
-SELECT endpoint_id, %(aggregate)s, 1, false, %(now)s
+INSERT INTO webhooks_lane (merchant_id, endpoint_id, key, open_count, is_resend, due_at)
+SELECT %(merchant)s, endpoint_id, %(aggregate)s, 1, false, %(now)s
 FROM planned WHERE status = 'pending' ORDER BY endpoint_id
-ON CONFLICT (endpoint_id, key) DO UPDATE SET open_count = webhooks_lane.open_count + 1
+ON CONFLICT (endpoint_id, key, merchant_id)
+DO UPDATE SET open_count = webhooks_lane.open_count + 1
 """
 
 

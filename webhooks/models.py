@@ -88,16 +88,23 @@ class SigningSecret(models.Model):
     """A secret that signs an endpoint's deliveries; after a roll it signs on until it expires."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="secrets")
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    endpoint = models.ForeignKey(
+        Endpoint, models.CASCADE, related_name="secrets", db_constraint=False
+    )
     sealed = SealedField()
     created_at = models.DateTimeField()
     # Null for the current one.
     expires_at = models.DateTimeField(null=True)
 
+    objects = MerchantManager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["endpoint"],
+                fields=["endpoint", "merchant"],
                 condition=Q(expires_at=None),
                 name="an_endpoint_has_one_current_secret",
             ),
@@ -141,7 +148,9 @@ class Delivery(models.Model):
     endpoint = models.ForeignKey(
         Endpoint, models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
-    event = models.ForeignKey("events.Event", models.PROTECT, related_name="+", db_index=False)
+    event = models.ForeignKey(
+        "events.Event", models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
     event_type = models.CharField(max_length=60)
     url = models.CharField(max_length=2000)
     # The key of its lane: the changed object's id, or for a resend its own id.
@@ -168,7 +177,7 @@ class Delivery(models.Model):
         constraints = [
             # A claim finds a lane's first delivery by this index: the lowest pending sequence.
             models.UniqueConstraint(
-                fields=["endpoint", "lane_key", "sequence"],
+                fields=["endpoint", "lane_key", "sequence", "merchant"],
                 condition=Q(status="pending"),
                 name="one_pending_attempt_per_event_in_a_lane",
             ),
@@ -207,7 +216,12 @@ class Lane(models.Model):
     the lowest sequence.
     """
 
-    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+", db_index=False)
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    endpoint = models.ForeignKey(
+        Endpoint, models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
     key = CodeField(max_length=40)
     open_count = models.PositiveIntegerField()
     is_resend = models.BooleanField(default=False)
@@ -218,10 +232,13 @@ class Lane(models.Model):
     # Changes with each claim, so that a process whose lease has ended writes no answer.
     lease_id = models.UUIDField(null=True)
 
+    objects = MerchantManager()
+
     class Meta:
         constraints = [
+            # Searches find lanes by its first two columns.
             models.UniqueConstraint(
-                fields=["endpoint", "key"], name="one_lane_per_endpoint_and_object"
+                fields=["endpoint", "key", "merchant"], name="one_lane_per_endpoint_and_object"
             ),
             models.CheckConstraint(
                 condition=Q(open_count__gte=1), name="a_lane_exists_while_something_is_open"

@@ -60,10 +60,10 @@ WITH planned AS (
     JOIN webhooks_endpoint AS endpoint ON endpoint.id = %(endpoint)s
     RETURNING lane_key
 )
-INSERT INTO webhooks_lane (endpoint_id, key, open_count, is_resend, due_at)
-SELECT %(endpoint)s, lane_key, count(*), false, %(now)s
+INSERT INTO webhooks_lane (merchant_id, endpoint_id, key, open_count, is_resend, due_at)
+SELECT %(merchant)s, %(endpoint)s, lane_key, count(*), false, %(now)s
 FROM planned GROUP BY lane_key ORDER BY lane_key
-ON CONFLICT (endpoint_id, key) DO UPDATE
+ON CONFLICT (endpoint_id, key, merchant_id) DO UPDATE
 SET open_count = webhooks_lane.open_count + EXCLUDED.open_count, due_at = EXCLUDED.due_at,
     lease_id = NULL, leased_until = NULL
 WHERE webhooks_lane.leased_until IS NULL OR webhooks_lane.leased_until <= now()

@@ -34,8 +34,8 @@ WITH planned AS (
     VALUES (%(id)s, %(merchant)s, %(endpoint)s, %(event)s, %(type)s, %(url)s, %(id)s,
         %(aggregate)s, %(sequence)s, 'resend', 'pending', false, 1, 0, %(now)s, %(now)s)
 )
-INSERT INTO webhooks_lane (endpoint_id, key, open_count, is_resend, due_at)
-VALUES (%(endpoint)s, %(id)s, 1, true, %(now)s)
+INSERT INTO webhooks_lane (merchant_id, endpoint_id, key, open_count, is_resend, due_at)
+VALUES (%(merchant)s, %(endpoint)s, %(id)s, 1, true, %(now)s)
 """
 
 

@@ -46,7 +46,7 @@ def create(endpoint: Endpoint) -> str:
     The HMAC key is the UTF-8 of the whole text, prefix included (contract 2).
     """
     plain = f"{PREFIX}{ids.random_base62(RANDOM_CHARACTERS)}"
-    row = SigningSecret(endpoint=endpoint, created_at=clock.now())
+    row = SigningSecret(merchant_id=endpoint.merchant_id, endpoint=endpoint, created_at=clock.now())
     row.sealed = ring().seal(plain.encode(), context=row.seal_context)
     row.save(force_insert=True)
     return plain

@@ -1,8 +1,18 @@
-"""The ledger is append-only, and every movement sums to zero per currency when it commits."""
+"""The ledger is append-only, and every movement sums to zero per currency when it commits.
+
+Entries belong to a movement and an account of the same merchant, in the account's currency.
+"""
 
 from django.db import migrations
 
 GUARDS = """
+ALTER TABLE ledger_entry
+    ADD CONSTRAINT an_entrys_movement_is_the_merchants FOREIGN KEY (merchant_id, movement_id)
+        REFERENCES ledger_movement (merchant_id, id) DEFERRABLE INITIALLY DEFERRED,
+    ADD CONSTRAINT an_entrys_account_is_the_merchants_in_its_currency
+        FOREIGN KEY (merchant_id, account_id, currency)
+        REFERENCES ledger_account (merchant_id, id, currency) DEFERRABLE INITIALLY DEFERRED;
+
 CREATE FUNCTION ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'the ledger is append-only' USING ERRCODE = 'restrict_violation';
@@ -36,33 +46,20 @@ CREATE CONSTRAINT TRIGGER entries_sum_to_zero AFTER INSERT ON ledger_entry
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION movement_sums_to_zero();
 CREATE CONSTRAINT TRIGGER movement_has_entries AFTER INSERT ON ledger_movement
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION movement_sums_to_zero();
-
--- An entry is in its account's currency, and its account is of its movement's merchant.
-CREATE FUNCTION entry_fits_its_account() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF NOT EXISTS (
-        SELECT 1 FROM ledger_account a JOIN ledger_movement m ON m.merchant_id = a.merchant_id
-        WHERE a.id = NEW.account_id AND m.id = NEW.movement_id AND a.currency = NEW.currency
-    ) THEN
-        RAISE EXCEPTION 'an entry does not fit its account' USING ERRCODE = 'check_violation';
-    END IF;
-    RETURN NEW;
-END $$;
-CREATE TRIGGER entry_fits_its_account BEFORE INSERT ON ledger_entry
-    FOR EACH ROW EXECUTE FUNCTION entry_fits_its_account();
 """
 
 UNDO = """
-DROP TRIGGER entry_fits_its_account ON ledger_entry;
 DROP TRIGGER movement_has_entries ON ledger_movement;
 DROP TRIGGER entries_sum_to_zero ON ledger_entry;
 DROP TRIGGER IF EXISTS movements_are_not_truncated ON ledger_movement;
 DROP TRIGGER movements_are_append_only ON ledger_movement;
 DROP TRIGGER IF EXISTS entries_are_not_truncated ON ledger_entry;
 DROP TRIGGER entries_are_append_only ON ledger_entry;
-DROP FUNCTION entry_fits_its_account;
 DROP FUNCTION movement_sums_to_zero;
 DROP FUNCTION ledger_is_append_only;
+ALTER TABLE ledger_entry
+    DROP CONSTRAINT an_entrys_account_is_the_merchants_in_its_currency,
+    DROP CONSTRAINT an_entrys_movement_is_the_merchants;
 """
 
 

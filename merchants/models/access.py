@@ -1,6 +1,7 @@
 from django.db import models
 
 from core.fields import CodeField, JSONField, SealedField, id_field
+from core.querysets import MerchantManager
 from merchants.models.merchant import Merchant
 from merchants.models.people import User
 
@@ -21,6 +22,8 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = MerchantManager()
 
     def __str__(self) -> str:
         return f"{self.name} …{self.last4}"
@@ -47,6 +50,8 @@ class IdempotencyKey(models.Model):
     # An answer with a secret is not kept as long as its key is.
     answer_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_index=True)
+
+    objects = MerchantManager()
 
     class Meta:
         indexes = [

@@ -1,6 +1,7 @@
 from django.db import models
 
 from core.fields import JSONField, id_field
+from core.querysets import MerchantManager
 
 
 class Merchant(models.Model):
@@ -59,6 +60,8 @@ class NonSecureLimit(models.Model):
     per_payment = models.BigIntegerField(null=True)
     per_day = models.BigIntegerField(null=True)
 
+    objects = MerchantManager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -82,6 +85,8 @@ class Website(models.Model):
     host = models.CharField(max_length=253)
     created_at = models.DateTimeField()
 
+    objects = MerchantManager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -99,6 +104,8 @@ class CallbackUrl(models.Model):
     merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="callback_urls")
     url = models.CharField(max_length=2000)
     created_at = models.DateTimeField()
+
+    objects = MerchantManager()
 
     class Meta:
         constraints = [

@@ -4,6 +4,7 @@ from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models
 from django.db.models.functions import Lower
 
+from core.querysets import MerchantManager
 from merchants.models.merchant import Merchant
 
 # So many lock a name. The statement that counts is in merchants.sign_in.
@@ -67,6 +68,8 @@ class Member(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role)
     created_at = models.DateTimeField()
+
+    objects = MerchantManager()
 
     class Meta:
         constraints = [

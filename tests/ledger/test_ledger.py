@@ -40,7 +40,9 @@ def move(merchant: Merchant, *lines: tuple[Account, str, int]) -> None:
         merchant=merchant, kind="charge", cause_id="att_1", created_at=clock.now()
     )
     for pot, currency, amount in lines:
-        Entry.objects.create(movement=movement, account=pot, currency=currency, amount=amount)
+        Entry.objects.create(
+            merchant=merchant, movement=movement, account=pot, currency=currency, amount=amount
+        )
     commit()
 
 
@@ -121,13 +123,17 @@ def test_a_movement_of_nothing_is_refused(merchant: Merchant) -> None:
 
 
 def test_an_entry_of_another_currency_than_its_account_is_refused(merchant: Merchant) -> None:
-    with pytest.raises(IntegrityError, match="does not fit its account"):
-        move(merchant, (account(merchant), "eur", 12500))
+    liras, euros = account(merchant), account(merchant, "eur")
+
+    with pytest.raises(IntegrityError, match="an_entrys_account_is_the_merchants_in_its_currency"):
+        move(merchant, (liras, "eur", 12500), (euros, "eur", -12500))
 
 
 def test_an_entry_in_another_merchants_account_is_refused(merchant: Merchant) -> None:
-    with pytest.raises(IntegrityError, match="does not fit its account"):
-        move(merchant, (account(MerchantFactory()), "try", 12500))
+    theirs, ours = account(MerchantFactory()), account(merchant)
+
+    with pytest.raises(IntegrityError, match="an_entrys_account_is_the_merchants_in_its_currency"):
+        move(merchant, (theirs, "try", 12500), (ours, "try", -12500))
 
 
 def test_an_entry_of_zero_is_refused(merchant: Merchant) -> None:

@@ -215,7 +215,7 @@ class EndpointFactory(factory.django.DjangoModelFactory):
 
     @factory.post_generation
     def secret(self: Endpoint, create: bool, extracted: str | None, **_options: Any) -> None:
-        row = SigningSecret(endpoint=self, created_at=self.created_at)
+        row = SigningSecret(merchant=self.merchant, endpoint=self, created_at=self.created_at)
         plain = extracted or f"whsec_{ids.random_base62(32)}"
         row.sealed = ring().seal(plain.encode(), context=row.seal_context)
         row.save()

@@ -37,8 +37,8 @@ WITH told AS (
         1, 0, %(due)s, now()
     FROM told
 )
-INSERT INTO webhooks_lane (endpoint_id, key, open_count, is_resend, due_at)
-SELECT split_part(aggregate_id, '_', 2), aggregate_id, 1, false, %(due)s FROM told
+INSERT INTO webhooks_lane (merchant_id, endpoint_id, key, open_count, is_resend, due_at)
+SELECT %(merchant)s, split_part(aggregate_id, '_', 2), aggregate_id, 1, false, %(due)s FROM told
 """
 
 

@@ -91,7 +91,7 @@ def test_the_sequence_goes_on_where_it_was(endpoint: Endpoint) -> None:
     retention.forget_old()
 
     assert tell(endpoint, "cus_1").sequence == 2
-    assert Counter.objects.get(pk="cus_1").last == 2
+    assert Counter.objects.get(aggregate_id="cus_1").last == 2
 
 
 def test_young_ones_behind_many_old_ones_are_found_and_stay(

@@ -1,6 +1,7 @@
 from django.db import models
 
 from core.fields import CodeField
+from core.querysets import MerchantManager
 from payments.intents.models.intents import PaymentIntent
 
 
@@ -26,6 +27,8 @@ class MetadataEntry(models.Model):
     value = CodeField(max_length=500)
     # Copied from the payment, for the order of the list.
     created_at = models.DateTimeField()
+
+    objects = MerchantManager()
 
     class Meta:
         indexes = [
