@@ -89,6 +89,7 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
     intents.refuse_in_flight(intent)
     if intent.status == Status.REQUIRES_CAPTURE:
         attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
+        modification_rows.supersede(attempt)
         void = modification_rows.begin(attempt, ModificationKind.VOID, reason=reason)
         return Begun(intent, void, None)
     card = intent.sealed_card_id

@@ -11,14 +11,14 @@ from django.db import transaction
 from acquirers.declines import PROCESSING_ERROR
 from acquirers.gateway import Answer, Outcome
 from acquirers.in_doubt import answers, leases, schedule
-from core import clock, context
+from core import context
 from events import transitions
 from merchants import idempotency
 from payments.intents import authorization, modification_rows, render
 from payments.intents.models import Attempt, Modification, PaymentIntent
+from payments.intents.modification_rows import close
 from payments.intents.states import (
     ATTEMPTS,
-    MODIFICATIONS,
     AttemptStatus,
     ModificationKind,
     ModificationStatus,
@@ -116,21 +116,15 @@ def _still_unknown(modification: Modification) -> Status:
     return Status(modification.attempt.intent.status) if is_ours else Status.PROCESSING
 
 
-def _close(modification: Modification, status: ModificationStatus, outcome: Outcome) -> None:
-    transitions.change(modification, status, table=MODIFICATIONS)
-    modification.answer, modification.closed_at = outcome.answer.value, clock.now()
-    schedule.never_look(modification)
-
-
 def _captured(modification: Modification, outcome: Outcome) -> Status:
     attempt, intent = modification.attempt, modification.attempt.intent
     if outcome.answer is Answer.APPROVED:
-        _close(modification, ModificationStatus.SUCCEEDED, outcome)
+        close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
         amount = outcome.captured or modification.amount or 0
         status = authorization.take_money(intent, attempt, amount)
         attempt.save()
         return status
-    _close(modification, ModificationStatus.FAILED, outcome)
+    close(modification, ModificationStatus.FAILED, outcome.answer)
     if outcome.answer is Answer.DECLINED:
         attempt.error = authorization.error_of(attempt, PROCESSING_ERROR, outcome)
         attempt.save()
@@ -143,9 +137,9 @@ def _captured(modification: Modification, outcome: Outcome) -> Status:
 def _voided(modification: Modification, outcome: Outcome) -> Status:
     attempt = modification.attempt
     if outcome.answer in RELEASED:
-        _close(modification, ModificationStatus.SUCCEEDED, outcome)
+        close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
         return _cancel(attempt.intent, attempt, modification.reason)
-    _close(modification, ModificationStatus.FAILED, outcome)
+    close(modification, ModificationStatus.FAILED, outcome.answer)
     return _not_done(attempt)
 
 
@@ -154,9 +148,9 @@ def _fallen_back(modification: Modification, outcome: Outcome) -> Status:
     if outcome.answer in (Answer.NOT_SENT, Answer.NO_RECORD):
         return _still_unknown(modification)
     if outcome.answer not in RELEASED:
-        _close(modification, ModificationStatus.FAILED, outcome)
+        close(modification, ModificationStatus.FAILED, outcome.answer)
         return _not_done(attempt)
-    _close(modification, ModificationStatus.SUCCEEDED, outcome)
+    close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
     if outcome.answer is Answer.LAPSED:
         # The bank says that the authorisation has expired (contract 3). That is no failure of the
         # card, so the payment does not ask for another one.
@@ -170,7 +164,7 @@ def _fallen_back(modification: Modification, outcome: Outcome) -> Status:
 def _reversed(modification: Modification, outcome: Outcome) -> Status:
     if outcome.answer not in RELEASED:
         return _still_unknown(modification)
-    _close(modification, ModificationStatus.SUCCEEDED, outcome)
+    close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
     return Status(modification.attempt.intent.status)
 
 

@@ -2,11 +2,13 @@
 
 from datetime import datetime
 
-from acquirers.in_doubt import leases
+from acquirers.gateway import Answer
+from acquirers.in_doubt import leases, schedule
 from acquirers.in_doubt.models import begun
 from core import clock, context, ids
+from events import transitions
 from payments.intents.models import Attempt, Modification, PaymentIntent
-from payments.intents.states import ModificationKind, ModificationStatus
+from payments.intents.states import MODIFICATIONS, ModificationKind, ModificationStatus
 
 
 def begin(
@@ -67,6 +69,25 @@ def locked(modification: Modification) -> Modification:
     now: Modification = rows.select_for_update(of=("self", "attempt")).get(id=modification.id)
     now.attempt.intent = intent
     return now
+
+
+def supersede(attempt: Attempt) -> None:
+    """End the release of an expired authorisation that is under way: a merchant's takes its place.
+
+    Both release the same money, once. The answer to the first is dropped when it comes.
+    """
+    under_way = attempt.modifications.filter(status=ModificationStatus.PROCESSING)
+    for row in under_way.select_for_update():  # One at most.
+        close(row, ModificationStatus.SUPERSEDED, Answer.UNKNOWN)
+        row.save()
+
+
+def close(row: Modification, status: ModificationStatus, answer: Answer) -> None:
+    """Write down how a locked modification ended, in memory; the caller saves it."""
+    transitions.change(row, status, table=MODIFICATIONS)
+    row.answer, row.closed_at = answer.value, clock.now()
+    schedule.never_look(row)
+    leases.end_with(row)
 
 
 def has_open(attempt: Attempt) -> bool:

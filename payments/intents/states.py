@@ -47,6 +47,7 @@ class ModificationStatus(models.TextChoices):
     PROCESSING = "processing"
     SUCCEEDED = "succeeded"
     FAILED = "failed"  # The bank refused it, or has certainly not done it.
+    SUPERSEDED = "superseded"  # The merchant canceled while an expired authorisation was released.
 
 
 CONFIRMABLE = (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
@@ -256,5 +257,9 @@ MODIFICATIONS = Table("modification", "intents.Modification", beginnings=(
     Change(
         ModificationStatus.PROCESSING, ModificationStatus.FAILED, None,
         "The bank refused it, or has certainly not done it.",
+    ),
+    Change(
+        ModificationStatus.PROCESSING, ModificationStatus.SUPERSEDED, None,
+        "The merchant canceled the payment while an expired authorisation was being released.",
     ),
 ))  # fmt: skip

@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from acquirers.in_doubt import answers
 from config.wsgi import application as web
+
+# isort: split
+# Django is set up from here on.
+from acquirers.in_doubt import answers
 from core.rest import expansion
 from payments.intents import authorization, modifications, pages
 from testbank.wsgi import application as honest_bank

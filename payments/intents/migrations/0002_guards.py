@@ -122,7 +122,8 @@ CREATE FUNCTION modification_moves_as_listed() RETURNS trigger LANGUAGE plpgsql 
 BEGIN
     IF (OLD.status, NEW.status) NOT IN (
         ('processing', 'succeeded'),
-        ('processing', 'failed')
+        ('processing', 'failed'),
+        ('processing', 'superseded')
     ) THEN
         RAISE EXCEPTION 'a modification does not move from % to %', OLD.status, NEW.status
             USING ERRCODE = 'check_violation';

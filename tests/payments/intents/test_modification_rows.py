@@ -105,6 +105,19 @@ def test_an_expired_authorisation_is_voided_by_a_row_of_its_own(
     assert acme.payment(authorized)["status"] == "canceled"
 
 
+def test_a_cancellation_takes_the_place_of_the_release_of_an_expired_authorisation(
+    acme: ApiClient, bank: BankTransport, authorized: str
+) -> None:
+    bank.fault = "lost"
+    sweep_after(7 * DAY)
+    bank.fault = None
+
+    canceled = acme.post(f"{PATH}/{authorized}/cancel", {"cancellation_reason": "duplicate"})
+
+    assert (canceled["status"], canceled["cancellation_reason"]) == ("canceled", "duplicate")
+    assert rows() == [("void", "superseded", "unknown"), ("void", "succeeded", "lapsed")]
+
+
 # --- What the database refuses ----------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from acquirers.in_doubt import leases
 from core.models import Clock
-from payments.intents.models import Attempt
+from payments.intents.models import Attempt, Modification
 from tests.audit.test_audit import audit
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -76,12 +76,17 @@ def sweep_to_the_end() -> None:
     """Let the sweeper finish all that is open, so that the next encounter has its moments alone."""
     leases_run_out()
     for _ in range(INQUIRIES_MAX):
-        if not Attempt.objects.filter(due_at__isnull=False).exists():
+        if not is_anything_due():
             break
         sweep_after(WEEK)
-    assert not Attempt.objects.filter(due_at__isnull=False).exists()
+    assert not is_anything_due()
     # A few hundred encounters would come to the end of the clock.
     Clock.objects.all().delete()
+
+
+def is_anything_due() -> bool:
+    models = (Attempt, Modification)
+    return any(model.objects.filter(due_at__isnull=False).exists() for model in models)
 
 
 def how(answer: Any) -> str:
