@@ -68,7 +68,7 @@ class Attempt(InDoubt):
         constraints = [
             models.UniqueConstraint(fields=["merchant", "id"], name="an_attempt_has_one_merchant"),
             models.UniqueConstraint(
-                fields=["intent"],
+                fields=["intent", "merchant"],
                 condition=Q(status__in=(*OPEN_ATTEMPT, *SUCCESSFUL_ATTEMPT)),
                 name="one_open_or_successful_attempt_per_payment",
             ),

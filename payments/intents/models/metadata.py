@@ -12,7 +12,7 @@ class MetadataEntry(models.Model):
     reads only its own rows.
     """
 
-    pk = models.CompositePrimaryKey("intent_id", "key")
+    pk = models.CompositePrimaryKey("intent_id", "key", "merchant_id")
     intent = models.ForeignKey(
         PaymentIntent,
         models.PROTECT,

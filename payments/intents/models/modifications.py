@@ -42,10 +42,7 @@ class Modification(InDoubt):
     class Meta(InDoubt.Meta):
         constraints = [
             models.UniqueConstraint(
-                fields=["merchant", "id"], name="a_modification_has_one_merchant"
-            ),
-            models.UniqueConstraint(
-                fields=["attempt"],
+                fields=["attempt", "merchant"],
                 condition=Q(status=ModificationStatus.PROCESSING),
                 name="one_open_modification_per_attempt",
             ),

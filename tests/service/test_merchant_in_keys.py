@@ -1,0 +1,166 @@
+"""The merchant is in every table and every key, or the exception is listed (docs/adr/0023, I11)."""
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from core import clock
+from core.querysets import MerchantRows
+from ledger import book
+from tests.stage import merchant_keys
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.factories import DECLINED_CARD, EndpointFactory, line
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+DJANGOS = "Django's own, about its operators and itself."
+OWN_ID = "Unique among all merchants as it is made; a foreign key of Django's points at one column."
+
+# By name, the reason. A database sharded by merchant would have these tables on every shard.
+TABLES_WITHOUT = {
+    "merchants_merchant": "It is the merchant.",
+    "merchants_user": "A person may be in the teams of several merchants, or be an operator.",
+    "merchants_user_groups": DJANGOS,
+    "merchants_user_user_permissions": DJANGOS,
+    "merchants_wrongpasswords": "The name that was typed at the sign-in may be nobody's.",
+    "merchants_requestlog": "Null for a request without a key that we know.",
+    "core_clock": "The sandbox has one clock for all.",
+    "auth_group": DJANGOS,
+    "auth_group_permissions": DJANGOS,
+    "auth_permission": DJANGOS,
+    "django_admin_log": DJANGOS,
+    "django_content_type": DJANGOS,
+    "django_migrations": DJANGOS,
+    "django_session": DJANGOS,
+}
+REFERENCES_WITHOUT: dict[str, str] = {}
+UNIQUE_KEYS_WITHOUT = {
+    "customers_customer_pkey": OWN_ID,
+    "events_event_pkey": OWN_ID,
+    "intents_attempt_pkey": OWN_ID,
+    "intents_lineitem_pkey": OWN_ID,
+    "intents_modification_pkey": OWN_ID,
+    "intents_paymentintent_pkey": OWN_ID,
+    "ledger_account_pkey": "The merchant is the first part of the id.",
+    "ledger_entry_pkey": OWN_ID,
+    "ledger_movement_pkey": OWN_ID,
+    "merchants_apikey_pkey": OWN_ID,
+    "merchants_callbackurl_pkey": OWN_ID,
+    "merchants_idempotencykey_pkey": OWN_ID,
+    "merchants_member_pkey": OWN_ID,
+    "merchants_nonsecurelimit_pkey": OWN_ID,
+    "merchants_website_pkey": OWN_ID,
+    "vault_sealedcard_pkey": OWN_ID,
+    "webhooks_delivery_pkey": OWN_ID,
+    "webhooks_endpoint_pkey": OWN_ID,
+    "webhooks_lane_pkey": OWN_ID,
+    "webhooks_signingsecret_pkey": OWN_ID,
+    "merchants_apikey_hash_key": "A key is looked up by its hash before its merchant is known.",
+    "intents_attempt_acquirer_reference_key": "The bank knows no merchants of ours.",
+}
+
+LANE = "ALTER TABLE webhooks_lane ADD CONSTRAINT planted"
+# A statement, and the check that must name it.
+PLANTED = [
+    ("CREATE TABLE planted (id text)", "tables"),
+    ("ALTER TABLE webhooks_lane ALTER merchant_id DROP NOT NULL", "tables"),
+    (f"{LANE} FOREIGN KEY (endpoint_id) REFERENCES webhooks_endpoint (id)", "references"),
+    (f"{LANE} UNIQUE (lease_id)", "unique_keys"),
+    ("CREATE UNIQUE INDEX planted ON webhooks_lane (lower(key))", "unique_keys"),
+    ("CREATE UNIQUE INDEX planted ON webhooks_lane (id) INCLUDE (merchant_id)", "unique_keys"),
+    ("ALTER TABLE webhooks_lane DROP CONSTRAINT a_lanes_endpoint_is_the_merchants", "columns"),
+    # An exception that is none any more.
+    ("ALTER TABLE merchants_apikey DROP CONSTRAINT merchants_apikey_hash_key", "unique_keys"),
+]
+REFERENCES = sorted(merchant_keys.model_references())
+
+
+def complaints(keys: merchant_keys.Keys) -> dict[str, list[str]]:
+    """Return by check the names that leave the merchant out, and listed ones that do not."""
+    found = {
+        "tables": unlike(keys.tables - keys.merchants_tables, TABLES_WITHOUT),
+        "references": unlike(keys.loose_references(), REFERENCES_WITHOUT),
+        "unique_keys": unlike(keys.loose_unique_keys(), UNIQUE_KEYS_WITHOUT),
+        "columns": unlike(keys.unguarded_columns(), {}),
+    }
+    return {check: sentences for check, sentences in found.items() if sentences}
+
+
+def unlike(found: set[str], listed: dict[str, str]) -> list[str]:
+    return [f"{name}: without the merchant" for name in sorted(found - listed.keys())] + [
+        f"{name}: listed, but not without it" for name in sorted(listed.keys() - found)
+    ]
+
+
+def test_the_merchant_is_in_every_key_but_for_the_exceptions() -> None:
+    keys = merchant_keys.in_catalog()
+
+    exceptions = len(TABLES_WITHOUT) + len(REFERENCES_WITHOUT) + len(UNIQUE_KEYS_WITHOUT)
+    print(  # noqa: T201
+        f"{len(keys.tables)} tables, {len(keys.merchants_tables)} of merchants' rows;"
+        f" {len(keys.references)} foreign keys, {len(keys.unique_keys)} unique keys;"
+        f" {exceptions} exceptions"
+    )
+    assert complaints(keys) == {}
+    assert min(map(len, keys)) > 0
+
+
+def test_the_catalog_has_every_model() -> None:
+    keys, models = merchant_keys.in_catalog(), merchant_keys.models()
+
+    tables = {model._meta.db_table for model in models}
+    assert keys.tables - tables <= {"django_migrations"}
+    assert tables - keys.tables == set()
+
+
+def test_every_model_with_a_merchant_is_read_by_merchant() -> None:
+    ours = list(filter(merchant_keys.has_merchant, merchant_keys.models()))
+
+    others = [row for row in ours if not isinstance(row._default_manager.all(), MerchantRows)]
+    assert others == []
+    assert len(ours) > 10
+
+
+@pytest.mark.parametrize(("planted", "check"), PLANTED)
+def test_a_key_that_is_planted_without_the_merchant_is_named(planted: str, check: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(planted)
+
+    assert check in complaints(merchant_keys.in_catalog())
+
+
+@pytest.fixture
+def ours(acme: ApiClient, bank: BankTransport) -> str:
+    """A merchant with a row in every table that refers to another of the merchant's tables."""
+    EndpointFactory(merchant=acme.merchant)
+    customer = acme.post("/v1/customers")["id"]
+    acme.pay(customer=customer, metadata={"a": "1"}, line_items=[line(12500)])
+    authorized = acme.pay(capture_method="manual")["id"]
+    acme.post(f"/v1/payment_intents/{authorized}/capture")
+    return acme.merchant.id
+
+
+@pytest.fixture
+def theirs(globex: ApiClient, bank: BankTransport) -> str:
+    """A merchant with a row in every table that is referred to; no attempt of it took money."""
+    merchant = EndpointFactory(merchant=globex.merchant).merchant
+    customer = globex.post("/v1/customers")["id"]
+    globex.pay(DECLINED_CARD, customer=customer)
+    with transaction.atomic():
+        book.charge(merchant.id, amount=1, currency="try", cause_id="att_1", now=clock.now())
+    return merchant.id
+
+
+@pytest.mark.parametrize(("table", "column"), REFERENCES, ids=map(".".join, REFERENCES))
+def test_a_row_refers_to_rows_of_its_own_merchant_only(
+    table: str, column: str, ours: str, theirs: str
+) -> None:
+    every = merchant_keys.in_catalog().references
+    [key] = [one for one in every if one.table == table and column in one.columns]
+    connection.check_constraints()
+    merchant_keys.point(key, owner=ours, target=ours)
+
+    with pytest.raises(IntegrityError) as refused:
+        merchant_keys.point(key, owner=ours, target=theirs)
+
+    assert refused.value.__cause__.diag.constraint_name == key.name
