@@ -7,7 +7,7 @@ from django.db.models import Q
 
 import acquirers
 from acquirers import slots
-from acquirers.gateway import Answer, Outcome
+from acquirers.gateway import NEVER_SENT, Answer, Outcome
 from core import clock, context
 from core.querysets import MerchantRows
 from merchants.idempotency import Earlier, IdempotencyKeyInUse
@@ -73,7 +73,7 @@ def _finish(unfinished: MerchantRows, cvc: str | None) -> None:
         leases.give_back(attempt)
         return  # Another process has finished it since it was found.
     context.mark_irrevocable()
-    if attempt.operation and acquirers.acquirer().references_are_idempotent:
+    if attempt.operation and acquirers.of(attempt).capabilities.references_are_idempotent:
         _operate_again(attempt)
     elif _awaits_its_beginning(attempt):
         confirmation.pursue(attempt, cvc=cvc)
@@ -106,7 +106,11 @@ def _ask_first(attempt: Attempt, cvc: str | None) -> None:
 
 def _may_send_again(attempt: Attempt, cvc: str | None) -> bool:
     is_plain = attempt.operation is None and not attempt.authentication_demanded
-    return is_plain and cvc is not None and acquirers.acquirer().references_are_idempotent
+    return (
+        is_plain
+        and cvc is not None
+        and acquirers.of(attempt).capabilities.references_are_idempotent
+    )
 
 
 def _send_again(attempt: Attempt, cvc: str | None) -> Outcome:
@@ -118,5 +122,5 @@ def _send_again(attempt: Attempt, cvc: str | None) -> Outcome:
     if not ours.update(asked_at=clock.now(), no_record_count=0):
         return Outcome(Answer.UNKNOWN)
     outcome = authorization.authorize(attempt, cvc=cvc)
-    # This request did not leave; the earlier one may have.
-    return Outcome(Answer.UNKNOWN) if outcome.answer is Answer.NOT_SENT else outcome
+    # This request did not reach the bank; the earlier one may have.
+    return Outcome(Answer.UNKNOWN) if outcome.answer in NEVER_SENT else outcome
