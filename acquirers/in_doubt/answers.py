@@ -6,7 +6,7 @@ from typing import TypeVar
 import structlog
 from django.db import DatabaseError
 
-from acquirers.gateway import Answer, Outcome
+from acquirers.gateway import NEVER_SENT, Answer, Outcome
 from acquirers.in_doubt import leases
 from acquirers.in_doubt.models import InDoubt
 from core import context
@@ -43,5 +43,5 @@ def counts(outcome: Outcome, *, asked: InDoubt, locked: InDoubt) -> bool:
 
 
 def in_doubt(outcome: Outcome) -> Outcome:
-    """Return the answer to a request sent again: this one did not leave, the first one may have."""
-    return Outcome(Answer.UNKNOWN) if outcome.answer is Answer.NOT_SENT else outcome
+    """Return the answer to a request sent again: if this one never arrived, the first may have."""
+    return Outcome(Answer.UNKNOWN) if outcome.answer in NEVER_SENT else outcome

@@ -19,8 +19,6 @@ class Kind(Generic[Row]):
     """
 
     model: ClassVar[type[InDoubt]]
-    # The relations that are read together with a row.
-    related: ClassVar[tuple[str, ...]] = ()
 
     def begun(self, row: Row) -> Row | None:
         """Write down what has to be before the bank is asked, and return the row to ask about.

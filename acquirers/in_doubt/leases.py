@@ -112,4 +112,4 @@ def is_overtaken(asked: InDoubt, locked: InDoubt) -> bool:
 
 def _rows(model: type[InDoubt]) -> QuerySet[Any]:
     rows: QuerySet[Any] = model._default_manager.all()
-    return rows
+    return rows.select_related(*model.read_with) if model.read_with else rows

@@ -1,7 +1,7 @@
 """The columns that every row has whose end the bank decides."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -12,6 +12,9 @@ class InDoubt(models.Model):
 
     `schedule` and `leases` are the doors to the columns below; nothing else writes them.
     """
+
+    # The relations that are read with a row that the bank is asked about.
+    read_with: ClassVar[tuple[str, ...]] = ()
 
     # The request that began it; events that end it name this request as their cause.
     request_id = models.CharField(max_length=40)

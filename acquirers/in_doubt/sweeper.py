@@ -89,8 +89,8 @@ def _lease_due(kind: Kind[Any], count: int) -> list[InDoubt]:
     if count <= 0:
         return []
     now = clock.now()
-    due = leases.free(kind.model).filter(due_at__lte=now).select_related(*kind.related)
-    rows = list(due.order_by("due_at").select_for_update(of=("self",), skip_locked=True)[:count])
+    due = leases.free(kind.model).filter(due_at__lte=now).order_by("due_at")
+    rows = list(due.select_for_update(of=("self",), skip_locked=True)[:count])
     for row in rows:
         schedule.count_inquiry(row, now)
         leases.begin(row)

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from django.db import transaction
 
+import acquirers
 from acquirers import slots
-from acquirers.gateway import Answer
+from acquirers.gateway import NEVER_SENT, Answer
 from core import context
 from core.errors import DomainError, UpstreamUnavailable
 from merchants import idempotency
@@ -71,10 +72,10 @@ def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentInt
             vault_cvc.drop(begun.card)
         return begun.intent
     void = modifications.run(begun.void)
-    if void.answer == Answer.NOT_SENT.value:
+    if void.ended_with(*NEVER_SENT):
         idempotency.forget()
         raise UpstreamUnavailable("The bank cannot be reached; nothing was canceled.")
-    if void.answer == Answer.DECLINED.value:
+    if void.ended_with(Answer.DECLINED):
         raise CancelFailed(void.attempt.intent)
     return void.attempt.intent
 
@@ -89,6 +90,7 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
     intents.refuse_in_flight(intent)
     if intent.status == Status.REQUIRES_CAPTURE:
         attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
+        acquirers.of(attempt)  # Without an adapter nothing is written down.
         modification_rows.supersede(attempt)
         void = modification_rows.begin(attempt, ModificationKind.VOID, reason=reason)
         return Begun(intent, void, None)

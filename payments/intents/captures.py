@@ -4,7 +4,7 @@ from django.db import transaction
 
 import acquirers
 from acquirers import slots
-from acquirers.gateway import Answer
+from acquirers.gateway import NEVER_SENT
 from core import clock
 from core.errors import DomainError, UpstreamUnavailable
 from merchants import idempotency
@@ -42,12 +42,12 @@ def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIn
     :raises LockTimeout: its bank is being asked already.
     :raises CaptureExpired: the authorisation is over.
     :raises AmountAboveCapturable: more than is authorised.
+    :raises UpstreamUnavailable: the installation cannot reach the attempt's bank.
     :raises PartialCaptureNotAllowed: a part, of a payment in installments.
     """
-    acquirers.acquirer()
     inquiries.ask_first(merchant, intent_id)
     modification = modifications.run(_open(merchant, intent_id, amount))
-    if modification.answer == Answer.NOT_SENT.value:
+    if modification.ended_with(*NEVER_SENT):
         idempotency.forget()
         raise UpstreamUnavailable("The bank cannot be reached; nothing was captured.")
     return modification.attempt.intent
@@ -65,6 +65,7 @@ def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Modificatio
         raise CaptureExpired
     amount = intent.amount_capturable if amount is None else amount
     _require_amount(intent, amount)
+    acquirers.of(attempt)  # Without an adapter nothing is written down.
     return modification_rows.begin(attempt, ModificationKind.CAPTURE, amount=amount)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from django.db import transaction
 
 import acquirers
-from acquirers import slots
+from acquirers import references, slots, standings
 from acquirers.gateway import Answer, Outcome
 from acquirers.in_doubt import answers, leases
 from acquirers.in_doubt.models import begun
@@ -20,6 +20,7 @@ from merchants.models import Merchant
 from payments.intents import authorization, intents, methods, non_secure, three_d_secure
 from payments.intents.methods import OfferedCard
 from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.orders import order_of
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import CONFIRMABLE, AttemptStatus, Status
 from payments.intents.terms import Terms, terms_of_confirmation, terms_of_draft
@@ -31,7 +32,7 @@ CVC_PARAM = "payment_method_data[card][cvc]"
 # A confirm decides on these before it locks the payment: card, demand, 3-D Secure, billing. On the
 # locked row they must be the same, or one card would be charged on another's terms.
 DECIDED_ON = (
-    "status", "attempt_ids", "sealed_card_id", "card", "billing_details", "return_url",
+    "status", "currency", "attempt_ids", "sealed_card_id", "card", "billing_details", "return_url",
     "three_d_secure_requested", "installments",
 )  # fmt: skip
 
@@ -48,7 +49,8 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
         sites.require_return_url(merchant, draft["return_url"])
     method = draft.get("payment_method_data")
     billing = methods.billing_of(method)
-    offered = methods.accept(merchant, method["card"], billing) if method else None
+    card, currency = method["card"] if method else None, draft["currency"]
+    offered = methods.accept(merchant, card, billing, currency=currency) if card else None
     if draft.get("confirm"):
         return _create_and_confirm(merchant, draft, offered)
     intent_id = ids.new("pi")
@@ -66,7 +68,6 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
 def _create_and_confirm(
     merchant: Merchant, draft: dict[str, Any], offered: OfferedCard | None
 ) -> PaymentIntent:
-    acquirers.acquirer()
     if offered is None:
         raise ParameterMissing(param="payment_method_data")
     terms = terms_of_draft(draft, offered)
@@ -89,7 +90,6 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     :raises DomainError: contract 4's refusals; nothing is stored then.
     """
     accounts.require_charges(merchant)
-    acquirers.acquirer()
     intents.require_installments(confirmation.get("installments"))
     if confirmation.get("return_url"):
         sites.require_return_url(merchant, confirmation["return_url"])
@@ -118,7 +118,7 @@ def _paid_meanwhile(intent: PaymentIntent) -> PaymentIntent | None:
     if awaiting is None:
         return None
     with leases.held(awaiting) as attempt:
-        outcome = acquirers.acquirer().inquire(attempt.acquirer_reference)
+        outcome = standings.authorization(acquirers.of(attempt).inquire(order_of(attempt)))
         if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
             return None
         resolved = answers.apply_with_retry(attempt, lambda: authorization.apply(attempt, outcome))
@@ -184,7 +184,8 @@ def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
         id=ids.new("att"),
         merchant_id=intent.merchant_id,
         intent=intent,
-        acquirer_reference=ids.new("ref"),
+        terminal=terms.terminal,
+        acquirer_reference=references.new(),
         amount=intent.amount,
         currency=intent.currency,
         installments=intent.installments,

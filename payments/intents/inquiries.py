@@ -10,6 +10,7 @@ import structlog
 from django.db import transaction
 
 import acquirers
+from acquirers import standings
 from acquirers.declines import AUTHENTICATION_ABANDONED
 from acquirers.gateway import Answer, Outcome
 from acquirers.in_doubt import leases
@@ -18,6 +19,7 @@ from merchants.models import Merchant
 from payments.intents import authorization, modification_rows, modifications, render
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.modification_answers import EXPIRED
+from payments.intents.orders import order_of
 from payments.intents.states import (
     IN_FLIGHT,
     AttemptStatus,
@@ -34,7 +36,6 @@ class Attempts(Kind[Attempt]):
     """Authorisations whose end is not known, payers who are away, and authorised money."""
 
     model = Attempt
-    related = ("intent",)
 
     def begun(self, row: Attempt) -> Attempt | None:
         if row.status != AttemptStatus.AUTHORIZED:
@@ -58,7 +59,7 @@ def ask(attempt: Attempt) -> Outcome:
     if is_refused or (attempt.authentication_demanded and attempt.acs_url is None):
         # No authorisation was ever sent: the authentication failed or did not begin.
         return Outcome(Answer.AUTHENTICATION_REQUIRED)
-    return acquirers.acquirer().inquire(attempt.acquirer_reference)
+    return standings.authorization(acquirers.of(attempt).inquire(order_of(attempt)))
 
 
 def resolve(attempt: Attempt, outcome: Outcome) -> PaymentIntent:

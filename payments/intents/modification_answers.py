@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db import transaction
 
 from acquirers.declines import PROCESSING_ERROR
-from acquirers.gateway import Answer, Outcome
+from acquirers.gateway import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.in_doubt import answers, leases, schedule
 from core import context
 from events import transitions
@@ -82,7 +82,7 @@ def _finish_unless_released(modification: Modification) -> None:
 
 def _release_refused(modification: Modification) -> Modification | None:
     """Begin to release what the bank has refused to capture (contract 3, capture)."""
-    is_refused = modification.answer == Answer.DECLINED.value
+    is_refused = modification.ended_with(Answer.DECLINED)
     if modification.kind != ModificationKind.CAPTURE or not is_refused:
         return None
     return modification_rows.begin(
@@ -145,7 +145,7 @@ def _voided(modification: Modification, outcome: Outcome) -> Status:
 
 def _fallen_back(modification: Modification, outcome: Outcome) -> Status:
     attempt, intent = modification.attempt, modification.attempt.intent
-    if outcome.answer in (Answer.NOT_SENT, Answer.NO_RECORD):
+    if outcome.answer in NEVER_AT_THE_BANK:
         return _still_unknown(modification)
     if outcome.answer not in RELEASED:
         close(modification, ModificationStatus.FAILED, outcome.answer)

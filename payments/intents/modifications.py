@@ -3,13 +3,15 @@
 from collections.abc import Callable
 
 import acquirers
-from acquirers.gateway import Answer, Outcome
+from acquirers import standings
+from acquirers.gateway import Answer, Deed, Outcome
 from acquirers.in_doubt import answers, leases
 from acquirers.in_doubt.kinds import Kind
 from core import context
 from payments.intents import modification_answers
 from payments.intents.models import Modification
 from payments.intents.modification_answers import EXPIRED, RELEASED
+from payments.intents.orders import order_of
 from payments.intents.states import ModificationKind
 
 
@@ -17,7 +19,6 @@ class Modifications(Kind[Modification]):
     """Captures, voids and reversals whose end is not known."""
 
     model = Modification
-    related = ("attempt",)
 
     def ask(self, row: Modification) -> Outcome:
         return ask(row)
@@ -77,12 +78,13 @@ def _order(modification: Modification) -> Outcome:
     if modification.kind != ModificationKind.CAPTURE:
         return _void(modification)
     assert modification.amount is not None  # a_capture_has_an_amount
-    reference = modification.attempt.acquirer_reference
-    return acquirers.acquirer().capture(reference, amount=modification.amount)
+    attempt = modification.attempt
+    return acquirers.of(attempt).capture(order_of(attempt), amount=modification.amount)
 
 
 def _void(modification: Modification) -> Outcome:
-    outcome = acquirers.acquirer().void(modification.attempt.acquirer_reference)
+    attempt = modification.attempt
+    outcome = acquirers.of(attempt).void(order_of(attempt))
     if outcome.answer is not Answer.DECLINED:
         return outcome
     # The bank may refuse because it holds nothing any more: then the release is done.
@@ -92,15 +94,6 @@ def _void(modification: Modification) -> Outcome:
 
 def _inquire(modification: Modification) -> Outcome:
     """Inquire about the authorisation, and translate its state into an answer to the request."""
-    found = acquirers.acquirer().inquire(modification.attempt.acquirer_reference)
-    is_capture = modification.kind == ModificationKind.CAPTURE
-    match found.answer:
-        case Answer.APPROVED if is_capture and found.captured:
-            return Outcome(Answer.APPROVED, captured=found.captured)
-        case Answer.APPROVED:
-            return Outcome(Answer.NO_RECORD)  # Authorised still: it is not done so far.
-        case Answer.VOIDED if not is_capture:
-            return Outcome(Answer.APPROVED)
-        case Answer.VOIDED | Answer.LAPSED:
-            return Outcome(Answer.LAPSED)
-    return Outcome(Answer.UNKNOWN)
+    attempt = modification.attempt
+    deed = Deed.CAPTURE if modification.kind == ModificationKind.CAPTURE else Deed.VOID
+    return standings.modification(acquirers.of(attempt).inquire(order_of(attempt)), deed)

@@ -81,12 +81,12 @@ def _finish_attempt(attempt: Attempt, cvc: str | None) -> None:
 
 
 def _finish_modification(modification: Modification) -> None:
-    if acquirers.acquirer().references_are_idempotent:
+    if acquirers.of(modification.attempt).capabilities.references_are_idempotent:
         ended = modifications.run_again(modification)
     else:
         with leases.given_back(modification):
             ended = modifications.resolve(modification, modifications.ask(modification))
-    if ended.kind == ModificationKind.VOID and ended.answer == Answer.DECLINED.value:
+    if ended.kind == ModificationKind.VOID and ended.ended_with(Answer.DECLINED):
         raise CancelFailed(ended.attempt.intent)
 
 
@@ -105,7 +105,7 @@ def _ask_first(attempt: Attempt, cvc: str | None) -> None:
 
 def _may_send_again(attempt: Attempt, cvc: str | None) -> bool:
     is_plain = cvc is not None and not attempt.authentication_demanded
-    return is_plain and acquirers.acquirer().references_are_idempotent
+    return is_plain and acquirers.of(attempt).capabilities.references_are_idempotent
 
 
 def _send_again(attempt: Attempt, cvc: str | None) -> Outcome:

@@ -14,6 +14,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("acquirers", "0001_initial"),
         ("customers", "0001_initial"),
         ("merchants", "0001_initial"),
         ("vault", "0002_guards"),
@@ -243,12 +244,15 @@ class Migration(migrations.Migration):
                 ("authentication_demanded", models.BooleanField(default=False)),
                 ("authentication", models.JSONField(default=dict)),
                 ("acs_url", models.CharField(max_length=2000, null=True)),
+                ("hand_off", models.JSONField(null=True)),
                 ("md_status", models.CharField(max_length=2, null=True)),
-                ("cavv", models.CharField(max_length=64, null=True)),
                 ("authenticated_at", models.DateTimeField(null=True)),
                 ("error", models.JSONField(null=True)),
                 ("authorization_code", models.CharField(max_length=40, null=True)),
                 ("network_reference", models.CharField(max_length=80, null=True)),
+                ("bank_code", models.CharField(max_length=40, null=True)),
+                ("bank_text", models.CharField(max_length=200, null=True)),
+                ("bank_numbers", models.JSONField(null=True)),
                 ("created_at", models.DateTimeField()),
                 ("closed_at", models.DateTimeField(null=True)),
                 (
@@ -267,6 +271,15 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="vault.sealedcard",
+                    ),
+                ),
+                (
+                    "terminal",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="acquirers.terminal",
                     ),
                 ),
                 (

@@ -79,7 +79,7 @@ END $$;
 CREATE TRIGGER an_attempt_shows_the_card_it_sends BEFORE INSERT ON intents_attempt
     FOR EACH ROW EXECUTE FUNCTION attempt_shows_the_card_it_sends();
 
--- An attempt, open or closed, keeps its card and money terms.
+-- An attempt, open or closed, keeps its terminal, card and money terms.
 CREATE FUNCTION attempt_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF (OLD.status, NEW.status) NOT IN (
@@ -103,7 +103,7 @@ BEGIN
 END $$;
 CREATE FUNCTION attempt_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'attempt %: card and money terms cannot change', OLD.id
+    RAISE EXCEPTION 'attempt %: terminal, card and money terms cannot change', OLD.id
         USING ERRCODE = 'check_violation';
 END $$;
 CREATE TRIGGER attempt_moves_as_listed BEFORE UPDATE OF status ON intents_attempt
@@ -112,10 +112,10 @@ CREATE TRIGGER attempt_moves_as_listed BEFORE UPDATE OF status ON intents_attemp
 CREATE TRIGGER an_attempts_terms_are_fixed BEFORE UPDATE ON intents_attempt
     FOR EACH ROW WHEN (
         (OLD.amount, OLD.surcharge, OLD.currency, OLD.intent_id, OLD.acquirer_reference,
-         OLD.sealed_card_id, OLD.card, OLD.capture_method, OLD.installments)
+         OLD.sealed_card_id, OLD.card, OLD.capture_method, OLD.installments, OLD.terminal_id)
         IS DISTINCT FROM
         (NEW.amount, NEW.surcharge, NEW.currency, NEW.intent_id, NEW.acquirer_reference,
-         NEW.sealed_card_id, NEW.card, NEW.capture_method, NEW.installments))
+         NEW.sealed_card_id, NEW.card, NEW.capture_method, NEW.installments, NEW.terminal_id))
     EXECUTE FUNCTION attempt_keeps_its_terms();
 
 CREATE FUNCTION modification_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$

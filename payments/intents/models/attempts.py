@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from acquirers.in_doubt.models import InDoubt
+from acquirers.models import Terminal
 from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager
 from payments.intents.models.intents import PaymentIntent
@@ -15,6 +16,8 @@ from vault.models import SealedCard
 
 class Attempt(InDoubt):
     """One try to get the money. The row exists before the bank is called (contract 2, Attempt)."""
+
+    read_with = ("intent", "terminal")
 
     id = id_field()
     merchant = models.ForeignKey(
@@ -26,6 +29,8 @@ class Attempt(InDoubt):
     status = models.CharField(
         max_length=16, choices=AttemptStatus, default=AttemptStatus.PROCESSING
     )
+    # Where the bank is asked; it never changes, so that a void goes where the charge went.
+    terminal = models.ForeignKey(Terminal, models.PROTECT, related_name="+", db_index=False)
     # Ours, sent to the bank with everything that concerns this attempt.
     acquirer_reference = CodeField(max_length=40, unique=True)
     amount = models.BigIntegerField()
@@ -46,13 +51,19 @@ class Attempt(InDoubt):
     # The course of 3-D Secure, as the API shows it: flow, result, version, eci, transaction_id.
     authentication = JSONField(default=dict)
     acs_url = models.CharField(max_length=2000, null=True)
-    # Internal: the authentication's outcome and its proof, and when it was used up.
+    # For a bank that takes the card from the payer's browser: the origins that its form may lead
+    # to, and the browser that pressed the button first (`payments.intents.handoffs`).
+    hand_off = JSONField(null=True)
+    # Internal: the authentication's outcome, and when it was used up.
     md_status = models.CharField(max_length=2, null=True)
-    cavv = models.CharField(max_length=64, null=True)
     authenticated_at = models.DateTimeField(null=True)
     error = JSONField(null=True)
     authorization_code = models.CharField(max_length=40, null=True)
     network_reference = models.CharField(max_length=80, null=True)
+    # Internal: the bank's own code and words for its answer to the authorisation, and its numbers.
+    bank_code = models.CharField(max_length=40, null=True)
+    bank_text = models.CharField(max_length=200, null=True)
+    bank_numbers = JSONField(null=True)
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)
     # When a charge after the end was given back: only in rows of `render.ATTEMPTS`.

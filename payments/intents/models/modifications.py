@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
+from acquirers.gateway import Answer
 from acquirers.in_doubt.models import InDoubt
 from core.fields import id_field
 from core.querysets import MerchantManager
@@ -16,6 +17,8 @@ class Modification(InDoubt):
     The row exists before the bank is asked, and stays as history. A payment that is created and
     confirmed in one call has none.
     """
+
+    read_with = ("attempt__terminal",)
 
     id = id_field()
     merchant = models.ForeignKey(
@@ -64,6 +67,10 @@ class Modification(InDoubt):
                 name="a_modification_is_open_or_closed",
             ),
         ]
+
+    def ended_with(self, *answers: Answer) -> bool:
+        """Tell whether one of these answers has ended it."""
+        return self.answer in [answer.value for answer in answers]
 
     def __str__(self) -> str:
         return self.id
