@@ -96,6 +96,7 @@ class Outcome:
     :param risk_level: `normal`, `elevated` or `highest`; `risk_score` is 0 to 100.
     :param captured: in minor units; None if the bank did not say.
     :param is_from_inquiry: derived from a standing, and no answer to the request itself.
+    :param after: an answer that was asked about further before this one was believed.
     """
 
     answer: Answer
@@ -107,6 +108,7 @@ class Outcome:
     captured: int | None = None
     exchange: Exchange = field(default=Exchange(), compare=False)
     is_from_inquiry: bool = field(default=False, compare=False)
+    after: "Outcome | None" = field(default=None, compare=False, repr=False)
 
 
 class Deed(enum.Enum):
@@ -341,7 +343,10 @@ class Gateway(Protocol):
         """Begin 3-D Secure, which charges nothing; None if it cannot begin, for any reason."""
 
     def handoff(self, request: AuthenticationRequest, url: str) -> Form:
-        """Make the form that the payer's browser posts, at the moment when the payer presses."""
+        """Make the form that the payer's browser posts, at the moment when the payer presses.
+
+        :raises acquirers.wire.NotSent: the sealed card does not open, or was destroyed.
+        """
 
     def read_return(self, order: Order, raw: bytes, content_type: str) -> Return:
         """Verify and read the answer that the customer's browser brought.

@@ -1,6 +1,7 @@
 """Applying the bank's answers: in a closing transaction, once, by whom they may be applied."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import structlog
@@ -44,4 +45,4 @@ def counts(outcome: Outcome, *, asked: InDoubt, locked: InDoubt) -> bool:
 
 def in_doubt(outcome: Outcome) -> Outcome:
     """Return the answer to a request sent again: if this one never arrived, the first may have."""
-    return Outcome(Answer.UNKNOWN) if outcome.answer in NEVER_SENT else outcome
+    return replace(outcome, answer=Answer.UNKNOWN) if outcome.answer in NEVER_SENT else outcome

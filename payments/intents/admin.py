@@ -3,6 +3,8 @@ from django.db.models import QuerySet
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
+from acquirers.admin import BankExchangeInline
+from acquirers.models import BankExchange
 from core import money
 from core.admin import ReadOnly, ReadOnlyAdmin
 from payments.intents.models import Attempt, LineItem, Modification, PaymentIntent
@@ -11,7 +13,8 @@ from payments.intents.models import Attempt, LineItem, Modification, PaymentInte
 class AttemptInline(ReadOnly, admin.TabularInline):
     model = Attempt
     fields = readonly_fields = (
-        "id", "status", "amount", "currency", "acquirer_reference", "created_at", "closed_at",
+        "id", "status", "amount", "currency", "terminal", "acquirer_reference", "created_at",
+        "closed_at",
     )  # fmt: skip
 
 
@@ -27,7 +30,7 @@ class PaymentIntentAdmin(ReadOnlyAdmin):
     list_select_related = ("merchant",)
     search_fields = ("=id",)
     show_full_result_count = False
-    readonly_fields = ("modifications",)
+    readonly_fields = ("modifications", "bank_exchanges")
     inlines = (AttemptInline, LineItemInline)
 
     @admin.display(description="captures, voids and reversals")
@@ -35,6 +38,11 @@ class PaymentIntentAdmin(ReadOnlyAdmin):
         """Return all that the bank was asked to do with the payment's attempts, oldest first."""
         rows = Modification.objects.filter(attempt__intent=intent)
         return _listed(rows, intent.currency)
+
+    def bank_exchanges(self, intent: PaymentIntent) -> SafeString:
+        """Return what banks were asked about the payment's attempts, a line for each exchange."""
+        rows = BankExchange.objects.filter(attempt__intent=intent).order_by("sent_at", "id")
+        return format_html_join("", "<div>{} {}</div>", ((row.attempt_id, row) for row in rows))
 
 
 def _listed(rows: QuerySet[Modification], currency: str) -> SafeString:
@@ -55,17 +63,19 @@ class AttemptAdmin(ReadOnlyAdmin):
     list_display = (
         "id", "merchant", "intent", "amount", "currency", "status", "created_at",
     )  # fmt: skip
-    # Named one by one, because operators must not see the proof of an authentication (`cavv`).
+    # Named one by one: `hand_off` and `acs_url` are the payer's.
     fields = (
-        "id", "merchant", "intent", "status", "amount", "surcharge", "captured_minor", "currency",
-        "installments", "capture_method", "card", "acquirer_reference", "authorization_code",
-        "network_reference", "error", "three_d_secure_requested", "authentication_demanded",
-        "authentication", "request_id", "created_at", "closed_at", "modifications", "asked_at",
-        "due_at", "inquiry_count", "no_record_count", "lease_until",
+        "id", "merchant", "intent", "terminal", "status", "amount", "surcharge", "captured_minor",
+        "currency", "installments", "capture_method", "card", "acquirer_reference",
+        "authorization_code", "network_reference", "bank_code", "bank_text", "bank_numbers",
+        "error", "three_d_secure_requested", "authentication_demanded", "authentication",
+        "request_id", "created_at", "closed_at", "modifications", "asked_at", "due_at",
+        "inquiry_count", "no_record_count", "lease_until",
     )  # fmt: skip
     readonly_fields = ("modifications",)
     list_filter = ("status", "currency")
     list_select_related = ("merchant", "intent")
+    inlines = (BankExchangeInline,)
     search_fields = ("=id", "=intent__id", "=acquirer_reference")
     show_full_result_count = False
 

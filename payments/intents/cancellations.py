@@ -48,12 +48,12 @@ class Begun(NamedTuple):
     """A payment after the first transaction of a cancellation.
 
     :param void: to be asked of the bank first; None if the payment is canceled.
-    :param card: the token of the card that was stored with it; its security code is dropped.
+    :param held: whatever a security code may be held for; it is dropped.
     """
 
     intent: PaymentIntent
     void: Modification | None
-    card: str | None
+    held: tuple[str, ...] = ()
 
 
 @slots.in_a_slot
@@ -67,9 +67,9 @@ def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentInt
     inquiries.ask_first(merchant, intent_id)
     begun = _close_or_open_void(merchant, intent_id, reason)
     if begun.void is None:
-        if begun.card:
+        for token in begun.held:
             # After the commit: Redis is another machine.
-            vault_cvc.drop(begun.card)
+            vault_cvc.drop(token)
         return begun.intent
     void = modifications.run(begun.void)
     if void.ended_with(*NEVER_SENT):
@@ -93,10 +93,16 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
         acquirers.of(attempt)  # Without an adapter nothing is written down.
         modification_rows.supersede(attempt)
         void = modification_rows.begin(attempt, ModificationKind.VOID, reason=reason)
-        return Begun(intent, void, None)
-    card = intent.sealed_card_id
+        return Begun(intent, void)
+    held = _held_for(intent)
     _close(intent, reason)
-    return Begun(intent, None, card)
+    return Begun(intent, None, held)
+
+
+def _held_for(intent: PaymentIntent) -> tuple[str, ...]:
+    """Return the stored card, and the attempt whose payer is awaited: the last one shown."""
+    awaited = intent.attempt_ids[-1:] if intent.status == Status.REQUIRES_ACTION else []
+    return tuple(token for token in (intent.sealed_card_id, *awaited) if token)
 
 
 def _close(intent: PaymentIntent, reason: str | None) -> None:

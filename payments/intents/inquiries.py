@@ -10,7 +10,7 @@ import structlog
 from django.db import transaction
 
 import acquirers
-from acquirers import standings
+from acquirers import exchanges, standings
 from acquirers.declines import AUTHENTICATION_ABANDONED
 from acquirers.gateway import Answer, Outcome
 from acquirers.in_doubt import leases
@@ -117,6 +117,7 @@ def _abandon(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     If the bank does not answer, the attempt stays open and is asked about again.
     """
     intent, attempt = authorization.locked(attempt)
+    exchanges.record_inquiry(attempt, outcome)
     if attempt.status != AttemptStatus.REQUIRES_ACTION:
         return intent  # The payer has come back meanwhile.
     leases.end_with(attempt)

@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from django.db import transaction
 
+from acquirers import exchanges
 from acquirers.declines import PROCESSING_ERROR
 from acquirers.gateway import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.in_doubt import answers, leases, schedule
+from acquirers.models import BankExchange
 from core import context
 from events import transitions
 from merchants import idempotency
@@ -27,6 +29,12 @@ from payments.intents.states import (
 from payments.intents.transition import move
 
 EXPIRED = "expired"
+EXCHANGES = {
+    ModificationKind.CAPTURE: BankExchange.Operation.CAPTURE,
+    ModificationKind.VOID: BankExchange.Operation.VOID,
+    ModificationKind.FALL_BACK: BankExchange.Operation.VOID,
+    ModificationKind.REVERSE: BankExchange.Operation.REVERSAL,
+}
 RELEASED = (Answer.APPROVED, Answer.LAPSED)
 
 
@@ -48,6 +56,7 @@ def apply(modification: Modification, outcome: Outcome) -> Applied:
     :param modification: as the asker read it before it asked, with its lease.
     """
     asked, modification = modification, modification_rows.locked(modification)
+    _record_exchanges(modification, outcome)
     if modification.status != ModificationStatus.PROCESSING:
         _finish_unless_released(modification)
         return Applied(modification)  # Another process has applied an answer already.
@@ -65,6 +74,12 @@ def apply(modification: Modification, outcome: Outcome) -> Applied:
         cause = modification.request_id or context.request_id()
         move(intent, status, before, request_id=cause)
     return Applied(modification, release)
+
+
+def _record_exchanges(modification: Modification, outcome: Outcome) -> None:
+    operation = EXCHANGES[ModificationKind(modification.kind)]
+    attempt = modification.attempt
+    exchanges.record_modification(attempt, outcome, operation=operation, row_id=modification.id)
 
 
 def _finish(modification: Modification) -> None:

@@ -1,6 +1,7 @@
 """Modifications of an authorised attempt at the bank: capture it, void it, give it back."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import acquirers
 from acquirers import standings
@@ -89,7 +90,9 @@ def _void(modification: Modification) -> Outcome:
         return outcome
     # The bank may refuse because it holds nothing any more: then the release is done.
     known = _inquire(modification)
-    return known if known.answer in RELEASED else outcome
+    if known.answer in RELEASED:
+        return replace(known, after=outcome)
+    return replace(outcome, after=known)
 
 
 def _inquire(modification: Modification) -> Outcome:

@@ -3,10 +3,11 @@
 Source of the rules: contract 6.
 """
 
+from django.db import transaction
 from django.db.models import QuerySet
 
 import acquirers
-from acquirers import slots
+from acquirers import exchanges, slots
 from acquirers.gateway import Answer, Outcome
 from acquirers.in_doubt import answers, leases, resuming
 from core import clock
@@ -99,7 +100,7 @@ def _ask_first(attempt: Attempt, cvc: str | None) -> None:
     with leases.given_back(attempt):
         outcome = inquiries.ask(attempt)
         if outcome.answer is Answer.NO_RECORD and _may_send_again(attempt, cvc):
-            outcome = _send_again(attempt, cvc)
+            outcome = _send_again(attempt, cvc, outcome)
         confirmation.conclude(attempt, outcome, cvc=cvc)
 
 
@@ -108,10 +109,16 @@ def _may_send_again(attempt: Attempt, cvc: str | None) -> bool:
     return is_plain and acquirers.of(attempt).capabilities.references_are_idempotent
 
 
-def _send_again(attempt: Attempt, cvc: str | None) -> Outcome:
+def _send_again(attempt: Attempt, cvc: str | None, inquiry: Outcome) -> Outcome:
+    if not _begin_again(attempt, inquiry):
+        return Outcome(Answer.UNKNOWN)
+    return answers.in_doubt(authorization.authorize(attempt, cvc=cvc))
+
+
+@transaction.atomic(durable=True)
+def _begin_again(attempt: Attempt, inquiry: Outcome) -> bool:
+    exchanges.record_inquiry(attempt, inquiry)
     # The new request may reach the bank late, so "no record" counts from now on only. Nothing is
     # sent for an attempt that has ended, or that another process has leased, since the inquiry.
     ours = leases.is_ours(attempt).filter(status=AttemptStatus.PROCESSING)
-    if not ours.update(asked_at=clock.now(), no_record_count=0):
-        return Outcome(Answer.UNKNOWN)
-    return answers.in_doubt(authorization.authorize(attempt, cvc=cvc))
+    return bool(ours.update(asked_at=clock.now(), no_record_count=0))

@@ -3,7 +3,7 @@
 from django.db import transaction
 
 import acquirers
-from acquirers import references
+from acquirers import exchanges, references
 from acquirers.declines import explain
 from acquirers.gateway import Answer, AuthenticationRequest, FormPost, Outcome, Redirect
 from acquirers.in_doubt import answers, leases, schedule
@@ -16,6 +16,7 @@ from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
 from payments.intents.states import ATTEMPTS, OPEN_ATTEMPT, AttemptStatus, Status
 from payments.intents.transition import move
+from vault import cvc as vault_cvc
 
 
 def begin(attempt: Attempt, cvc: str | None) -> PaymentIntent:
@@ -23,10 +24,14 @@ def begin(attempt: Attempt, cvc: str | None) -> PaymentIntent:
 
     If the bank cannot begin, the attempt fails: it is never charged without authentication.
     """
-    beginning = acquirers.of(attempt).begin(request_of(attempt, cvc))
+    gateway = acquirers.of(attempt)
+    beginning = gateway.begin(request_of(attempt, cvc))
     if beginning is None:
         outcome = Outcome(Answer.AUTHENTICATION_REQUIRED)
         return answers.apply_with_retry(attempt, lambda: authorization.apply(attempt, outcome))
+    if cvc and gateway.capabilities.cvc_at_handoff:
+        # Before the payer can come: by the attempt, so that no other one can use it.
+        vault_cvc.hold(attempt.id, cvc)
     return answers.apply_with_retry(attempt, lambda: _await_payer(attempt, beginning))
 
 
@@ -38,6 +43,7 @@ def begin_anew(declined: Attempt, outcome: Outcome) -> Attempt | None:
         one, or the payment has become `processing`: its payer can no longer be sent to the bank.
     """
     intent, declined = authorization.locked(declined)
+    exchanges.record_inquiry(declined, outcome)
     if declined.status not in OPEN_ATTEMPT or intent.status == Status.PROCESSING:
         return None
     declined.error = authorization.error_of(declined, explain(outcome), outcome)
@@ -79,6 +85,8 @@ def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> PaymentInt
     attempt.authentication = {"flow": "challenge", "version": beginning.version}
     if isinstance(beginning, Redirect):
         attempt.authentication["transaction_id"] = beginning.transaction_id
+    else:
+        attempt.hand_off = {"origins": beginning.origins}
     leases.end_with(attempt)
     schedule.look_at(attempt, clock.now() + deadlines.PAYER_HAS)
     attempt.save()
