@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from acquirers.models import BankExchange, Terminal
-from core.admin import ReadOnly, ReadOnlyAdmin
+from core.admin import ReadOnlyAdmin
 
 
 @admin.register(Terminal)
@@ -14,12 +14,14 @@ class TerminalAdmin(ReadOnlyAdmin):
     fields = ("id", "name", "kind", "status", "merchant", "created_at")
 
 
-class BankExchangeInline(ReadOnly, admin.TabularInline):
-    """The exchanges about an attempt, the oldest first."""
+@admin.register(BankExchange)
+class BankExchangeAdmin(ReadOnlyAdmin):
+    """The requests that banks were sent, and how they answered."""
 
-    model = BankExchange
-    ordering = ("sent_at", "id")
-    fields = (
-        "sent_at", "milliseconds", "operation", "operation_id", "answer", "bank_code", "bank_text",
-        "numbers", "request_id",
+    list_display = (
+        "sent_at", "attempt", "operation", "answer", "bank_code", "bank_text", "milliseconds",
+        "request_id",
     )  # fmt: skip
+    list_filter = ("operation", "answer")
+    search_fields = ("=attempt__id", "=operation_id", "=request_id")
+    show_full_result_count = False

@@ -3,7 +3,6 @@ from django.db.models import QuerySet
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from acquirers.admin import BankExchangeInline
 from acquirers.models import BankExchange
 from core import money
 from core.admin import ReadOnly, ReadOnlyAdmin
@@ -41,8 +40,12 @@ class PaymentIntentAdmin(ReadOnlyAdmin):
 
     def bank_exchanges(self, intent: PaymentIntent) -> SafeString:
         """Return what banks were asked about the payment's attempts, a line for each exchange."""
-        rows = BankExchange.objects.filter(attempt__intent=intent).order_by("sent_at", "id")
-        return format_html_join("", "<div>{} {}</div>", ((row.attempt_id, row) for row in rows))
+        return _lines(BankExchange.objects.filter(attempt__intent=intent))
+
+
+def _lines(rows: QuerySet[BankExchange]) -> SafeString:
+    ordered = rows.order_by("sent_at", "id")
+    return format_html_join("", "<div>{} {}</div>", ((row.attempt_id, row) for row in ordered))
 
 
 def _listed(rows: QuerySet[Modification], currency: str) -> SafeString:
@@ -69,13 +72,12 @@ class AttemptAdmin(ReadOnlyAdmin):
         "currency", "installments", "capture_method", "card", "acquirer_reference",
         "authorization_code", "network_reference", "bank_code", "bank_text", "bank_numbers",
         "error", "three_d_secure_requested", "authentication_demanded", "authentication",
-        "request_id", "created_at", "closed_at", "modifications", "asked_at", "due_at",
+        "request_id", "created_at", "closed_at", "modifications", "bank_exchanges", "asked_at", "due_at",
         "inquiry_count", "no_record_count", "lease_until",
     )  # fmt: skip
-    readonly_fields = ("modifications",)
+    readonly_fields = ("modifications", "bank_exchanges")
     list_filter = ("status", "currency")
     list_select_related = ("merchant", "intent")
-    inlines = (BankExchangeInline,)
     search_fields = ("=id", "=intent__id", "=acquirer_reference")
     show_full_result_count = False
 
@@ -83,6 +85,10 @@ class AttemptAdmin(ReadOnlyAdmin):
     def modifications(self, attempt: Attempt) -> SafeString:
         """Return all that the bank was asked to do with the attempt, oldest first."""
         return _listed(attempt.modifications.all(), attempt.currency)
+
+    def bank_exchanges(self, attempt: Attempt) -> SafeString:
+        """Return what the bank was asked about the attempt, a line for each exchange."""
+        return _lines(BankExchange.objects.filter(attempt=attempt))
 
 
 @admin.register(Modification)

@@ -109,7 +109,7 @@ def models() -> list[type[Model]]:
 
 
 def has_merchant(model: type[Model]) -> bool:
-    return MERCHANT in {field.attname for field in model._meta.concrete_fields}
+    return MERCHANT in {field.attname for field in model._meta.concrete_fields if not field.null}
 
 
 def model_references() -> set[tuple[str, str]]:
