@@ -72,8 +72,8 @@ class AttemptAdmin(ReadOnlyAdmin):
         "currency", "installments", "capture_method", "card", "acquirer_reference",
         "authorization_code", "network_reference", "bank_code", "bank_text", "bank_numbers",
         "error", "three_d_secure_requested", "authentication_demanded", "authentication",
-        "request_id", "created_at", "closed_at", "modifications", "bank_exchanges", "asked_at", "due_at",
-        "inquiry_count", "no_record_count", "lease_until",
+        "request_id", "created_at", "closed_at", "modifications", "bank_exchanges", "asked_at",
+        "due_at", "inquiry_count", "no_record_count", "lease_until",
     )  # fmt: skip
     readonly_fields = ("modifications", "bank_exchanges")
     list_filter = ("status", "currency")

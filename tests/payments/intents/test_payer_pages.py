@@ -11,7 +11,7 @@ PAYMENT = {
     "amount": "125.00 TRY",
     "brand": "visa",
     "last4": "4242",
-    "acs_url": "https://acs.bank.example/challenge",
+    "action": "https://acs.bank.example/challenge",
     "fields": {"creq": 'a"><script>', "session": "att_1"},
     "is_sandbox": False,
 }
@@ -36,14 +36,15 @@ class Shown(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def test_the_hand_off_page_sends_the_fields_to_the_bank() -> None:
-    page = Shown("handoff", **PAYMENT)
+def test_the_gates_form_sends_the_fields_to_the_bank() -> None:
+    page = Shown("gate", **PAYMENT)
 
     hidden = [
         {"type": "hidden", "name": name, "value": value}
         for name, value in PAYMENT["fields"].items()
     ]
-    assert page.all("form") == [{"method": "post", "action": PAYMENT["acs_url"]}]
+    [form] = page.all("form")
+    assert (form["method"], form["action"]) == ("post", PAYMENT["action"])
     assert page.all("input") == hidden
 
 
