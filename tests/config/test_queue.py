@@ -187,8 +187,9 @@ def test_the_same_key_is_free_afterwards(hasty: House) -> None:
     with line.makefile("rb") as answers:
         assert RawAnswer.next(answers).status == 503
 
-        while (status := next_status(hasty, line, answers)) == 503:
-            """A busy machine may let it wait for too long again."""
+        status: int | None = 503
+        while status == 503:  # A busy machine may let it wait for too long again.
+            status = next_status(hasty, line, answers)
 
         assert status == 200
     assert Customer.objects.count() == 1
