@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
-HANDSHAKE, APPLICATION = 22, 23
+ALERT, HANDSHAKE, APPLICATION = 21, 22, 23
 VERSION = b"\x03\x03"
 HELLO_REQUEST = b"\0\0\0\0"
 # Valid for a day; an age to add, a nonce, the ticket itself, no extensions.

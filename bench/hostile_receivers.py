@@ -24,6 +24,7 @@ from bench import forged_tls
 SEND_BUFFER = 32 * 1024
 BACKLOG = 512
 RECORDS_AT_ONCE = 500
+TEDIOUS = (b"1", b"4242-", b" ", b"password=", b'{"a":')
 
 
 @dataclass
@@ -100,6 +101,13 @@ def _ten_gigabytes(line: Line) -> None:
     line.pour(repeat(b"x" * 100_000, 100_000))
 
 
+def _tedious_bodies(line: Line) -> None:
+    # Bodies are searched for secrets; each of these is slow to search in a way of its own.
+    body = TEDIOUS[line.wire.getpeername()[1] % len(TEDIOUS)] * 100_000
+    line.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    line.wait()
+
+
 def _broken_tls(line: Line) -> None:
     line.pour(repeat(b"SSH-2.0-OpenSSH_9.9\r\n" * 1000))
 
@@ -165,6 +173,7 @@ KINDS = {
     "endless_chunks": Kind(_endless_chunks, None, 200, None),
     "endless_trailers": Kind(_endless_trailers, None, 200, None),
     "ten_gigabytes": Kind(_ten_gigabytes, None, 200, None),
+    "tedious_bodies": Kind(_tedious_bodies, None, 200, None),
     "broken_tls": Kind(_broken_tls, "trusted", None, "tls_error"),
     "expired_certificate": Kind(_bad_certificate, "expired", None, "tls_error"),
     "self_signed_certificate": Kind(_bad_certificate, "self_signed", None, "tls_error"),

@@ -1,7 +1,6 @@
 """The circuit around something that may be away."""
 
 import re
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, BrokenBarrierError, Event, Lock
@@ -11,15 +10,37 @@ import pytest
 
 from core.circuit import Circuit, CircuitOpen
 
-OPEN_SECONDS = 0.1
+OPEN_SECONDS = 2.0
+# A hang is ended after this.
+PATIENCE_SECONDS = 60
 
 
 class Broken(Exception):
     """The failure that the circuit counts; no other exception opens it."""
 
 
+class Clock:
+    """Stands in for `time` in the circuit's module: it goes on when it is told."""
+
+    def __init__(self) -> None:
+        self._now = 1000.0
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def go_on(self, seconds: float) -> None:
+        self._now += seconds
+
+
 @pytest.fixture
-def circuit() -> Circuit:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    ours = Clock()
+    monkeypatch.setattr("core.circuit.time", ours)
+    return ours
+
+
+@pytest.fixture
+def circuit(clock: Clock) -> Circuit:
     return Circuit("lamp", failure=Broken, times=3, seconds=OPEN_SECONDS)
 
 
@@ -62,33 +83,40 @@ def test_other_exceptions_pass_and_say_nothing(circuit: Circuit) -> None:
     assert answer_of(circuit, lambda: "lit") == "lit"
 
 
-def test_a_probe_that_succeeds_closes_it(circuit: Circuit) -> None:
+def test_a_probe_that_succeeds_closes_it(circuit: Circuit, clock: Clock) -> None:
     opened(circuit)
-    time.sleep(OPEN_SECONDS)
+    clock.go_on(OPEN_SECONDS)
 
     assert [answer_of(circuit, lambda: "lit") for _ in range(3)] == ["lit"] * 3
 
 
-def test_a_probe_that_fails_leaves_it_open(circuit: Circuit) -> None:
+def test_no_probe_goes_before_its_time(circuit: Circuit, clock: Clock) -> None:
     opened(circuit)
-    time.sleep(OPEN_SECONDS)
+    clock.go_on(0.99 * OPEN_SECONDS)
+
+    assert answer_of(circuit, lambda: "lit") is CircuitOpen
+
+
+def test_a_probe_that_fails_leaves_it_open(circuit: Circuit, clock: Clock) -> None:
+    opened(circuit)
+    clock.go_on(OPEN_SECONDS)
 
     assert [answer_of(circuit, fail) for _ in range(3)] == [Broken, CircuitOpen, CircuitOpen]
 
 
-def test_one_probe_goes_and_the_others_do_not_wait_for_it(circuit: Circuit) -> None:
+def test_one_probe_goes_and_the_others_do_not_wait_for_it(circuit: Circuit, clock: Clock) -> None:
     opened(circuit)
-    time.sleep(OPEN_SECONDS)
+    clock.go_on(OPEN_SECONDS)
     probing, answered = Event(), Event()
 
     def probe() -> str:
         probing.set()
-        answered.wait(5)
+        answered.wait(PATIENCE_SECONDS)
         return "lit"
 
     with ThreadPoolExecutor(1) as pool:
         result = pool.submit(answer_of, circuit, probe)
-        probing.wait(5)
+        probing.wait(PATIENCE_SECONDS)
         others = [answer_of(circuit, lambda: "lit") for _ in range(3)]
         answered.set()
 
@@ -96,13 +124,15 @@ def test_one_probe_goes_and_the_others_do_not_wait_for_it(circuit: Circuit) -> N
     assert result.result() == answer_of(circuit, lambda: "lit") == "lit"
 
 
-def test_a_probe_that_never_reports_back_is_followed_by_another(circuit: Circuit) -> None:
+def test_a_probe_that_never_reports_back_is_followed_by_another(
+    circuit: Circuit, clock: Clock
+) -> None:
     opened(circuit)
     for _ in range(2):
-        time.sleep(OPEN_SECONDS)
+        clock.go_on(OPEN_SECONDS)
         with pytest.raises(KeyboardInterrupt):
             circuit.call(_interrupted)
-    time.sleep(OPEN_SECONDS)
+    clock.go_on(OPEN_SECONDS)
 
     assert answer_of(circuit, lambda: "lit") == "lit"
 
@@ -117,12 +147,12 @@ def test_what_began_before_it_opened_decides_no_more(circuit: Circuit, late: str
 
     def slow() -> str | None:
         begun.set()
-        over.wait(5)
+        over.wait(PATIENCE_SECONDS)
         return late if late else fail()
 
     with ThreadPoolExecutor(1) as pool:
         result = pool.submit(answer_of, circuit, slow)
-        begun.wait(5)
+        begun.wait(PATIENCE_SECONDS)
         opened(circuit)
         over.set()
         assert result.result() == (late or Broken)
@@ -131,15 +161,15 @@ def test_what_began_before_it_opened_decides_no_more(circuit: Circuit, late: str
 
 
 def test_one_line_is_logged_when_it_opens_and_one_when_it_closes(
-    circuit: Circuit, caplog: pytest.LogCaptureFixture
+    circuit: Circuit, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(20):
         answer_of(circuit, fail)
-    time.sleep(OPEN_SECONDS)
+    clock.go_on(OPEN_SECONDS)
     answer_of(circuit, fail)
     assert re.findall(r"circuit_\w+", caplog.text) == ["circuit_opened"]
     assert "Broken" in caplog.text
-    time.sleep(OPEN_SECONDS)
+    clock.go_on(OPEN_SECONDS)
     answer_of(circuit, lambda: "lit")
 
     assert re.findall(r"circuit_\w+", caplog.text) == ["circuit_opened", "circuit_closed"]
@@ -149,7 +179,7 @@ def test_one_line_is_logged_when_it_opens_and_one_when_it_closes(
 
 
 def assert_beside_each_other(
-    call: Callable[[Callable[[], Any]], None], *, hang_seconds: float = 30
+    call: Callable[[Callable[[], Any]], None], *, hang_seconds: float = PATIENCE_SECONDS
 ) -> None:
     """Eight threads work at the same time: none ends before all have begun."""
     all_work = Barrier(8)

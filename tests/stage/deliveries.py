@@ -40,10 +40,14 @@ def real_now() -> datetime:
 def send(
     *deliveries: Claimed,
     between: Callable[[], None] = lambda: None,
-    rest_seconds: float = 0,
+    may_go_on: Callable[[], bool] = lambda: True,
     **options: Any,
 ) -> list[Answer]:
-    """Make the deliveries one after the other, by one sender that may rest in between."""
+    """Make the deliveries one after the other, by one sender.
+
+    :param between: is called after each of them.
+    :param may_go_on: ends the rest after that; what has come by then is seen before the next.
+    """
 
     async def make() -> list[Answer]:
         answers = []
@@ -51,7 +55,9 @@ def send(
             for one in deliveries:
                 answers.append(await sender.post(one))
                 between()
-                await asyncio.sleep(rest_seconds)
+                while not may_go_on():
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)
         return answers
 
     return asyncio.run(make())

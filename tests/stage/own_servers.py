@@ -5,14 +5,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
+from psutil import process_iter
+
 from devstack import cluster, environment, storage
 from devstack.servers import Servers
 from devstack.state import ROOT
+
+# A hang is ended after this.
+PATIENCE_SECONDS = 300
 
 
 @contextmanager
@@ -47,26 +52,32 @@ def run(settings: dict[str, str], *command: str) -> str:
         env={**os.environ, **settings},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     return done.stdout
 
 
-def restart(servers: Servers, signal_number: int) -> None:
+def restart(
+    servers: Servers, signal_number: int, *, while_away: Callable[[], None] = lambda: None
+) -> None:
+    """:param while_away: returns when the database may come back."""
     process = servers.processes["postgres"]
     process.send_signal(signal_number)
-    process.wait(20)
-    time.sleep(0.5)
+    process.wait(PATIENCE_SECONDS)
+    while_away()
     if signal_number == signal.SIGKILL:
         _wait_for_orphans(servers)
     servers.start_postgres()
 
 
 def _wait_for_orphans(servers: Servers) -> None:
-    # The children of a killed postmaster end by themselves, and the next one waits for that.
-    for _ in range(100):
-        if not (servers.data / "postmaster.pid").exists():
-            return
-        (servers.data / "postmaster.pid").unlink()
-        time.sleep(1)
+    """Wait until the children of a killed postmaster have ended: they do so by themselves.
+
+    A new one would refuse to start beside them.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while any(process.info["cwd"] == str(servers.data) for process in process_iter(["cwd"])):
+        assert time.monotonic() < deadline, "PostgreSQL's children do not end"
+        time.sleep(0.02)
+    (servers.data / "postmaster.pid").unlink(missing_ok=True)

@@ -54,7 +54,8 @@ class Receiver:
         """Begin to listen, or come back at the port that it had."""
         self._listener = socket.create_server(("127.0.0.1", port), backlog=512)
         self.port = self._listener.getsockname()[1]
-        Thread(target=self._serve, args=(self._listener,), daemon=True).start()
+        self._serving = Thread(target=self._serve, args=(self._listener,), daemon=True)
+        self._serving.start()
 
     @property
     def host(self) -> str:
@@ -70,6 +71,8 @@ class Receiver:
     def close(self) -> None:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
+        # Else a thread that comes late would take connections of the next one that gets this file.
+        self._serving.join()
         self._listener.close()
 
     def hang_up(self) -> None:

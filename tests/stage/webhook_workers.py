@@ -18,6 +18,7 @@ class Worker(Running):
         *hosts: str,
         command: list[str] | None = None,
         without: str | None = None,
+        **changed: str,
     ) -> None:
         """:param without: the guard that is taken out of it, see tests.stage.broken_worker."""
         if without:
@@ -27,6 +28,7 @@ class Worker(Running):
             "WEBHOOK_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
             "WEBHOOK_LEASE_SECONDS": str(LEASE_SECONDS),
             "WITHOUT": without or "",
+            **changed,
         }
         super().__init__(log, command or ["manage", "deliver_webhooks"], **settings)
 
@@ -40,8 +42,10 @@ class Worker(Running):
 
 
 @contextmanager
-def worker(log: Path, *hosts: str, command: list[str] | None = None) -> Iterator[Worker]:
-    process = Worker(log, *hosts, command=command)
+def worker(
+    log: Path, *hosts: str, command: list[str] | None = None, **changed: str
+) -> Iterator[Worker]:
+    process = Worker(log, *hosts, command=command, **changed)
     try:
         yield process.started()
     finally:
@@ -51,8 +55,8 @@ def worker(log: Path, *hosts: str, command: list[str] | None = None) -> Iterator
             process.kill()
 
 
-def celery(directory: Path) -> list[str]:
+def celery(directory: Path, application: str = "config") -> list[str]:
     """Return the command of the worker for webhooks, with a beat of its own."""
     schedule = ["-B", "-s", str(directory / "schedule"), "--pidfile="]
     options = ["-Q", "webhooks", "--pool", "solo", "--without-gossip", "--without-mingle"]
-    return ["celery", "-q", "-A", "config", "worker", *options, *schedule]
+    return ["celery", "-q", "-A", application, "worker", *options, *schedule]

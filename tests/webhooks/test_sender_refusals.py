@@ -1,7 +1,6 @@
 """Where a delivery may not go: refused where the socket opens, whatever the name said."""
 
 import socket
-import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -14,8 +13,8 @@ from webhooks.delivery.http.connections import Names
 
 
 @pytest.fixture(autouse=True)
-def _one_second(settings: Any) -> None:
-    settings.WEBHOOK_TIMEOUT_SECONDS = 1.0
+def _time_enough(settings: Any) -> None:
+    settings.WEBHOOK_TIMEOUT_SECONDS = 30.0
 
 
 def answering(status: str, *headers: str, body: bytes = b"") -> bytes:
@@ -81,7 +80,7 @@ def test_the_door_itself_refuses_an_address_that_passed_the_look_up(
 ) -> None:
     careless = partial(Names, rule=lambda _address: True)
     monkeypatch.setattr(
-        "webhooks.delivery.http.sender.Names", lambda servers, **_: careless(servers, seconds=1)
+        "webhooks.delivery.http.sender.Names", lambda servers, **_: careless(servers, seconds=30)
     )
     with name_server(["127.0.0.1"]) as names:
         [answer] = post(f"https://hooks.example:{watched.port}/", dns=[names.address])
@@ -114,15 +113,15 @@ def test_a_name_in_punycode_is_looked_up_as_it_is(name: str) -> None:
     assert (answer.error, set(names.names)) == ("dns_error", {name})
 
 
-def test_a_name_server_that_is_silent_takes_half_the_deadline() -> None:
-    began = time.monotonic()
+def test_a_name_server_that_is_silent_takes_a_part_of_the_deadline(monkeypatch: Any) -> None:
+    monkeypatch.setattr("webhooks.delivery.http.sender.NAMES_PART", 0.01)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
         [answer] = post("https://hooks.example/", dns=[f"127.0.0.1:{silent.getsockname()[1]}"])
 
+        assert silent.recv(512, socket.MSG_DONTWAIT), "it was not asked"
     # With the whole deadline spent it would be a time-out.
     assert answer.error == "dns_error"
-    assert time.monotonic() - began > 0.4
 
 
 def test_a_developers_own_host_is_exempt_by_name_and_port(settings: Any) -> None:
