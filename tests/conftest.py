@@ -26,6 +26,7 @@ from tests.stage.factories import open_merchant
 from tests.stage.key_change import KeyChange, change_key
 from tests.stage.lengths import require_parts
 from tests.stage.mortal import House, Installation
+from tests.stage.oldbank.process import OldBank
 from tests.stage.one_way_out import watched
 from tests.stage.own_servers import migrated, throw_away
 from tests.stage.redis_places import patient_budget
@@ -177,6 +178,21 @@ def bank(db: None) -> Iterator[BankTransport]:
     """The test bank, in this process, behind the gateway."""
     with bank_in_process() as transport:
         yield transport
+
+
+@pytest.fixture(scope="session")
+def old_bank_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OldBank]:
+    """The process of the old bank that the tests of a worker share."""
+    process = OldBank(tmp_path_factory.mktemp("old_bank"))
+    yield process
+    process.kill()
+
+
+@pytest.fixture
+def old_bank(old_bank_process: OldBank) -> OldBank:
+    """A bank of the old kind, whose book is empty."""
+    old_bank_process.reset()
+    return old_bank_process
 
 
 @pytest.fixture
