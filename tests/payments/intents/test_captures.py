@@ -6,8 +6,8 @@ import pytest
 
 from payments.intents import modifications
 from payments.intents.models import Attempt
-from testbank.models import Authorization
 from tests.audit.test_audit import audit
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank, refused
 from tests.stage.client import Answer, ApiClient
@@ -111,7 +111,7 @@ def test_a_refused_capture_is_released_and_the_payer_may_try_again(
     assert (answer.status, answer["status"]) == (200, "requires_payment_method")
     assert answer["last_payment_error"]["code"] == "processing_error"
     assert answer["amount_capturable"] == acme.pending() == captured_by_bank(acme) == 0
-    assert Authorization.objects.get().state == "voided"
+    assert bank_books.order().state == "voided"
     assert acme.told(payment_id)[-1] == "payment_failed"
 
 
@@ -149,7 +149,7 @@ def test_an_expired_one_that_the_bank_does_not_release_is_canceled_when_it_lapse
     sweep_after(7 * DAY + 60)
 
     assert acme.payment(payment_id)["status"] == "canceled"
-    assert Authorization.objects.get().state == "lapsed"
+    assert bank_books.order().state == "lapsed"
 
 
 @pytest.mark.parametrize("fault", ["lost", "cut_after", "delay", "garble"])

@@ -6,7 +6,7 @@ import pytest
 
 from events.models import Event
 from payments.intents.models import Attempt, PaymentIntent
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
 from tests.stage.mortal import (
@@ -27,7 +27,7 @@ def status() -> str:
 
 
 def assert_charged_once(client: ApiClient) -> None:
-    assert Authorization.objects.count() == Attempt.objects.count() == 1
+    assert len(bank_books.orders()) == Attempt.objects.count() == 1
     assert captured_by_bank(client) == client.pending() == 12500
     assert Event.objects.filter(type="payment_intent.succeeded").count() == 1
     assert_audit_is_clean()
@@ -73,7 +73,7 @@ def test_what_never_reached_the_bank_is_never_charged_without_a_retry(
     three_days_pass()
 
     until(lambda: status() == "requires_payment_method")
-    assert Authorization.objects.count() == captured_by_bank(acme) == acme.pending() == 0
+    assert len(bank_books.orders()) == captured_by_bank(acme) == acme.pending() == 0
     assert_audit_is_clean()
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from payments.intents.models import Attempt, PaymentIntent
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.client import ApiClient
 from tests.stage.mortal import (
     BOUNDARIES,
@@ -49,7 +49,7 @@ def status(payment_id: str) -> str:
 
 
 def assert_ended(payment_id: str, done: Done, *told: str) -> None:
-    row = Authorization.objects.get()
+    row = bank_books.order()
     assert (row.state, row.captured_amount) == (done.at_the_bank, done.captured)
     assert assert_charged_at_most_once(payment_id) == done.captured
     assert assert_one_event_per_change(payment_id) == [*UNTIL_THEN, *told, done.status]

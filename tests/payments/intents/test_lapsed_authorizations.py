@@ -8,8 +8,8 @@ import pytest
 from core import clock
 from payments.intents import modifications
 from payments.intents.models import Attempt
-from testbank.models import Authorization
 from tests.audit.test_audit import audit
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.doors import MANUAL
@@ -44,7 +44,7 @@ def assert_expired(walk: Walk) -> None:
     assert (shown["last_payment_error"], shown["amount_capturable"]) == (None, 0)
     assert walk.moves()[-1].event == "payment_intent.canceled"
     assert (attempt.status, attempt.error, attempt.operation) == ("canceled", None, None)
-    assert Authorization.objects.get().state == "lapsed"
+    assert bank_books.order().state == "lapsed"
 
 
 def test_a_capture_that_comes_too_late_for_the_bank_cancels_the_payment(lapsed: Walk) -> None:

@@ -12,9 +12,8 @@ from events.models import Event
 from merchants.models import User
 from payments.intents import authorization
 from payments.intents.models import Attempt
-from testbank.models import Authorization
 from tests.audit.test_audit import audit
-from tests.stage.bank_orders import authorize
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
@@ -48,12 +47,7 @@ def canceled(acme: ApiClient, bank: BankTransport) -> str:
 
 def the_bank_charges_after_all() -> None:
     attempt = Attempt.objects.get()
-    authorize(
-        GOOD_CARD,
-        reference=attempt.acquirer_reference,
-        merchant=attempt.merchant_id,
-        capture=True,
-    )
+    bank_books.charge(GOOD_CARD, reference=attempt.acquirer_reference, merchant=attempt.merchant_id)
     authorization.apply(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
 
 
@@ -75,7 +69,7 @@ def test_the_merchant_sees_when_it_was_given_back(acme: ApiClient, canceled: str
     shown = attempt_of(acme, canceled)
     assert shown["reversed_at"] == int(Attempt.objects.get().reversed_at.timestamp())
     assert (shown["status"], shown["amount_charged"]) == ("canceled", 0)
-    assert Authorization.objects.get().state == "voided"
+    assert bank_books.order().state == "voided"
 
 
 def test_the_payment_and_its_events_stay_what_they_were(acme: ApiClient, canceled: str) -> None:

@@ -15,9 +15,8 @@ from payments.intents import three_d_secure as authenticating
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import ModificationKind
 from testbank import behaviours
-from testbank.models import Authorization
 from tests.audit.test_audit import audit
-from tests.stage.bank_orders import authorize
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
@@ -57,7 +56,7 @@ def test_a_bank_that_still_holds_what_is_over_is_told_to_release_it(
     walk.pay(**MANUAL).sweep(WEEK + 60)
 
     assert walk.shown()["cancellation_reason"] == "expired"
-    assert Authorization.objects.get().state == "voided"
+    assert bank_books.order().state == "voided"
 
 
 def test_what_is_over_is_not_captured_while_the_bank_is_silent(walk: Walk) -> None:
@@ -171,11 +170,8 @@ def test_the_attempt_that_is_unknown_is_asked_about(walk: Walk) -> None:
 
 
 def the_bank_charges_after_all(attempt: Attempt) -> None:
-    authorize(
-        NOTHING_IS_RELEASED,
-        reference=attempt.acquirer_reference,
-        merchant=attempt.merchant_id,
-        capture=True,
+    bank_books.charge(
+        NOTHING_IS_RELEASED, reference=attempt.acquirer_reference, merchant=attempt.merchant_id
     )
     authorization.apply(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
     leases_run_out()

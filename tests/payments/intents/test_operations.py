@@ -8,10 +8,9 @@ from core import clock
 from payments.intents import authorization, modifications
 from payments.intents import three_d_secure as authenticating
 from payments.intents.models import Attempt
-from testbank.models import Authorization
 from tests.audit.test_audit import audit
 from tests.payments.intents.test_races import then_wait
-from tests.stage.bank_orders import authorize
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient
@@ -83,7 +82,7 @@ def test_a_payer_who_refused_is_not_asked_about_at_the_bank(
     failed = acme.payment(paid["id"])
     assert failed["status"] == "requires_payment_method"
     assert failed["last_payment_error"]["reason"] == "authentication_failed"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
 def test_the_bank_is_asked_about_what_is_unknown_and_not_about_what_is_given_back(
@@ -93,7 +92,9 @@ def test_the_bank_is_asked_about_what_is_unknown_and_not_about_what_is_given_bac
     given_up = Attempt.objects.get()
     unknown = confirmation(CHARGED_SILENTLY, **three_d_secure("none"))
     assert acme.post(f"{PATH}/{paid['id']}/confirm", unknown)["status"] == "processing"
-    authorize(reference=given_up.acquirer_reference, merchant=acme.merchant.id, capture=True)
+    bank_books.charge(
+        "4242424242424242", reference=given_up.acquirer_reference, merchant=acme.merchant.id
+    )
     authorization.apply(given_up, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
 
     refused = asked(acme, paid["id"], "cancel")

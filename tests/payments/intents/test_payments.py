@@ -3,7 +3,7 @@
 import pytest
 
 from payments.intents.models import Attempt
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
@@ -177,7 +177,7 @@ def test_manual_capture_holds_the_money_and_takes_none(
     assert (answer["status"], answer["amount_capturable"]) == ("requires_capture", 12500)
     assert (answer["captured_minor"], answer["amount_refundable"]) == (0, 0)
     assert captured_by_bank(acme) == acme.pending() == 0
-    assert Authorization.objects.get().amount == 12500
+    assert bank_books.order().amount == 12500
 
 
 def test_a_bank_that_is_not_reached_charges_nothing_and_may_be_tried_again(
@@ -191,7 +191,7 @@ def test_a_bank_that_is_not_reached_charges_nothing_and_may_be_tried_again(
     assert (answer.status, answer["status"]) == (200, "requires_payment_method")
     assert (error["type"], error["code"]) == ("api_error", "processing_error")
     assert error["advice_code"] == "try_again_later"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
 @pytest.mark.parametrize("fault", ["cut_after", "delay", "garble"])
@@ -211,7 +211,7 @@ def test_the_bank_is_told_the_reference_of_the_attempt(
 ) -> None:
     answer = acme.pay(currency="eur", amount=999_999_999_999)
 
-    entry = Authorization.objects.get()
+    entry = bank_books.order()
     attempt = Attempt.objects.get(id=answer["latest_attempt"])
     assert entry.reference == attempt.acquirer_reference
     assert (entry.amount, entry.currency) == (999_999_999_999, "eur")

@@ -16,7 +16,7 @@ from django.db import connection
 from merchants import idempotency
 from payments.intents import confirmation as confirming
 from payments.intents.models import PaymentIntent
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient
@@ -49,7 +49,7 @@ def confirms(client: ApiClient, payment_id: str, body: dict, times: int) -> list
 
 
 def assert_charged_once(client: ApiClient) -> None:
-    assert Authorization.objects.count() == 1
+    assert len(bank_books.orders()) == 1
     assert captured_by_bank(client) == client.pending() == 12500
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from payments.intents import three_d_secure as authenticating
 from payments.intents.models import Attempt
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
@@ -131,7 +131,7 @@ def test_refused_the_payer_may_try_another_card(
     failed = shown(acme, paid)
     assert failed["status"] == "requires_payment_method"
     assert failed["last_payment_error"]["reason"] == "authentication_failed"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
     answer = acme.post(f"{PATH}/{paid['id']}/confirm", confirmation(**three_d_secure("none")))
     assert answer["status"] == "succeeded"
 
@@ -220,7 +220,7 @@ def test_a_bank_that_cannot_begin_fails_the_payment(acme: ApiClient, bank: BankT
 
     assert (paid["status"], paid["next_action"]) == ("requires_payment_method", None)
     assert paid["last_payment_error"]["reason"] == "authentication_failed"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
 def test_a_card_may_fail_whatever_the_payer_does(acme: ApiClient, bank: BankTransport) -> None:
@@ -238,7 +238,7 @@ def test_a_bank_that_is_away_cannot_begin(fault: str, acme: ApiClient, bank: Ban
     paid = acme.pay(DEBIT_CARD, return_url=RETURN_URL)
 
     assert paid["last_payment_error"]["reason"] == "authentication_failed"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
 @pytest.mark.parametrize(

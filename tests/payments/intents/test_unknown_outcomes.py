@@ -9,7 +9,7 @@ from django.db import OperationalError
 from core import clock
 from payments.intents import authorization, inquiries, tasks
 from payments.intents.models import Attempt, PaymentIntent
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
@@ -124,7 +124,7 @@ def test_a_payment_that_is_processing_is_not_confirmed_again(
 
     assert answer.refusal == (400, "payment_intent_unexpected_state", None)
     assert answer.error["payment_intent"]["status"] == "processing"
-    assert Authorization.objects.count() == 1
+    assert len(bank_books.orders()) == 1
 
 
 # --- When the bank is asked -------------------------------------------------------------------

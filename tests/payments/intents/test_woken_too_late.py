@@ -17,7 +17,7 @@ from merchants import accounts, idempotency
 from merchants.models import IdempotencyKey, Merchant, NonSecureLimit
 from payments.intents import authorization, inquiries, leases, modifications, non_secure
 from payments.intents.models import Attempt, PaymentIntent
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient
@@ -98,7 +98,7 @@ def test_what_its_retry_has_asked_of_the_bank_is_neither_forgotten_nor_undone(
     assert (late.status, IdempotencyKey.objects.count()) == (200, 1)
     sweep_after(60)
     assert acme.payment(late["id"])["status"] == end
-    assert (Authorization.objects.get().state == "voided") == (end == "canceled")
+    assert (bank_books.order().state == "voided") == (end == "canceled")
 
 
 def test_a_retry_that_finds_no_record_sends_nothing_for_what_has_ended_since(
@@ -122,7 +122,7 @@ def test_a_retry_that_finds_no_record_sends_nothing_for_what_has_ended_since(
     answer = acme.post(PATH, payment(), idempotency_key="k")
 
     assert answer["last_payment_error"]["code"] == "processing_error"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
 def test_the_code_of_one_card_is_not_held_for_another(
