@@ -10,7 +10,7 @@ from django.db.models import F
 
 import acquirers
 from acquirers.gateway import StatementLine
-from acquirers.models import Terminal
+from acquirers.models import BankExchange, Terminal
 from audit.findings import Findings
 from core import clock
 from core.errors import UpstreamUnavailable
@@ -141,7 +141,13 @@ def _compare(ours: Ours, line: StatementLine | None, found: Findings) -> None:
     if ours.is_unknown:
         found.unknown.append(f"{ours}: the bank {_said(line)}, and has not told us")
     else:
-        found.differences += _compared(ours, line)
+        found.differences += [_with_exchanges(said, ours) for said in _compared(ours, line)]
+
+
+def _with_exchanges(sentence: str, ours: Ours) -> str:
+    """Return the sentence with a line for each exchange that is kept of the attempt."""
+    rows = BankExchange.objects.filter(attempt=ours.attempt_id).order_by("sent_at", "id")
+    return "\n    ".join([sentence, *map(str, rows)])
 
 
 def _compared(ours: Ours, line: StatementLine | None) -> list[str]:

@@ -11,7 +11,7 @@ import structlog
 from django.db import DatabaseError, transaction
 
 import acquirers
-from acquirers import refused_requests
+from acquirers import exchanges, refused_requests
 from acquirers.declines import AUTHENTICATION_FAILED, Decline, explain
 from acquirers.gateway import NEVER_AT_THE_BANK, Answer, AuthorizationRequest, Outcome, Proof
 from core import clock, context
@@ -88,6 +88,7 @@ def apply(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     """
     asked = attempt
     intent, attempt = locked(asked)
+    exchanges.record_inquiry(attempt, outcome)
     if attempt.status not in OPEN_ATTEMPT:
         idempotency.finish()
         _reverse_if_late(attempt, outcome)
@@ -128,7 +129,7 @@ def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     attempt.authorization_code = outcome.authorization_code
     attempt.network_reference = outcome.network_reference
     attempt.bank_code, attempt.bank_text = outcome.exchange.code, outcome.exchange.text
-    attempt.bank_numbers = dict(outcome.exchange.numbers) or None
+    attempt.bank_numbers = {**(attempt.bank_numbers or {}), **outcome.exchange.numbers} or None
     if outcome.answer is Answer.NO_RECORD:
         schedule.count_no_record(attempt)
     match outcome.answer:

@@ -11,7 +11,7 @@ import structlog
 from django.db import DatabaseError, transaction
 
 import acquirers
-from acquirers import standings
+from acquirers import exchanges, standings
 from acquirers.declines import AUTHENTICATION_ABANDONED
 from acquirers.gateway import Answer, Outcome
 from core import clock, context
@@ -159,6 +159,7 @@ def _abandon(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     If the bank does not answer, the attempt stays open and is asked about again.
     """
     intent, attempt = authorization.locked(attempt)
+    exchanges.record_inquiry(attempt, outcome)
     if attempt.status != AttemptStatus.REQUIRES_ACTION:
         return intent  # The payer has come back meanwhile.
     attempt.lease_until = None

@@ -3,10 +3,11 @@
 Source of the rules: contract 6.
 """
 
+from django.db import transaction
 from django.db.models import Q
 
 import acquirers
-from acquirers import slots
+from acquirers import exchanges, slots
 from acquirers.gateway import NEVER_SENT, Answer, Outcome
 from core import clock, context
 from core.querysets import MerchantRows
@@ -97,7 +98,7 @@ def _ask_first(attempt: Attempt, cvc: str | None) -> None:
     with leases.given_back(attempt):
         outcome = inquiries.ask(attempt)
         if outcome.answer is Answer.NO_RECORD and _may_send_again(attempt, cvc):
-            outcome = _send_again(attempt, cvc)
+            outcome = _send_again(attempt, cvc, outcome)
         if attempt.operation:
             modifications.apply(attempt, outcome)
         else:
@@ -113,14 +114,20 @@ def _may_send_again(attempt: Attempt, cvc: str | None) -> bool:
     )
 
 
-def _send_again(attempt: Attempt, cvc: str | None) -> Outcome:
+def _send_again(attempt: Attempt, cvc: str | None, inquiry: Outcome) -> Outcome:
+    if not _begin_again(attempt, inquiry):
+        return Outcome(Answer.UNKNOWN)
+    outcome = authorization.authorize(attempt, cvc=cvc)
+    # This request did not reach the bank; the earlier one may have.
+    return Outcome(Answer.UNKNOWN) if outcome.answer in NEVER_SENT else outcome
+
+
+@transaction.atomic(durable=True)
+def _begin_again(attempt: Attempt, inquiry: Outcome) -> bool:
+    exchanges.record_inquiry(attempt, inquiry)
     # The new request may reach the bank late, so "no record" counts from now on only. Nothing is
     # sent for an attempt that has ended, or that another process has leased, since the inquiry.
     ours = Attempt.objects.filter(
         id=attempt.id, status=AttemptStatus.PROCESSING, lease_until=attempt.lease_until
     )
-    if not ours.update(asked_at=clock.now(), no_record_count=0):
-        return Outcome(Answer.UNKNOWN)
-    outcome = authorization.authorize(attempt, cvc=cvc)
-    # This request did not reach the bank; the earlier one may have.
-    return Outcome(Answer.UNKNOWN) if outcome.answer in NEVER_SENT else outcome
+    return bool(ours.update(asked_at=clock.now(), no_record_count=0))

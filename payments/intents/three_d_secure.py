@@ -3,7 +3,7 @@
 from django.db import transaction
 
 import acquirers
-from acquirers import references
+from acquirers import exchanges, references
 from acquirers.declines import explain
 from acquirers.gateway import Answer, AuthenticationRequest, FormPost, Outcome, Redirect
 from core import clock, ids
@@ -37,6 +37,7 @@ def begin_anew(declined: Attempt, outcome: Outcome) -> Attempt | None:
         one, or the payment has become `processing`: its payer can no longer be sent to the bank.
     """
     intent, declined = authorization.locked(declined)
+    exchanges.record_inquiry(declined, outcome)
     if declined.status not in OPEN_ATTEMPT or intent.status == Status.PROCESSING:
         return None
     declined.error = authorization.error_of(declined, explain(outcome), outcome)
