@@ -1,24 +1,66 @@
-"""Gateways to acquirers. Only this package may see a card number in clear, and only to send it."""
+"""Acquirers: the doors to banks. Only this room may see a card number, and only to send it.
+
+No model is imported here: Django loads this module before it can make one.
+"""
 
 from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
 
+from django.apps import apps as installed_apps
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from acquirers.gateway import Gateway
 from core.errors import UpstreamUnavailable
 
+if TYPE_CHECKING:
+    from acquirers.gateway import Gateway
+    from acquirers.models import Terminal
+    from core.cards import CardData
+    from merchants.models import Merchant
 
-def acquirer() -> Gateway:
-    """Return the installation's gateway, one instance per process.
+CLOSED = "acquirers.closed.ClosedGateway"
 
-    :raises UpstreamUnavailable: the installation has no acquirer yet.
+
+class HasTerminal(Protocol):
+    """An attempt, or whatever else was opened with a terminal."""
+
+    terminal: "Terminal"
+
+
+def of(attempt: HasTerminal) -> "Gateway":
+    """Return the gateway of the terminal that the attempt was opened with.
+
+    :raises UpstreamUnavailable: the installation has no adapter for its kind any more.
     """
-    if not settings.ACQUIRER:
+    return at(attempt.terminal)
+
+
+def at(terminal: "Terminal") -> "Gateway":
+    """Return the gateway of a terminal, one instance per process and kind.
+
+    :raises UpstreamUnavailable: the installation has no adapter for its kind.
+    """
+    if terminal.kind not in settings.ACQUIRERS:
+        raise UpstreamUnavailable("This installation has no acquirer of that kind.")
+    is_closed = terminal.status == terminal.Status.DISABLED
+    return _gateway(CLOSED if is_closed else settings.ACQUIRERS[terminal.kind])
+
+
+def for_new(merchant: "Merchant", currency: str, card: "CardData | None") -> "Terminal":
+    """Return the terminal for a new attempt: the merchant's own, or else the installation's.
+
+    Every terminal takes every currency and card so far; routes will tell by these.
+
+    :param card: None for one that was sealed earlier.
+    :raises UpstreamUnavailable: no terminal is open for new attempts.
+    """
+    terminals: Any = installed_apps.get_model("acquirers", "Terminal")
+    found = terminals.objects.open_to(merchant)
+    if found is None or found.kind not in settings.ACQUIRERS:
         raise UpstreamUnavailable("This installation has no acquirer yet.")
-    return _gateway(settings.ACQUIRER)
+    return found
 
 
 @cache
-def _gateway(dotted_path: str) -> Gateway:
+def _gateway(dotted_path: str) -> "Gateway":
     return import_string(dotted_path)()

@@ -30,8 +30,11 @@ PAYER_WAITS_SECONDS = 5.0
 # and the rest for requests that ask no bank.
 PAYERS_SHARE, MERCHANTS_SHARE = 8, 16
 
-# The acquirer at which the request at hand holds a slot.
-_held: ContextVar[str | None] = ContextVar("slot", default=None)
+# The name of all of them together in the line of traffic: they share a process's slots.
+ACQUIRERS = "acquirers"
+
+# Whether the request at hand holds a slot.
+_held: ContextVar[bool] = ContextVar("slot", default=False)
 
 
 class AcquirerBusy(UpstreamUnavailable):
@@ -80,21 +83,21 @@ def asking() -> Iterator[None]:
 
     :raises RuntimeError: a request came here without a slot, or inside a transaction.
     """
-    acquirer = _held.get()
-    if acquirer is None and context.is_request():
+    has_slot = _held.get()
+    if not has_slot and context.is_request():
         raise RuntimeError("a request asks an acquirer without a slot")
     connections.give_back_to_ask()
     began = time.monotonic()
     try:
         yield
     finally:
-        if acquirer:
-            traffic.answered(acquirer, seconds=time.monotonic() - began)
+        if has_slot:
+            traffic.answered(ACQUIRERS, seconds=time.monotonic() - began)
 
 
 def places() -> Places:
-    """Return this process's places at the installation's acquirer."""
-    return _places(settings.ACQUIRER, settings.ACQUIRER_SLOTS)
+    """Return this process's places at the installation's acquirers, all together."""
+    return _places(settings.ACQUIRER_SLOTS)
 
 
 @contextmanager
@@ -102,15 +105,14 @@ def _slot(merchant_id: str, *, seconds: float, share: int) -> Iterator[None]:
     if _held.get() or not context.is_request():
         yield
         return
-    acquirer = settings.ACQUIRER
     if not _taken(merchant_id, seconds=seconds, share=share):
-        traffic.refused_by_slot(acquirer)
+        traffic.refused_by_slot(ACQUIRERS)
         raise AcquirerBusy
-    token = _held.set(acquirer)
+    token = _held.set(True)
     try:
         # The client may have hung up while it waited, and an attempt is about to be written.
         arrival.require_client()
-        traffic.slot_taken(acquirer, in_use=places().in_use)
+        traffic.slot_taken(ACQUIRERS, in_use=places().in_use)
         yield
     finally:
         _held.reset(token)
@@ -126,5 +128,5 @@ def _taken(merchant_id: str, *, seconds: float, share: int) -> bool:
 
 
 @cache
-def _places(_acquirer: str, count: int) -> Places:
+def _places(count: int) -> Places:
     return Places(count)

@@ -1,17 +1,19 @@
 """The check of the bank's statement: it is read side by side with our attempts, by reference."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import starmap
+from heapq import merge
+from itertools import groupby, starmap
 
-from django.conf import settings
 from django.db.models import F
 
 import acquirers
 from acquirers.gateway import StatementLine
+from acquirers.models import BankExchange, Terminal
 from audit.findings import Findings
 from core import clock
+from core.errors import UpstreamUnavailable
 from payments.intents.models import Attempt
 from payments.intents.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT, AttemptStatus
 
@@ -59,9 +61,9 @@ class Ours:
 def check() -> Findings:
     """Compare every attempt with the statement's line, and find lines without an attempt."""
     found = Findings("the bank's book is ours")
-    if not settings.ACQUIRER:
-        return found  # No bank, and no payment that could have reached one.
-    for ours, line in _side_by_side(_attempts(), acquirers.acquirer().statement()):
+    statements = _statements(found)
+    attempts = _attempts(list(statements))
+    for ours, line in _side_by_side(attempts, _merged(statements.values())):
         found.looked_at += 1
         if ours is not None:
             _compare(ours, line, found)
@@ -70,8 +72,34 @@ def check() -> Findings:
     return found
 
 
-def _attempts() -> Iterator[Ours]:
-    rows = Attempt.objects.order_by("acquirer_reference").values_list(
+def _statements(found: Findings) -> dict[str, Iterator[StatementLine]]:
+    """Return the statement of each terminal, by its id; say which have none."""
+    statements = {}
+    for terminal in Terminal.objects.order_by("name"):
+        statement = _statement(terminal)
+        if statement is not None:
+            statements[terminal.id] = statement
+        elif count := Attempt.objects.filter(terminal=terminal).count():
+            found.unknown.append(f"terminal {terminal}: no statement vouches for {count} attempts")
+    return statements
+
+
+def _statement(terminal: Terminal) -> Iterator[StatementLine] | None:
+    try:
+        return acquirers.at(terminal).statement(terminal)
+    except UpstreamUnavailable:
+        return None
+
+
+def _merged(statements: Iterable[Iterator[StatementLine]]) -> Iterator[StatementLine]:
+    """Return all statements in order of the references; terminals of one bank tell the same."""
+    lines = merge(*statements, key=lambda line: line.reference)
+    return (line for line, _same in groupby(lines))
+
+
+def _attempts(terminals: list[str]) -> Iterator[Ours]:
+    attempts = Attempt.objects.filter(terminal__in=terminals).order_by("acquirer_reference")
+    rows = attempts.values_list(
         "acquirer_reference", "id", "intent_id", "merchant_id", "status",
         "operation", "due_at", "currency", F("amount") + F("surcharge"), "captured_minor",
     )  # fmt: skip
@@ -113,7 +141,13 @@ def _compare(ours: Ours, line: StatementLine | None, found: Findings) -> None:
     if ours.is_unknown:
         found.unknown.append(f"{ours}: the bank {_said(line)}, and has not told us")
     else:
-        found.differences += _compared(ours, line)
+        found.differences += [_with_exchanges(said, ours) for said in _compared(ours, line)]
+
+
+def _with_exchanges(sentence: str, ours: Ours) -> str:
+    """Return the sentence with a line for each exchange that is kept of the attempt."""
+    rows = BankExchange.objects.filter(attempt=ours.attempt_id).order_by("sent_at", "id")
+    return "\n    ".join([sentence, *map(str, rows)])
 
 
 def _compared(ours: Ours, line: StatementLine | None) -> list[str]:

@@ -26,7 +26,7 @@ from core.errors import (
 from core.http import client_address, refuse_other_charsets
 from core.rest.query import refuse_unsafe_url
 from merchants import request_logs
-from payments.intents.payer_links import RETURN_PATH
+from payments.intents import payer_links
 
 access_log = structlog.get_logger("access")
 # Load balancers ask for it by address.
@@ -90,7 +90,7 @@ class RequestFrame:
         Not in the request log: to find out whose it was would take a thread and the
         database away from those that are still waiting.
         """
-        if request.path_info in (HEALTH_PATH, RETURN_PATH):
+        if request.path_info == HEALTH_PATH or payer_links.is_return(request.path_info):
             return None
         try:
             arrival.require_turn(within_seconds=settings.WEB_QUEUE_SECONDS)

@@ -81,6 +81,7 @@ INSTALLED_APPS = [
     "merchants",
     "vault",
     "ledger",
+    "acquirers",
     "payments.customers",
     "payments.intents",
     "webhooks",
@@ -183,10 +184,12 @@ DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
 
 # --- The bank -------------------------------------------------------------------------------
 
-# The acquirer's gateway as a dotted path. A live installation without one answers 503 to a confirm.
-ACQUIRER = env.str("ACQUIRER", default="")
-if not ACQUIRER and not LIVEMODE:
-    ACQUIRER = "acquirers.sandbox.gateway.SandboxGateway"
+# The adapters by kind of acquirer, as dotted paths: `kind=path`, separated by commas, beside those
+# that the service has. A live installation without any answers 503 to a confirm.
+_adapters = {} if LIVEMODE else {"sandbox": "acquirers.sandbox.gateway.SandboxGateway"}
+ACQUIRERS: dict[str, str] = {**_adapters, **env.dict("ACQUIRERS", default={})}
+# Found by the statement that finds the key of an API request: SQL of one value, by its name.
+FOUND_WITH_KEY = {"terminal": "acquirers.found_with_key.TERMINAL"}
 ACQUIRER_TIMEOUT_SECONDS = env.float("ACQUIRER_TIMEOUT_SECONDS", default=30.0 if LIVEMODE else 5.0)
 TESTBANK_URL = (
     ""

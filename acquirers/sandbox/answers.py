@@ -5,10 +5,9 @@ checked to the last character.
 """
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
-from acquirers.gateway import Answer, Challenge, Outcome, StatementLine
+from acquirers.gateway import Answer, Outcome, Redirect, StatementLine
 from core import urls
 
 TO_AUTHORIZATIONS = {
@@ -16,11 +15,6 @@ TO_AUTHORIZATIONS = {
     "declined": Answer.DECLINED,
     "authentication_required": Answer.AUTHENTICATION_REQUIRED,
     "pending": Answer.PENDING,
-}
-TO_INQUIRIES = TO_AUTHORIZATIONS | {
-    "unknown": Answer.UNKNOWN,
-    "voided": Answer.VOIDED,
-    "lapsed": Answer.LAPSED,
 }
 TO_OPERATIONS = {
     "captured": Answer.APPROVED,
@@ -41,38 +35,37 @@ class _NotAbout(ValueError):
 
 def authorization(told: Any, reference: str) -> Outcome:
     """Read the answer to an authorisation."""
-    return _outcome(told, reference, TO_AUTHORIZATIONS)
-
-
-def inquiry(told: Any, reference: str) -> Outcome:
-    """Read the answer to an inquiry."""
-    if told == {"reference": reference, "result": "no_record"}:
-        return Outcome(Answer.NO_RECORD)
-    return _outcome(told, reference, TO_INQUIRIES)
+    try:
+        require_about(told, reference)
+        answer = TO_AUTHORIZATIONS[told["result"]]
+        captured = amount(told.get("captured_amount"))
+        return Outcome(answer=answer, captured=captured, **facts_of(told))
+    except UNREADABLE:
+        return Outcome(Answer.UNKNOWN)
 
 
 def operation(told: Any, reference: str) -> Outcome:
     """Read the answer to a capture or a void."""
     try:
-        _require_about(told, reference)
+        require_about(told, reference)
         return Outcome(
             answer=TO_OPERATIONS[told["result"]],
             response_code=_text(told.get("response_code"), RESPONSE_CODE),
-            captured=_amount(told.get("captured_amount")),
+            captured=amount(told.get("captured_amount")),
         )
     except UNREADABLE:
         return Outcome(Answer.UNKNOWN)
 
 
-def challenge(told: Any, reference: str) -> Challenge | None:
+def redirect(told: Any, reference: str) -> Redirect | None:
     """Read the answer to a beginning of 3-D Secure; None for anything but a challenge."""
     try:
-        _require_about(told, reference)
+        require_about(told, reference)
         if told["result"] != "challenge":
             return None
         urls.parse(told["acs_url"])
         transaction_id = _required(told["transaction_id"], REFERENCE)
-        return Challenge(transaction_id, told["acs_url"], _required(told["version"], VERSION))
+        return Redirect(told["acs_url"], transaction_id, _required(told["version"], VERSION))
     except UNREADABLE:
         return None
 
@@ -90,23 +83,22 @@ def statement_line(told: dict[str, Any]) -> StatementLine:
     )
 
 
-def _outcome(told: Any, reference: str, answers: Mapping[str, Answer]) -> Outcome:
-    try:
-        _require_about(told, reference)
-        return Outcome(
-            answer=answers[told["result"]],
-            response_code=_text(told["response_code"], RESPONSE_CODE),
-            authorization_code=_text(told["authorization_code"], AUTHORIZATION_CODE),
-            network_reference=_text(told["network_reference"], REFERENCE),
-            risk_level=_required(told["risk"]["level"], RISK_LEVEL),
-            risk_score=_score(told["risk"]["score"]),
-            captured=_amount(told.get("captured_amount")),
-        )
-    except UNREADABLE:
-        return Outcome(Answer.UNKNOWN)
+def facts_of(told: Any) -> dict[str, Any]:
+    """Read everything that the bank tells of an authorisation, apart from its state.
+
+    :raises UNREADABLE: a value has another form than the bank's.
+    """
+    return {
+        "response_code": _text(told["response_code"], RESPONSE_CODE),
+        "authorization_code": _text(told["authorization_code"], AUTHORIZATION_CODE),
+        "network_reference": _text(told["network_reference"], REFERENCE),
+        "risk_level": _required(told["risk"]["level"], RISK_LEVEL),
+        "risk_score": _score(told["risk"]["score"]),
+    }
 
 
-def _require_about(told: Any, reference: str) -> None:
+def require_about(told: Any, reference: str) -> None:
+    """:raises UNREADABLE: the answer is about another order."""
     if told["reference"] != reference:
         raise _NotAbout
 
@@ -127,7 +119,11 @@ def _score(value: Any) -> int:
     return value
 
 
-def _amount(value: Any) -> int | None:
+def amount(value: Any) -> int | None:
+    """Read an amount in minor units, None if the bank does not tell it.
+
+    :raises ValueError: it is none.
+    """
     if value is not None and (type(value) is not int or value < 0):
         raise ValueError
     return value

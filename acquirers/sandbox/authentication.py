@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from acquirers.gateway import Authentication, Forged
+from acquirers import returned_forms
+from acquirers.gateway import Authenticated, Forged, Order, Proof
 
 SIGNED = (
     "amount", "cavv", "currency", "eci", "issued_at", "md_status", "reference", "transaction_id",
@@ -16,13 +17,15 @@ FORMS = {
     "eci": re.compile(r"[0-9]{2}"),
     "cavv": re.compile(r"[0-9A-Za-z+/=]{0,64}"),
 }
+PROOF = ("transaction_id", "eci", "cavv")
 
 
-def verified(fields: Mapping[str, str], *, key: str) -> Authentication:
-    """Read the bank's answer after checking that it is the bank's, exact and whole.
+def verified(raw: bytes, content_type: str, *, order: Order, key: str) -> Authenticated:
+    """Read the bank's answer after checking that it is the bank's, whole, and about this order.
 
-    :raises Forged: names, signature or values are not the bank's.
+    :raises Forged: names, signature or values are not the bank's, or it is about another order.
     """
+    fields = returned_forms.read(raw, content_type, encoding="utf-8")
     if fields.keys() != {*SIGNED, "signature"}:
         raise Forged("The names are not the bank's.")
     expected = hmac.new(key.encode(), _signed_text(fields), "sha256").hexdigest()
@@ -30,15 +33,20 @@ def verified(fields: Mapping[str, str], *, key: str) -> Authentication:
         raise Forged("The signature is not the bank's.")
     if not all(form.fullmatch(fields[name]) for name, form in FORMS.items()):
         raise Forged("A value has another form than the bank's.")
-    return Authentication(
-        reference=fields["reference"],
-        transaction_id=fields["transaction_id"],
-        amount=int(fields["amount"]),
-        currency=fields["currency"],
+    _require_about(order, fields)
+    return Authenticated(
         md_status=fields["md_status"],
         eci=fields["eci"],
-        cavv=fields["cavv"],
+        proof=Proof({name: fields[name] for name in PROOF}),
+        transaction_id=fields["transaction_id"],
+        has_proof=bool(fields["cavv"]),
     )
+
+
+def _require_about(order: Order, fields: Mapping[str, str]) -> None:
+    told = (fields["reference"], int(fields["amount"]), fields["currency"])
+    if told != (order.reference, order.amount, order.currency):
+        raise Forged("The answer is to another payment.")
 
 
 def _signed_text(fields: Mapping[str, str]) -> bytes:

@@ -1,34 +1,38 @@
 """The gateway of sandbox installations: the test bank, over HTTP."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 import requests
-import structlog
 from django.conf import settings
 
 from acquirers import wire
+from acquirers.courses import Course
 from acquirers.gateway import (
     Answer,
-    Authentication,
+    AskTheBank,
     AuthenticationRequest,
     AuthorizationRequest,
-    Challenge,
+    Capabilities,
+    Finding,
+    Form,
+    FormPost,
     IssuerFacts,
+    Order,
     Outcome,
+    Redirect,
+    Return,
+    Standing,
     StatementLine,
     StatementUnreadable,
 )
-from acquirers.sandbox import answers as answers
-from acquirers.sandbox import authentication, cards
-from core import context, keyring
-from core.cards import CardData
-from vault import reveal
-from vault.models import SealedCard
-
-log = structlog.get_logger(__name__)
-
+from acquirers.models import Terminal
+from acquirers.sandbox import answers, authentication, bodies, cards, inquiry
+from acquirers.sandbox.access import access_of
+from acquirers.terminals import CredentialsUnreadable
+from core import context
 
 # The caller may be a request that still has work to do, so an inquiry gets at most 10 s of its
 # budget.
@@ -38,7 +42,12 @@ INQUIRY_SECONDS = 10.0
 class SandboxGateway:
     """The way to the test bank; through `session` tests run the bank in their own process."""
 
-    references_are_idempotent = True
+    capabilities = Capabilities(
+        references_are_idempotent=True,
+        inquires_modifications=True,
+        voids_partially=False,
+        cvc_at_handoff=False,
+    )
 
     def __init__(self) -> None:
         self.session: requests.Session = wire.new_session()
@@ -49,80 +58,98 @@ class SandboxGateway:
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Send one authorisation, within the bank's time-out and the request's time budget."""
-        return self._post(
-            "", lambda: _order(request), lambda told: answers.authorization(told, request.reference)
-        )
+        order = request.order
+        return self._post(order, "", lambda: bodies.authorization(request), answers.authorization)
 
-    def inquire(self, reference: str) -> Outcome:
-        """Ask for the outcome of an authorisation, within the same bounds and ten seconds."""
-        seconds = min(INQUIRY_SECONDS, _patience_seconds())
-        if seconds <= 0:
-            return Outcome(Answer.UNKNOWN)
-        url = f"{settings.TESTBANK_URL}/authorizations/{reference}"
-        try:
-            told = wire.get_json(self.session, url, seconds=seconds)
-        except wire.NoAnswer:
-            return Outcome(Answer.UNKNOWN)
-        return answers.inquiry(told, reference)
-
-    def capture(self, reference: str, *, amount: int) -> Outcome:
-        """Take authorised money; the same amount again counts as the same capture."""
-        return self._operate(reference, "capture", {"amount": amount})
-
-    def void(self, reference: str) -> Outcome:
-        """Release an authorised amount; safe to repeat."""
-        return self._operate(reference, "void", {})
-
-    def start_authentication(self, request: AuthenticationRequest) -> Challenge | None:
+    def begin(self, request: AuthenticationRequest) -> Redirect | FormPost | None:
         """Ask the bank to begin 3-D Secure, and for the page where its customer authenticates."""
         seconds = _patience_seconds()
         if seconds <= 0:
             return None
-        url = f"{settings.TESTBANK_URL}/authentications"
         try:
-            told = wire.post_json(self.session, url, _enrolment(request), seconds=seconds)
-        except (wire.NotSent, wire.NoAnswer):
+            url = f"{access_of(request.order.terminal).url}/authentications"
+            told = wire.post_json(self.session, url, bodies.enrolment(request), seconds=seconds)
+        except (wire.NotSent, wire.NoAnswer, CredentialsUnreadable):
             return None  # This request charges nothing, so no inquiry has to follow.
-        return answers.challenge(told, request.reference)
+        return answers.redirect(told, request.order.reference)
 
-    def read_authentication(self, fields: Mapping[str, str]) -> Authentication:
-        """Verify the bank's answer by the key that the bank and this installation share."""
-        key = settings.TESTBANK_SIGNING_KEY
-        assert key is not None  # Only a live installation has none, and it has no test bank.
-        return authentication.verified(fields, key=key)
+    def handoff(self, request: AuthenticationRequest, url: str) -> Form:
+        """Return a form without fields: the test bank asks for the card on no page."""
+        return Form(url, {})
 
-    def _operate(self, reference: str, operation: str, sent: dict[str, Any]) -> Outcome:
-        return self._post(
-            f"/{reference}/{operation}",
-            lambda: sent,
-            lambda told: answers.operation(told, reference),
-        )
+    def read_return(self, order: Order, raw: bytes, content_type: str) -> Return:
+        """Verify the bank's answer by the key that the bank and the terminal share."""
+        try:
+            key = access_of(order.terminal).signing_key
+        except CredentialsUnreadable:
+            return AskTheBank()  # Nothing can be verified, and nothing is refused for that.
+        return authentication.verified(raw, content_type, order=order, key=key)
+
+    def capture(self, order: Order, *, amount: int) -> Outcome:
+        """Take authorised money; the same amount again counts as the same capture."""
+        return self._operate(order, "capture", {"amount": amount})
+
+    def void(self, order: Order) -> Outcome:
+        """Release an authorised amount; safe to repeat."""
+        return self._operate(order, "void", {})
+
+    def inquire(self, order: Order) -> Standing:
+        """Ask what the bank has of an order, within the same bounds and ten seconds."""
+        seconds = min(INQUIRY_SECONDS, _patience_seconds())
+        if seconds <= 0:
+            return Standing(Finding.UNKNOWN)
+        course = Course()
+        try:
+            url = f"{access_of(order.terminal).url}/authorizations/{order.reference}"
+            told = wire.get_json(self.session, url, seconds=seconds)
+        except CredentialsUnreadable:
+            return Standing(Finding.UNKNOWN)
+        except wire.NoAnswer:
+            return Standing(Finding.UNKNOWN, exchange=course.ended())
+        return inquiry.standing(told, order.reference, course)
+
+    def statement(self, terminal: Terminal) -> Iterator[StatementLine] | None:
+        """Read the bank's statement page by page until a page is empty."""
+        try:
+            return self._statement(access_of(terminal).url)
+        except CredentialsUnreadable as error:
+            raise StatementUnreadable("The terminal's credentials do not open.") from error
+
+    def _operate(self, order: Order, operation: str, sent: dict[str, Any]) -> Outcome:
+        path = f"/{order.reference}/{operation}"
+        return self._post(order, path, lambda: sent, answers.operation)
 
     def _post(
-        self, path: str, sent: Callable[[], dict[str, Any]], read: Callable[[Any], Outcome]
+        self,
+        order: Order,
+        path: str,
+        sent: Callable[[], dict[str, Any]],
+        read: Callable[[Any, str], Outcome],
     ) -> Outcome:
         seconds = _patience_seconds()
         if seconds <= 0:
             return Outcome(Answer.NOT_SENT)
-        url = f"{settings.TESTBANK_URL}/authorizations{path}"
+        course = Course()
         try:
-            return read(wire.post_json(self.session, url, sent(), seconds=seconds))
-        except wire.NotSent:
+            url = f"{access_of(order.terminal).url}/authorizations{path}"
+            told = wire.post_json(self.session, url, sent(), seconds=seconds)
+        except (wire.NotSent, CredentialsUnreadable):
             return Outcome(Answer.NOT_SENT)
         except wire.NoAnswer:
-            return Outcome(Answer.UNKNOWN)
+            return Outcome(Answer.UNKNOWN, exchange=course.ended())
+        outcome = read(told, order.reference)
+        return replace(outcome, exchange=course.ended(code=outcome.response_code))
 
-    def statement(self) -> Iterator[StatementLine]:
-        """Read the bank's statement page by page until a page is empty."""
+    def _statement(self, url: str) -> Iterator[StatementLine]:
         after = ""
-        while lines := self._statement_page(after):
+        while lines := self._statement_page(url, after):
             yield from lines
             after = lines[-1].reference
 
-    def _statement_page(self, after: str) -> list[StatementLine]:
-        url = f"{settings.TESTBANK_URL}/statement?{urlencode({'after': after})}"
+    def _statement_page(self, url: str, after: str) -> list[StatementLine]:
+        page = f"{url}/statement?{urlencode({'after': after})}"
         try:
-            told = wire.get_json(self.session, url, seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
+            told = wire.get_json(self.session, page, seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
             return [answers.statement_line(line) for line in told["lines"]]
         except (wire.NoAnswer, KeyError, TypeError) as error:
             raise StatementUnreadable("The bank's statement cannot be read.") from error
@@ -130,54 +157,3 @@ class SandboxGateway:
 
 def _patience_seconds() -> float:
     return min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
-
-
-def _order(request: AuthorizationRequest) -> dict[str, Any]:
-    order = _terms(request)
-    order["capture"] = request.capture
-    if request.proof:
-        order["authentication"] = {
-            "transaction_id": request.proof.transaction_id,
-            "eci": request.proof.eci,
-            "cavv": request.proof.cavv,
-        }
-    return order
-
-
-def _enrolment(request: AuthenticationRequest) -> dict[str, Any]:
-    return {
-        **_terms(request),
-        "merchant_name": request.merchant_name,
-        "callback_url": request.callback_url,
-        "return_url": request.return_url,
-    }
-
-
-def _terms(request: AuthorizationRequest | AuthenticationRequest) -> dict[str, Any]:
-    card = _revealed(request.sealed)
-    return {
-        "reference": request.reference,
-        "merchant": request.merchant_id,
-        "amount": request.amount,
-        "currency": request.currency,
-        "card": {
-            "number": card.number,
-            "exp_month": card.exp_month,
-            "exp_year": card.exp_year,
-            "cvc": request.cvc,
-            "holder_name": card.holder_name,
-        },
-    }
-
-
-def _revealed(sealed: SealedCard) -> CardData:
-    """Return the card in clear.
-
-    :raises wire.NotSent: the sealed card does not open, or was destroyed. An operator has to look
-        into it, but nothing left this machine.
-    """
-    try:
-        return reveal.reveal(sealed)
-    except (reveal.CardDestroyed, keyring.SealBroken, keyring.UnknownKey) as problem:
-        log.error("card_not_revealed", error=type(problem).__name__, vault_token=sealed.token)
-        raise wire.NotSent from problem

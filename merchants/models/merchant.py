@@ -1,3 +1,5 @@
+from collections.abc import Mapping
+
 from django.db import models
 
 from core.fields import JSONField, id_field
@@ -28,6 +30,10 @@ class Merchant(models.Model):
     api_version = models.CharField(max_length=10)
     metadata = JSONField(default=dict)
     created_at = models.DateTimeField()
+
+    # The rows that the statement that found the caller's key found too, as JSON, by the names in
+    # `settings.FOUND_WITH_KEY`; None for a merchant who did not come with a key.
+    found_with_key: Mapping[str, str | None] | None = None
 
     # DRF takes the merchant as the request's principal.
     is_authenticated = True

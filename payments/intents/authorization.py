@@ -11,6 +11,7 @@ import structlog
 from django.db import DatabaseError, transaction
 
 import acquirers
+from acquirers import exchanges, refused_requests
 from acquirers.declines import AUTHENTICATION_FAILED, Decline, explain
 from acquirers.gateway import NEVER_AT_THE_BANK, Answer, AuthorizationRequest, Outcome, Proof
 from core import clock, context
@@ -19,6 +20,7 @@ from ledger import book
 from merchants import idempotency
 from payments.intents import render, schedule
 from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.orders import order_of
 from payments.intents.states import (
     OPEN_ATTEMPT,
     SUCCESSFUL_ATTEMPT,
@@ -38,23 +40,13 @@ log = structlog.get_logger(__name__)
 def authorize(attempt: Attempt, *, cvc: str | None, proof: Proof | None = None) -> Outcome:
     """Ask the bank for the attempt's money, once; the caller holds the lease and no transaction."""
     request = AuthorizationRequest(
+        order=order_of(attempt),
         capture=attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC,
+        sealed=attempt.sealed_card,
         cvc=cvc,
         proof=proof,
-        **terms(attempt),
     )
-    return acquirers.acquirer().authorize(request)
-
-
-def terms(attempt: Attempt) -> dict[str, Any]:
-    """Return the fields that requests to authorise and to authenticate share (minor units)."""
-    return {
-        "reference": attempt.acquirer_reference,
-        "merchant_id": attempt.merchant_id,
-        "amount": attempt.amount + attempt.surcharge,
-        "currency": attempt.currency,
-        "sealed": attempt.sealed_card,
-    }
+    return refused_requests.watched(attempt.terminal, acquirers.of(attempt).authorize(request))
 
 
 def apply_with_retry(attempt: Attempt, closing: Callable[[], T]) -> T:
@@ -96,6 +88,7 @@ def apply(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     """
     asked = attempt
     intent, attempt = locked(asked)
+    exchanges.record_inquiry(attempt, outcome)
     if attempt.status not in OPEN_ATTEMPT:
         idempotency.finish()
         _reverse_if_late(attempt, outcome)
@@ -135,6 +128,8 @@ def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     """Write the answer's consequences into both rows; return the payment's next status."""
     attempt.authorization_code = outcome.authorization_code
     attempt.network_reference = outcome.network_reference
+    attempt.bank_code, attempt.bank_text = outcome.exchange.code, outcome.exchange.text
+    attempt.bank_numbers = {**(attempt.bank_numbers or {}), **outcome.exchange.numbers} or None
     if outcome.answer is Answer.NO_RECORD:
         schedule.count_no_record(attempt)
     match outcome.answer:

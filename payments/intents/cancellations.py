@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from django.db import transaction
 
+import acquirers
 from acquirers import slots
-from acquirers.gateway import Answer
+from acquirers.gateway import NEVER_SENT, Answer
 from core import context
 from core.errors import DomainError, UpstreamUnavailable
 from merchants import idempotency
@@ -64,7 +65,7 @@ def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentInt
             vault_cvc.drop(begun.card)
         return begun.intent
     intent, outcome = modifications.run(begun.voiding)
-    if outcome.answer is Answer.NOT_SENT:
+    if outcome.answer in NEVER_SENT:
         idempotency.forget()
         raise UpstreamUnavailable("The bank cannot be reached; nothing was canceled.")
     if outcome.answer is Answer.DECLINED:
@@ -82,6 +83,7 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
     intents.refuse_in_flight(intent)
     if intent.status == Status.REQUIRES_CAPTURE:
         attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
+        acquirers.of(attempt)  # Without an adapter nothing is written down.
         modifications.begin(attempt, ModificationKind.VOID, reason=reason)
         return Begun(intent, attempt, None)
     card = intent.sealed_card_id

@@ -4,7 +4,7 @@ from django.db import transaction
 
 import acquirers
 from acquirers import slots
-from acquirers.gateway import Answer
+from acquirers.gateway import NEVER_SENT
 from core import clock
 from core.errors import DomainError, UpstreamUnavailable
 from merchants import idempotency
@@ -42,13 +42,13 @@ def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIn
     :raises LockTimeout: its bank is being asked already.
     :raises CaptureExpired: the authorisation is over.
     :raises AmountAboveCapturable: more than is authorised.
+    :raises UpstreamUnavailable: the installation cannot reach the attempt's bank.
     :raises PartialCaptureNotAllowed: a part, of a payment in installments.
     """
-    acquirers.acquirer()
     inquiries.ask_first(merchant, intent_id)
     attempt = _open(merchant, intent_id, amount)
     intent, outcome = modifications.run(attempt)
-    if outcome.answer is Answer.NOT_SENT:
+    if outcome.answer in NEVER_SENT:
         idempotency.forget()
         raise UpstreamUnavailable("The bank cannot be reached; nothing was captured.")
     return intent
@@ -66,6 +66,7 @@ def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Attempt:
         raise CaptureExpired
     amount = intent.amount_capturable if amount is None else amount
     _require_amount(intent, amount)
+    acquirers.of(attempt)  # Without an adapter nothing is written down.
     modifications.begin(attempt, ModificationKind.CAPTURE, amount=amount)
     return attempt
 

@@ -4,12 +4,12 @@ No transaction is open while the bank works. A crash leaves an open attempt behi
 asks the bank about its reference.
 """
 
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from django.db import transaction
 
 import acquirers
-from acquirers import slots
+from acquirers import exchanges, references, slots, standings
 from acquirers.gateway import Answer, Outcome
 from core import clock, context, ids
 from core.errors import LockTimeout, ParameterMissing
@@ -18,6 +18,7 @@ from merchants.models import Merchant
 from payments.intents import authorization, intents, leases, methods, non_secure, three_d_secure
 from payments.intents.methods import OfferedCard
 from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.orders import order_of
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import CONFIRMABLE, AttemptStatus, Status
 from payments.intents.terms import Terms, terms_of_confirmation, terms_of_draft
@@ -29,9 +30,20 @@ CVC_PARAM = "payment_method_data[card][cvc]"
 # A confirm decides on these before it locks the payment: card, demand, 3-D Secure, billing. On the
 # locked row they must be the same, or one card would be charged on another's terms.
 DECIDED_ON = (
-    "status", "attempt_ids", "sealed_card_id", "card", "billing_details", "return_url",
+    "status", "currency", "attempt_ids", "sealed_card_id", "card", "billing_details", "return_url",
     "three_d_secure_requested", "installments",
 )  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """The bank's answer about the attempt that awaits its payer.
+
+    :param paid: the payment, charged or unknown; None if nothing was charged.
+    """
+
+    attempt: Attempt
+    outcome: Outcome
+    paid: PaymentIntent | None = None
 
 
 def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
@@ -46,7 +58,8 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
         sites.require_return_url(merchant, draft["return_url"])
     method = draft.get("payment_method_data")
     billing = methods.billing_of(method)
-    offered = methods.accept(merchant, method["card"], billing) if method else None
+    card, currency = method["card"] if method else None, draft["currency"]
+    offered = methods.accept(merchant, card, billing, currency=currency) if card else None
     if draft.get("confirm"):
         return _create_and_confirm(merchant, draft, offered)
     intent_id = ids.new("pi")
@@ -64,7 +77,6 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
 def _create_and_confirm(
     merchant: Merchant, draft: dict[str, Any], offered: OfferedCard | None
 ) -> PaymentIntent:
-    acquirers.acquirer()
     if offered is None:
         raise ParameterMissing(param="payment_method_data")
     terms = terms_of_draft(draft, offered)
@@ -87,7 +99,6 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     :raises DomainError: contract 4's refusals; nothing is stored then.
     """
     accounts.require_charges(merchant)
-    acquirers.acquirer()
     intents.require_installments(confirmation.get("installments"))
     if confirmation.get("return_url"):
         sites.require_return_url(merchant, confirmation["return_url"])
@@ -95,30 +106,31 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     if not _is_confirmable(intent):
         _refuse_on_locked_row(merchant, intent_id)
     terms, offered = terms_of_confirmation(merchant, intent, confirmation)
-    if intent.status == Status.REQUIRES_ACTION and (paid := _paid_meanwhile(intent)):
-        return paid
-    attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms)
+    asked = _asked_meanwhile(intent) if intent.status == Status.REQUIRES_ACTION else None
+    if asked and asked.paid:
+        return asked.paid
+    attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms, asked=asked)
     if intent.sealed_card_id:
         # Used now, or replaced by the card given now; never again.
         vault_cvc.drop(intent.sealed_card_id)
     return _ask_bank(attempt, terms)
 
 
-def _paid_meanwhile(intent: PaymentIntent) -> PaymentIntent | None:
+def _asked_meanwhile(intent: PaymentIntent) -> Asked | None:
     """Ask the bank about the attempt that awaits its payer, before another attempt replaces it.
 
     Otherwise a payer who has just paid would be charged twice.
 
-    :returns: the payment, charged or unknown; None if nothing was charged.
+    :returns: None if no attempt awaits its payer.
     :raises LockTimeout: another process is asking the bank about it this moment, or has ended it.
     """
     awaiting = intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION).first()
     if awaiting is None:
         return None
     with leases.held(awaiting) as attempt:
-        outcome = acquirers.acquirer().inquire(attempt.acquirer_reference)
+        outcome = standings.authorization(acquirers.of(attempt).inquire(order_of(attempt)))
         if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
-            return None
+            return Asked(attempt, outcome)
         resolved = authorization.apply_with_retry(
             attempt, lambda: authorization.apply(attempt, outcome)
         )
@@ -127,16 +139,22 @@ def _paid_meanwhile(intent: PaymentIntent) -> PaymentIntent | None:
     # Claimed only now: if this request dies earlier, its retry must confirm anew.
     with transaction.atomic(durable=True):
         idempotency.take(intent.id)
-    return resolved
+    return Asked(attempt, outcome, resolved)
 
 
 @transaction.atomic(durable=True)
 def _open_confirmed(
-    merchant: Merchant, seen: PaymentIntent, *, offered: OfferedCard | None, terms: Terms
+    merchant: Merchant,
+    seen: PaymentIntent,
+    *,
+    offered: OfferedCard | None,
+    terms: Terms,
+    asked: Asked | None,
 ) -> Attempt:
     """Write the attempt down, in one transaction with the claim of the request's key.
 
     :param seen: the payment as it was read, unlocked, when the terms were decided.
+    :param asked: the answer about the attempt that is replaced, written down here.
     """
     idempotency.take(seen.id, is_finished=False)
     intent = PaymentIntent.objects.for_merchant(merchant).lock(seen.id)
@@ -149,6 +167,8 @@ def _open_confirmed(
         intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=clock.now())
     intent.billing_details = terms.billing
     intent.save(update_fields=["sealed_card", "billing_details"])
+    if asked:
+        exchanges.record_inquiry(asked.attempt, asked.outcome)
     intents.give_up_action(intent)
     return _open_attempt(intent, terms)
 
@@ -184,7 +204,8 @@ def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
         id=ids.new("att"),
         merchant_id=intent.merchant_id,
         intent=intent,
-        acquirer_reference=ids.new("ref"),
+        terminal=terms.terminal,
+        acquirer_reference=references.new(),
         amount=intent.amount,
         currency=intent.currency,
         installments=intent.installments,

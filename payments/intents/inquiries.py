@@ -11,6 +11,7 @@ import structlog
 from django.db import DatabaseError, transaction
 
 import acquirers
+from acquirers import exchanges, standings
 from acquirers.declines import AUTHENTICATION_ABANDONED
 from acquirers.gateway import Answer, Outcome
 from core import clock, context
@@ -18,6 +19,7 @@ from merchants import request_logs
 from merchants.models import Merchant
 from payments.intents import authorization, leases, modifications, render, schedule
 from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.orders import order_of
 from payments.intents.states import AttemptStatus, ModificationKind, Status
 from payments.intents.transition import move
 
@@ -41,7 +43,7 @@ def ask(attempt: Attempt) -> Outcome:
     if is_refused or (attempt.authentication_demanded and attempt.acs_url is None):
         # No authorisation was ever sent: the authentication failed or did not begin.
         return Outcome(Answer.AUTHENTICATION_REQUIRED)
-    return acquirers.acquirer().inquire(attempt.acquirer_reference)
+    return standings.authorization(acquirers.of(attempt).inquire(order_of(attempt)))
 
 
 def resolve(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
@@ -107,7 +109,12 @@ def _resolve_alone(attempt: Attempt, asking: Future[Outcome]) -> None:
 def _lease_due() -> list[Attempt]:
     """Take the leases of up to eight due attempts, the longest due first."""
     now = clock.now()
-    due = leases.free().filter(due_at__lte=now).select_related("intent").order_by("due_at")
+    due = (
+        leases.free()
+        .filter(due_at__lte=now)
+        .select_related("intent", "terminal")
+        .order_by("due_at")
+    )
     attempts = list(due.select_for_update(of=("self",), skip_locked=True)[:ASKED_AT_ONCE])
     for attempt in attempts:
         # Written before the bank is asked: an attempt that a bug of ours keeps open comes back
@@ -152,6 +159,7 @@ def _abandon(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     If the bank does not answer, the attempt stays open and is asked about again.
     """
     intent, attempt = authorization.locked(attempt)
+    exchanges.record_inquiry(attempt, outcome)
     if attempt.status != AttemptStatus.REQUIRES_ACTION:
         return intent  # The payer has come back meanwhile.
     attempt.lease_until = None

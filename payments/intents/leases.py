@@ -33,7 +33,8 @@ def take(attempt: Attempt) -> Attempt | None:
     ours = end()
     if not free().filter(id=attempt.id).update(lease_until=ours):
         return None
-    return Attempt.objects.filter(id=attempt.id, lease_until=ours).first()
+    taken = Attempt.objects.select_related("terminal").filter(id=attempt.id, lease_until=ours)
+    return taken.first()
 
 
 @contextmanager

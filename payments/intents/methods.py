@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import acquirers
+from acquirers.models import Terminal
 from core.cards import CardData
 from core.errors import ParameterMissing
 from merchants.models import Merchant
@@ -19,20 +20,25 @@ class OfferedCard:
     """A card that the installation takes, with its issuer's facts.
 
     :param shown: the card as the API shows it.
+    :param terminal: the one that takes it.
     """
 
     data: CardData
     shown: dict[str, Any]
+    terminal: Terminal
 
 
-def accept(merchant: Merchant, card: CardData, billing: dict[str, Any]) -> OfferedCard:
+def accept(
+    merchant: Merchant, card: CardData, billing: dict[str, Any], *, currency: str
+) -> OfferedCard:
     """Look the card's issuer up, before the number is sealed.
 
     :param billing: its `name` is taken as the card holder's if the card comes without one.
     :raises CardNotSupported: the acquirer does not take this number.
     :raises UpstreamUnavailable: there is no acquirer.
     """
-    facts = acquirers.acquirer().facts(card.number)
+    terminal = acquirers.for_new(merchant, currency, card)
+    facts = acquirers.at(terminal).facts(card.number)
     if facts is None:
         raise CardNotSupported
     shown = {
@@ -47,7 +53,7 @@ def accept(merchant: Merchant, card: CardData, billing: dict[str, Any]) -> Offer
     }
     holder = card.holder_name or billing.get("name")
     named = CardData(card.number, card.exp_month, card.exp_year, card.cvc, holder)
-    return OfferedCard(named, shown)
+    return OfferedCard(named, shown, terminal)
 
 
 def billing_of(method: dict[str, Any] | None) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from typing import NamedTuple
 from django.db import transaction
 
 import acquirers
+from acquirers import standings
 from acquirers.declines import PROCESSING_ERROR
-from acquirers.gateway import Answer, Outcome
+from acquirers.gateway import NEVER_AT_THE_BANK, NEVER_SENT, Answer, Deed, Outcome
 from core import clock, context
 from merchants import idempotency
 from payments.intents import authorization, leases, render, schedule
 from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.orders import order_of
 from payments.intents.states import AttemptStatus, ModificationKind, Status
 from payments.intents.transition import move
 
@@ -98,14 +100,14 @@ def ask(attempt: Attempt) -> Outcome:
 
 
 def _in_doubt(outcome: Outcome) -> Outcome:
-    # This request did not leave; an earlier one may have.
-    return Outcome(Answer.UNKNOWN) if outcome.answer is Answer.NOT_SENT else outcome
+    # This request did not reach the bank; an earlier one may have.
+    return Outcome(Answer.UNKNOWN) if outcome.answer in NEVER_SENT else outcome
 
 
 def _order(attempt: Attempt) -> Outcome:
     if attempt.operation == ModificationKind.CAPTURE:
-        gateway = acquirers.acquirer()
-        return gateway.capture(attempt.acquirer_reference, amount=_asked_amount(attempt))
+        gateway = acquirers.of(attempt)
+        return gateway.capture(order_of(attempt), amount=_asked_amount(attempt))
     return _void(attempt)
 
 
@@ -115,7 +117,7 @@ def _asked_amount(attempt: Attempt) -> int:
 
 
 def _void(attempt: Attempt) -> Outcome:
-    outcome = acquirers.acquirer().void(attempt.acquirer_reference)
+    outcome = acquirers.of(attempt).void(order_of(attempt))
     if outcome.answer is not Answer.DECLINED:
         return outcome
     # The bank may refuse because it holds nothing any more: then the release is done.
@@ -125,17 +127,8 @@ def _void(attempt: Attempt) -> Outcome:
 
 def _inquire(attempt: Attempt) -> Outcome:
     """Inquire about the authorisation, and translate its state into an answer to the operation."""
-    found = acquirers.acquirer().inquire(attempt.acquirer_reference)
-    match found.answer:
-        case Answer.APPROVED if attempt.operation == ModificationKind.CAPTURE and found.captured:
-            return Outcome(Answer.APPROVED, captured=found.captured)
-        case Answer.APPROVED:
-            return Outcome(Answer.NO_RECORD)  # Authorised still: the operation is not done so far.
-        case Answer.VOIDED if attempt.operation != ModificationKind.CAPTURE:
-            return Outcome(Answer.APPROVED)
-        case Answer.VOIDED | Answer.LAPSED:
-            return Outcome(Answer.LAPSED)
-    return Outcome(Answer.UNKNOWN)
+    deed = Deed.CAPTURE if attempt.operation == ModificationKind.CAPTURE else Deed.VOID
+    return standings.modification(acquirers.of(attempt).inquire(order_of(attempt)), deed)
 
 
 @transaction.atomic(durable=True)
@@ -226,7 +219,7 @@ def _voided(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status
 
 
 def _fallen_back(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
-    if outcome.answer in (Answer.NOT_SENT, Answer.NO_RECORD):
+    if outcome.answer in NEVER_AT_THE_BANK:
         return _still_unknown(intent, attempt)
     attempt.operation = attempt.operation_amount = attempt.operation_request_id = None
     if outcome.answer is Answer.LAPSED:

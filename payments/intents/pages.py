@@ -10,18 +10,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from acquirers import slots
+from acquirers import returned_forms, slots
 from acquirers.gateway import Forged
 from core import context, money
 from core.page_policy import allow_form_to
-from payments.intents import payer_links, three_d_secure
+from payments.intents import payer_links, returns
 from payments.intents.models import Attempt
 from payments.intents.states import AttemptStatus
 
 log = structlog.get_logger(__name__)
 
-FORM = "application/x-www-form-urlencoded"
-ANSWER_FIELDS_MAX = 32
 # The page for an attempt that needs nothing more of its payer; any other status shows `failed`.
 CLOSED_PAGES: dict[str, str] = {
     AttemptStatus.PROCESSING: "waiting",
@@ -53,25 +51,46 @@ def hand_off(request: HttpRequest, token: str) -> HttpResponse:
 
 @csrf_exempt  # It comes from the bank's origin; the bank's signature is the proof.
 @never_cache
-def bank_return(request: HttpRequest) -> HttpResponse:
+def bank_return(request: HttpRequest, token: str) -> HttpResponse:
     """Take the bank's answer from the payer's browser, and send the payer back to the shop."""
     if request.method != "POST":
         page = _page(request, "unknown", status=405)
         page["Allow"] = "POST"
         return page
+    attempt = payer_links.attempt_returned_to(token)
+    if attempt is None:
+        return _page(request, "unknown", status=404)
     try:
-        attempt = three_d_secure.accept(_fields(request))
+        raw = _brought(request)
+        returns.accept(attempt, raw, request.META.get("CONTENT_TYPE", ""))
     except Forged as forged:
-        log.warning("authentication_answer_refused", reason=str(forged))
+        log.warning("authentication_answer_refused", reason=str(forged), attempt=attempt.id)
         return _page(request, "refused", {"request_id": context.request_id()}, status=400)
-    except three_d_secure.PayerTooEarly as early:
-        return _busy(request, early.attempt)
+    except returns.PayerTooEarly:
+        return _busy(request, attempt, raw)
     return HttpResponseRedirect(back_to_shop(attempt))
 
 
-def _busy(request: HttpRequest, attempt: Attempt) -> HttpResponse:
+def _brought(request: HttpRequest) -> bytes:
+    """Return the body as it came, which only the adapter can decode.
+
+    :raises Forged: it is bigger than what any bank sends; not read to its end.
+    """
+    if int(request.META.get("CONTENT_LENGTH") or 0) > returned_forms.BYTES_MAX:
+        raise Forged("There is too much of it.")
+    raw = request.read(returned_forms.BYTES_MAX + 1)
+    returned_forms.refuse_oversized(raw)
+    return raw
+
+
+def _busy(request: HttpRequest, attempt: Attempt, raw: bytes) -> HttpResponse:
     """Let the payer send the same answer again by hand: it has changed nothing so far."""
-    facts = {**_facts(attempt), "action": payer_links.RETURN_PATH, "fields": _fields(request)}
+    facts = {
+        **_facts(attempt),
+        "action": payer_links.return_path(attempt),
+        "fields": returned_forms.for_a_page(raw),
+        "charset": returned_forms.PAGE_CHARSET,
+    }
     page = _page(request, "busy", facts, status=503)
     page["Retry-After"] = str(slots.AcquirerBusy.retry_after_seconds)
     allow_form_to(page, payer_links.way_back(attempt))
@@ -110,18 +129,3 @@ def _facts(attempt: Attempt) -> dict[str, object]:
         "brand": attempt.card["brand"],
         "last4": attempt.card["last4"],
     }
-
-
-def _fields(request: HttpRequest) -> dict[str, str]:
-    """Return the posted fields.
-
-    :raises Forged: it is no plain form, a field came twice, or there are more than 32 fields, which
-        no bank sends.
-    """
-    if request.content_type != FORM:
-        raise Forged("It is no form.")  # Not parsed: it could hold files of any size.
-    if len(request.POST) > ANSWER_FIELDS_MAX:
-        raise Forged("There are too many fields.")
-    if any(len(values) != 1 for _name, values in request.POST.lists()):
-        raise Forged("A field came twice.")
-    return {name: str(value) for name, value in request.POST.items()}

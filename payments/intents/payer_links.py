@@ -1,6 +1,7 @@
-"""Addresses of the payers' pages; each ends in the one secret that opens it (architecture 7)."""
+"""Addresses of the payers' pages; each has the one secret that opens it (architecture 7)."""
 
 import hmac
+import re
 
 from django.conf import settings
 
@@ -8,8 +9,7 @@ from core.keyring import ring
 from payments.intents.models import Attempt
 
 PATH = "/3ds"
-# The payer's browser brings the bank's answer here.
-RETURN_PATH = f"{PATH}/return"
+RETURN = re.compile(rf"{PATH}/[^/]+/return")
 
 
 def address(attempt: Attempt) -> str:
@@ -17,7 +17,25 @@ def address(attempt: Attempt) -> str:
 
     `core.secrets_in_text` recognises such addresses, to keep them out of the logs.
     """
-    return f"{settings.BASE_URL}{PATH}/{attempt.id}.{_mac(attempt.id)}"
+    return f"{settings.BASE_URL}{PATH}/{attempt.id}.{_mac('3ds', attempt.id)}"
+
+
+def return_path(attempt: Attempt) -> str:
+    """Return the path to which the payer's browser brings the bank's answer to this attempt.
+
+    Its secret is another than the page's, so that a copy of the payer's link ends no attempt.
+    """
+    return f"{PATH}/{attempt.id}.{_mac('3ds-return', attempt.id)}/return"
+
+
+def return_address(attempt: Attempt) -> str:
+    """Return the whole address of `return_path`, for the bank."""
+    return f"{settings.BASE_URL}{return_path(attempt)}"
+
+
+def is_return(path: str) -> bool:
+    """Tell whether a path has the form of a `return_path`."""
+    return RETURN.fullmatch(path) is not None
 
 
 def way_back(attempt: Attempt) -> str:
@@ -28,12 +46,21 @@ def way_back(attempt: Attempt) -> str:
 
 def attempt_at(token: str) -> Attempt | None:
     """Return the attempt whose page's address ends in the token; None if no address does."""
+    return _attempt(token, "3ds")
+
+
+def attempt_returned_to(token: str) -> Attempt | None:
+    """Return the attempt that the token of a `return_path` names; None if it names none."""
+    return _attempt(token, "3ds-return")
+
+
+def _attempt(token: str, purpose: str) -> Attempt | None:
     attempt_id, _, mac = token.partition(".")
-    if not hmac.compare_digest(mac.encode(), _mac(attempt_id).encode()):
+    if not hmac.compare_digest(mac.encode(), _mac(purpose, attempt_id).encode()):
         return None
-    rows = Attempt.objects.select_related("intent__merchant")
+    rows = Attempt.objects.select_related("intent__merchant", "terminal")
     return rows.filter(id=attempt_id).first()
 
 
-def _mac(attempt_id: str) -> str:
-    return ring().mac("link", f"3ds|{attempt_id}".encode()).hex()
+def _mac(purpose: str, attempt_id: str) -> str:
+    return ring().mac("link", f"{purpose}|{attempt_id}".encode()).hex()

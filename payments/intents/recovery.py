@@ -3,11 +3,12 @@
 Source of the rules: contract 6.
 """
 
+from django.db import transaction
 from django.db.models import Q
 
 import acquirers
-from acquirers import slots
-from acquirers.gateway import Answer, Outcome
+from acquirers import exchanges, slots
+from acquirers.gateway import NEVER_SENT, Answer, Outcome
 from core import clock, context
 from core.querysets import MerchantRows
 from merchants.idempotency import Earlier, IdempotencyKeyInUse
@@ -73,7 +74,7 @@ def _finish(unfinished: MerchantRows, cvc: str | None) -> None:
         leases.give_back(attempt)
         return  # Another process has finished it since it was found.
     context.mark_irrevocable()
-    if attempt.operation and acquirers.acquirer().references_are_idempotent:
+    if attempt.operation and acquirers.of(attempt).capabilities.references_are_idempotent:
         _operate_again(attempt)
     elif _awaits_its_beginning(attempt):
         confirmation.pursue(attempt, cvc=cvc)
@@ -97,7 +98,7 @@ def _ask_first(attempt: Attempt, cvc: str | None) -> None:
     with leases.given_back(attempt):
         outcome = inquiries.ask(attempt)
         if outcome.answer is Answer.NO_RECORD and _may_send_again(attempt, cvc):
-            outcome = _send_again(attempt, cvc)
+            outcome = _send_again(attempt, cvc, outcome)
         if attempt.operation:
             modifications.apply(attempt, outcome)
         else:
@@ -106,17 +107,27 @@ def _ask_first(attempt: Attempt, cvc: str | None) -> None:
 
 def _may_send_again(attempt: Attempt, cvc: str | None) -> bool:
     is_plain = attempt.operation is None and not attempt.authentication_demanded
-    return is_plain and cvc is not None and acquirers.acquirer().references_are_idempotent
+    return (
+        is_plain
+        and cvc is not None
+        and acquirers.of(attempt).capabilities.references_are_idempotent
+    )
 
 
-def _send_again(attempt: Attempt, cvc: str | None) -> Outcome:
+def _send_again(attempt: Attempt, cvc: str | None, inquiry: Outcome) -> Outcome:
+    if not _begin_again(attempt, inquiry):
+        return Outcome(Answer.UNKNOWN)
+    outcome = authorization.authorize(attempt, cvc=cvc)
+    # This request did not reach the bank; the earlier one may have.
+    return Outcome(Answer.UNKNOWN) if outcome.answer in NEVER_SENT else outcome
+
+
+@transaction.atomic(durable=True)
+def _begin_again(attempt: Attempt, inquiry: Outcome) -> bool:
+    exchanges.record_inquiry(attempt, inquiry)
     # The new request may reach the bank late, so "no record" counts from now on only. Nothing is
     # sent for an attempt that has ended, or that another process has leased, since the inquiry.
     ours = Attempt.objects.filter(
         id=attempt.id, status=AttemptStatus.PROCESSING, lease_until=attempt.lease_until
     )
-    if not ours.update(asked_at=clock.now(), no_record_count=0):
-        return Outcome(Answer.UNKNOWN)
-    outcome = authorization.authorize(attempt, cvc=cvc)
-    # This request did not leave; the earlier one may have.
-    return Outcome(Answer.UNKNOWN) if outcome.answer is Answer.NOT_SENT else outcome
+    return bool(ours.update(asked_at=clock.now(), no_record_count=0))

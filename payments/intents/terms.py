@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import acquirers
+from acquirers.models import Terminal
 from core.errors import ParameterMissing
 from merchants.models import Merchant
 from payments.intents import methods
@@ -28,6 +30,7 @@ class Terms:
     billing: dict[str, Any] = field(repr=False)
     return_url: str | None
     requested: str
+    terminal: Terminal
 
     @property
     def authentication_demanded(self) -> bool:
@@ -45,6 +48,7 @@ def terms_of_draft(draft: dict[str, Any], offered: OfferedCard) -> Terms:
         billing=methods.billing_of(draft["payment_method_data"]),
         return_url=draft.get("return_url"),
         requested=_requested(draft) or "automatic",
+        terminal=offered.terminal,
     )
     _require_complete(terms)
     return terms
@@ -58,10 +62,12 @@ def terms_of_confirmation(
     :param intent: the payment as it was read, unlocked.
     :raises ParameterMissing: a card, billing details or a return URL that the bank needs.
     :raises CardNotSupported: the acquirer does not take the number.
+    :raises UpstreamUnavailable: there is no acquirer.
     """
     method = confirmation.get("payment_method_data") or {}
     billing = methods.merged_billing(intent.billing_details, methods.billing_of(method))
-    offered = methods.accept(merchant, method["card"], billing) if method.get("card") else None
+    card, currency = method.get("card"), intent.currency
+    offered = methods.accept(merchant, card, billing, currency=currency) if card else None
     _require_card(intent, offered, param="payment_method_data" + ("[card]" if method else ""))
     terms = Terms(
         card=offered.shown if offered else intent.card,
@@ -69,6 +75,7 @@ def terms_of_confirmation(
         billing=billing,
         return_url=confirmation.get("return_url") or intent.return_url,
         requested=_requested(confirmation) or intent.three_d_secure_requested,
+        terminal=offered.terminal if offered else acquirers.for_new(merchant, currency, None),
     )
     _require_complete(terms)
     return terms, offered

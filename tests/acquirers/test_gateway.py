@@ -23,7 +23,8 @@ from core.errors import UpstreamUnavailable
 from testbank import behaviours
 from testbank.handler import open_bank
 from testbank.models import Authorization
-from tests.stage.bank_transport import BankTransport, bank_in_process
+from tests.stage.bank_transport import BankTransport, an_order, bank_in_process, sandbox
+from tests.stage.factories import MerchantFactory
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -89,21 +90,12 @@ def bank() -> Iterator[BankTransport]:
 
 
 def request(number: str = APPROVED, **changes: Any) -> AuthorizationRequest:
-    facts = {
-        "reference": "ref_1",
-        "merchant_id": "mer_acme",
-        "amount": 12500,
-        "currency": "try",
-        "capture": True,
-        "sealed": Sealed(number),
-        "cvc": "737",
-        **changes,
-    }
-    return AuthorizationRequest(**facts)
+    facts = {"capture": True, "sealed": Sealed(number), "cvc": "737", **changes}
+    return AuthorizationRequest(order=an_order(), **facts)
 
 
 def authorize(number: str = APPROVED) -> Outcome:
-    return acquirers.acquirer().authorize(request(number))
+    return sandbox().authorize(request(number))
 
 
 # --- The bank's answers -----------------------------------------------------------------------
@@ -143,7 +135,7 @@ def test_an_approval_carries_the_banks_references(bank: BankTransport) -> None:
 
 @pytest.mark.parametrize("capture", [True, False])
 def test_the_bank_captures_at_once_only_if_asked(capture: bool, bank: BankTransport) -> None:
-    acquirers.acquirer().authorize(request(capture=capture))
+    sandbox().authorize(request(capture=capture))
 
     assert Authorization.objects.get().captured_amount == (12500 if capture else 0)
 
@@ -170,14 +162,14 @@ def test_the_same_request_twice_is_one_charge_and_one_outcome(bank: BankTranspor
 def test_the_gateway_knows_the_issuers_of_sandbox_cards_only(
     number: str, facts: IssuerFacts | None
 ) -> None:
-    assert acquirers.acquirer().facts(number) == facts
+    assert sandbox().facts(number) == facts
 
 
 def test_a_live_installation_without_an_acquirer_is_unavailable(settings: Any) -> None:
-    settings.ACQUIRER = ""
+    settings.ACQUIRERS = {}
 
     with pytest.raises(UpstreamUnavailable):
-        acquirers.acquirer()
+        acquirers.for_new(MerchantFactory(), "try", None)
 
 
 # --- Why a payment failed ---------------------------------------------------------------------

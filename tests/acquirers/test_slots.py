@@ -8,15 +8,13 @@ import pytest
 from django.db.models import Model
 from django.test import Client
 
-import acquirers
 from acquirers import slots
 from core import context
 from events.models import Event
 from merchants.models import IdempotencyKey
-from payments.intents import authorization
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.all_taken import all_slots_taken
-from tests.stage.bank_transport import BankTransport
+from tests.stage.bank_transport import BankTransport, an_order, sandbox
 from tests.stage.client import Answer, ApiClient
 from tests.stage.doors import DOORS, STARTS, WALKED
 from tests.stage.factories import confirmation, payment, unconfirmed
@@ -91,7 +89,7 @@ def test_without_a_slot_nothing_is_stored_and_the_key_stays_free(
 
 def lost(client: ApiClient, path: str, body: dict[str, Any]) -> Call:
     """Let a request die before the bank is asked, and return its retry."""
-    with dies(authorization.acquirers.acquirer().session, "request"), pytest.raises(Died):
+    with dies(sandbox().session, "request"), pytest.raises(Died):
         client.post(path, body, idempotency_key="order 7")
     leases_run_out()
     return lambda: client.post(path, body, idempotency_key="order 7")
@@ -181,7 +179,7 @@ def test_outside_of_requests_the_bank_is_asked_without_a_slot(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     with context.work(), all_slots_taken():
-        acquirers.acquirer().inquire("ref_1")
+        sandbox().inquire(an_order("ref_1"))
 
     assert len(bank.seen) == 1
 

@@ -14,7 +14,6 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.mortal import until
 
-SANDBOX = "acquirers.sandbox.gateway.SandboxGateway"
 Lines = list[dict[str, Any]]
 
 
@@ -43,7 +42,7 @@ def test_a_minute_tells_of_slots_answers_and_refusals_by_acquirer(
     traffic.tell()
 
     [(name, counted)] = told(lines)["acquirers"].items()
-    assert (name, counted["slots_in_use_max"], counted["asked"]) == (SANDBOX, 1, 1)
+    assert (name, counted["slots_in_use_max"], counted["asked"]) == (slots.ACQUIRERS, 1, 1)
     assert (counted["refused_by_slot"], counted["p50_ms"]) == (1, counted["p99_ms"])
     assert told(lines)["refused_by_age"] == 0
 

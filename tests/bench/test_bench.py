@@ -115,7 +115,7 @@ def test_bench_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> N
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(600)
 def test_a_wrong_answer_fails_the_run(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "state", ACQUIRER="tests.stage.wrong_gateway.WrongGateway")
+    bench = Bench(tmp_path / "state", ACQUIRERS="sandbox=tests.stage.wrong_gateway.WrongGateway")
 
     assert bench.status() == 1
     wrong, answers = re.search(r"(\d+) of (\d+) answers of .* were wrong", bench.printed).groups()

@@ -46,7 +46,7 @@ def test_a_payer_who_presses_everything_twice_pays_once(
 ) -> None:
     page, payment = open_page(scripts=scripts), acme.charge()
     page.hold("answer.js")  # As on a slow line: the payer is quicker.
-    before = posts(bank, "/decision"), posts(web, "/3ds/return")
+    before = posts(bank, "/decision"), posts(web, "/return")
 
     page.visit(payment.link)
     page.double_click(CONTINUE_TO_BANK)
@@ -58,7 +58,7 @@ def test_a_payer_who_presses_everything_twice_pays_once(
 
     assert page.url == payment.way_back
     assert_paid_once(acme, payment)
-    after = posts(bank, "/decision"), posts(web, "/3ds/return")
+    after = posts(bank, "/decision"), posts(web, "/return")
     told = [now - then for now, then in zip(after, before, strict=True)]
     print(f"arrived: {told[0]} decisions, {told[1]} answers")  # noqa: T201
 

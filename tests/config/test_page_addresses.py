@@ -67,7 +67,7 @@ PLACES = [
     "/admin/autocomplete/?app_label={}&model_name={}&field_name={}&term={}",
     "/admin/autocomplete/?app_label=merchants&model_name=apikey&field_name=merchant&term={}&p={}",
     "/admin/merchants/user/{}/password/", "/admin/password_change/{}", "/docs/errors?{}={}",
-    "/docs/{}", "/3ds/{}", "/3ds/att_x.{}", "/3ds/return?{}={}", "/{}", "/?{}={}", "/static/{}",
+    "/docs/{}", "/3ds/{}", "/3ds/att_x.{}", "/3ds/x.y/return?{}={}", "/{}", "/?{}={}", "/static/{}",
     "/healthz?{}={}", "/v10/{}",
 ]  # fmt: skip
 

@@ -71,7 +71,7 @@ class House:
     def _asks(self, door: str) -> list[Ask]:
         return {
             "bank's return": [
-                partial(self.call, "POST", "/3ds/return", data=fields) for fields in self.brought
+                partial(self.call, "POST", path, data=fields) for path, fields in self.brought
             ],
             "payer's page": [partial(_call, "GET", page) for page in self.pages],
             "health": [partial(self.call, "GET", "/healthz")] * TIMES,
@@ -85,8 +85,8 @@ class House:
             process.stop()
 
 
-def _answer_of_the_bank(page: str, bank: str) -> dict[str, str]:
-    """Approve at the bank, as the payer does; return what the browser is to bring back."""
+def _answer_of_the_bank(page: str, bank: str) -> tuple[str, dict[str, str]]:
+    """Approve at the bank, as the payer does; return where the browser brings what."""
     # The bank names itself by an address that it does not have here.
     challenge = _page("GET", bank + urlsplit(_page("GET", page).form.action).path)
     pressed = challenge.form.buttons["Approve"]
@@ -94,7 +94,7 @@ def _answer_of_the_bank(page: str, bank: str) -> dict[str, str]:
     done = _page("POST", bank + urlsplit(challenge.form.action).path, data=fields)
     if done.status == 303:
         done = _page("GET", bank + urlsplit(done.headers["Location"]).path)
-    return done.form.fields
+    return urlsplit(done.form.action).path, done.form.fields
 
 
 def _page(method: str, url: str, **options: Any) -> Page:

@@ -163,7 +163,7 @@ def test_a_card_number_is_refused_before_the_key_is_looked_at() -> None:
 
 @pytest.mark.parametrize("how", SOME)
 @pytest.mark.parametrize(
-    "path", ["/{}", "/nothing?q={}", "/docs/errors?q={}", "/3ds/{}", "/3ds/return?q={}"]
+    "path", ["/{}", "/nothing?q={}", "/docs/errors?q={}", "/3ds/{}", "/3ds/att_x.y/return?q={}"]
 )
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 def test_no_page_shows_a_card_number_of_its_address(

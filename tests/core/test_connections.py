@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError, connection, transaction
 
-import acquirers
 from acquirers import slots
 from core import connections, context, prepared
 from core.postgresql import base as engine
 from core.postgresql.places import Places
-from payments.intents import three_d_secure
+from payments.intents import returns
 from payments.intents.models import PaymentIntent
 from tests.stage.all_taken import all_slots_taken
-from tests.stage.bank_transport import BankTransport
+from tests.stage.bank_transport import BankTransport, an_order, sandbox
 from tests.stage.client import ApiClient
 from tests.stage.held_bank import HeldBank
 from tests.stage.mortal import until
@@ -94,7 +93,7 @@ def test_a_payer_who_pressed_twice_has_no_connection_while_the_bank_works(
     others: ThreadPoolExecutor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(three_d_secure, "SECOND_ARRIVAL_WAITS_SECONDS", 40)
+    monkeypatch.setattr(returns, "SECOND_ARRIVAL_WAITS_SECONDS", 40)
     fields = decide(challenged(acme), "Approve").fields
     connections.give_back()
     held = HeldBank(bank)
@@ -156,7 +155,7 @@ def test_without_a_database_nobody_waits_for_a_connection_to_it(
 
 def test_no_bank_is_asked_inside_a_transaction(bank: BankTransport) -> None:
     with pytest.raises(RuntimeError, match="inside a transaction"), transaction.atomic():
-        acquirers.acquirer().inquire("ref_1")
+        sandbox().inquire(an_order("ref_1"))
 
     assert bank.seen == []
 

@@ -13,6 +13,9 @@ from django.test import RequestFactory, override_settings
 from requests.adapters import BaseAdapter
 
 import acquirers
+from acquirers.gateway import Order
+from acquirers.models import Terminal
+from acquirers.sandbox.gateway import SandboxGateway
 from testbank.handler import open_bank
 
 application = open_bank()
@@ -100,13 +103,26 @@ def connections_left_open() -> Iterator[None]:
             signal.connect(close_old_connections)
 
 
+def sandbox() -> SandboxGateway:
+    """Return this process's gateway to the test bank."""
+    gateway = acquirers.at(Terminal(kind="sandbox"))
+    assert isinstance(gateway, SandboxGateway)
+    return gateway
+
+
+def an_order(reference: str = "ref_1", **changes: Any) -> Order:
+    """Return an order that the test bank takes, at a terminal without credentials."""
+    terms = {"merchant_id": "mer_acme", "amount": 12500, "currency": "try", **changes}
+    return Order(reference=reference, terminal=Terminal(kind="sandbox"), **terms)
+
+
 @contextmanager
 def bank_in_process() -> Iterator[BankTransport]:
     """Put the test bank behind the installation's gateway for the length of the block.
 
     A silent bank does not keep the test waiting: it answers its empty 504 at once.
     """
-    session, transport = acquirers.acquirer().session, BankTransport()
+    session, transport = sandbox().session, BankTransport()
     session.mount(IN_PROCESS_URL, transport)
     try:
         with override_settings(TESTBANK_URL=IN_PROCESS_URL, TESTBANK_SILENCE_SECONDS=0):

@@ -5,7 +5,10 @@ their indexes anew, and then writes the content types and permissions again: 0.2
 test and database, however little was written.
 """
 
+from django.apps import apps
 from django.db import connections
+
+from acquirers.default_terminal import add_sandbox_default
 
 # Tables that the migrations fill and no test changes.
 KEPT = {"django_content_type", "auth_permission", "django_migrations"}
@@ -24,6 +27,7 @@ def empty(alias: str) -> None:
             f"SET session_replication_role = replica;{deletions}"
             "SET session_replication_role = origin"
         )
+    add_sandbox_default(apps.get_app_config("acquirers"), using=alias)
 
 
 def _has_rows(table: str) -> str:

@@ -10,6 +10,8 @@ from django.conf import settings
 from django.db.models import Model
 from django.utils import timezone
 
+from acquirers import references
+from acquirers.models import Terminal
 from core import clock, ids
 from core.cards import CardData
 from core.keyring import ring
@@ -85,8 +87,9 @@ class AttemptFactory(factory.django.DjangoModelFactory):
 
     id = factory.LazyFunction(lambda: ids.new("att"))
     intent = factory.SubFactory(PaymentFactory)
+    terminal = factory.LazyFunction(lambda: Terminal.objects.get(name="sandbox"))
     merchant = factory.LazyAttribute(lambda row: row.intent.merchant)
-    acquirer_reference = factory.LazyFunction(lambda: ids.new("ref"))
+    acquirer_reference = factory.LazyFunction(lambda: references.new())
     amount = 12500
     currency = "try"
     capture_method = "automatic"

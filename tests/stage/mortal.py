@@ -17,6 +17,7 @@ from django.core.management import call_command
 from payments.intents.models import Attempt
 from tests.stage.client import ApiClient
 from tests.stage.factories import payment
+from tests.stage.threeds import return_of
 from tests.stage.web_process import Running, WebProcess
 
 # The names in tests.stage.kill_points, which only a web process may load: it asks the database.
@@ -89,7 +90,7 @@ class Installation:
 
     def bring(self, fields: dict[str, str]) -> requests.Response:
         """Bring the bank's answer, as the payer's browser does."""
-        url = f"{self._web.url}/3ds/return"
+        url = f"{self._web.url}{return_of(fields)}"
         return requests.post(url, fields, allow_redirects=False, timeout=PATIENCE_SECONDS)
 
     def dies_during(self, call: Call) -> None:

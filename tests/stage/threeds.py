@@ -6,11 +6,11 @@ from urllib.parse import urlencode, urlsplit
 
 from django.test import Client
 
+from payments.intents import payer_links
+from payments.intents.models import Attempt
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import GOOD_CARD, RETURN_URL, three_d_secure
 from tests.stage.payer import FORM, FormOnPage, Page, open_challenge, press
-
-RETURN = "/3ds/return"
 
 
 def challenged(client: ApiClient, number: str = GOOD_CARD, **changes: Any) -> Answer:
@@ -51,11 +51,27 @@ def decide(payment: Answer, button: str) -> FormOnPage:
     return press(open_challenge(hand_off(payment).form.action), button).form
 
 
-def bring(fields: dict[str, Any] | bytes, *, content_type: str = FORM) -> Arrival:
+def return_to(payment: Answer | str) -> str:
+    """Return the path to which the payment's payer brings the bank's answer."""
+    payment_id = payment if isinstance(payment, str) else payment["id"]
+    attempt = Attempt.objects.filter(intent_id=payment_id).exclude(acs_url=None).latest("id")
+    return payer_links.return_path(attempt)
+
+
+def return_of(fields: dict[str, Any]) -> str:
+    """Return the path that the bank was given for the attempt of its answer."""
+    known = Attempt.objects.filter(acquirer_reference=fields.get("reference", "")).first()
+    return payer_links.return_path(known or Attempt.objects.exclude(acs_url=None).latest("id"))
+
+
+def bring(
+    fields: dict[str, Any] | bytes, *, content_type: str = FORM, to: str | None = None
+) -> Arrival:
     """Bring an answer of the bank to us, as the payer's browser does."""
     sent = fields if isinstance(fields, bytes) else urlencode(fields, doseq=True)
+    path = to or return_of(fields if isinstance(fields, dict) else {})
     browser = Client(enforce_csrf_checks=True)
-    response = browser.generic("POST", RETURN, sent, content_type=content_type)
+    response = browser.generic("POST", path, sent, content_type=content_type)
     return Arrival(response.status_code, response.get("Location"), response.content.decode())
 
 

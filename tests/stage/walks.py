@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 from django.db import transaction
 
+from acquirers.gateway import NEVER_SENT, BankOperation, Deed, Finding, Outcome, Standing
 from acquirers.gateway import Answer as Says
-from acquirers.gateway import Outcome
 from acquirers.sandbox.gateway import SandboxGateway
 from core.redis import client as redis
 from events.models import Event
@@ -177,14 +177,32 @@ class Walk:
 def every_question_answered(says: Says, *, captured: int | None = None) -> Iterator[None]:
     """Let the gateway bring one answer, whatever the bank is asked."""
     told = Outcome(says, authorization_code="A1B2C3", captured=captured)
+    standing = standing_of(says, captured)
 
     def answer(*_question: Any, **_details: Any) -> Outcome:
         return told
 
+    def inquire(*_question: Any) -> Standing:
+        return standing
+
     with patch.multiple(
-        SandboxGateway, authorize=answer, inquire=answer, capture=answer, void=answer
+        SandboxGateway, authorize=answer, inquire=inquire, capture=answer, void=answer
     ):
         yield
+
+
+def standing_of(says: Says, captured: int | None) -> Standing:
+    """Return what a bank has of an order whose inquiry is answered so."""
+    if says in NEVER_SENT or says is Says.UNKNOWN:
+        return Standing(Finding.UNKNOWN)
+    if says is Says.NO_RECORD:
+        return Standing(Finding.NO_RECORD)
+    done = {Says.VOIDED: Deed.VOID, Says.LAPSED: Deed.LAPSE}.get(says)
+    state = Says.APPROVED if done else says
+    operations = [BankOperation(Deed.AUTHORIZATION, state)]
+    operations += [BankOperation(Deed.CAPTURE, state, captured)] if captured else []
+    operations += [BankOperation(done, state)] if done else []
+    return Standing(Finding.FOUND, tuple(operations), authorization_code="A1B2C3")
 
 
 def assert_tells_its_change(former: dict[str, Any], data: dict[str, Any]) -> None:

@@ -76,7 +76,7 @@ END $$;
 CREATE TRIGGER an_attempt_shows_the_card_it_sends BEFORE INSERT ON intents_attempt
     FOR EACH ROW EXECUTE FUNCTION attempt_shows_the_card_it_sends();
 
--- A closed attempt keeps its status; an open one, too, keeps its card and money terms.
+-- A closed attempt keeps its status; an open one, too, keeps its terminal, card and money terms.
 CREATE FUNCTION attempt_stays_as_it_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'attempt % is closed: status and money terms cannot change', OLD.id
@@ -84,7 +84,7 @@ BEGIN
 END $$;
 CREATE FUNCTION attempt_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'attempt %: card and money terms cannot change', OLD.id
+    RAISE EXCEPTION 'attempt %: terminal, card and money terms cannot change', OLD.id
         USING ERRCODE = 'check_violation';
 END $$;
 CREATE TRIGGER an_attempt_stays_as_it_ended BEFORE UPDATE OF status ON intents_attempt
@@ -95,10 +95,10 @@ CREATE TRIGGER an_attempt_stays_as_it_ended BEFORE UPDATE OF status ON intents_a
 CREATE TRIGGER an_attempts_terms_are_fixed BEFORE UPDATE ON intents_attempt
     FOR EACH ROW WHEN (
         (OLD.amount, OLD.surcharge, OLD.currency, OLD.intent_id, OLD.acquirer_reference,
-         OLD.sealed_card_id, OLD.card, OLD.capture_method, OLD.installments)
+         OLD.sealed_card_id, OLD.card, OLD.capture_method, OLD.installments, OLD.terminal_id)
         IS DISTINCT FROM
         (NEW.amount, NEW.surcharge, NEW.currency, NEW.intent_id, NEW.acquirer_reference,
-         NEW.sealed_card_id, NEW.card, NEW.capture_method, NEW.installments))
+         NEW.sealed_card_id, NEW.card, NEW.capture_method, NEW.installments, NEW.terminal_id))
     EXECUTE FUNCTION attempt_keeps_its_terms();
 
 -- The currency is fixed from the first attempt on.

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import F, Q
 
+from acquirers.models import Terminal
 from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager
 from payments.intents.models.intents import PaymentIntent
@@ -28,6 +29,8 @@ class Attempt(models.Model):
     status = models.CharField(
         max_length=16, choices=AttemptStatus, default=AttemptStatus.PROCESSING
     )
+    # Where the bank is asked; it never changes, so that a void goes where the charge went.
+    terminal = models.ForeignKey(Terminal, models.PROTECT, related_name="+", db_index=False)
     # Ours, sent to the bank with everything that concerns this attempt.
     acquirer_reference = CodeField(max_length=40, unique=True)
     amount = models.BigIntegerField()
@@ -48,13 +51,19 @@ class Attempt(models.Model):
     # The course of 3-D Secure, as the API shows it: flow, result, version, eci, transaction_id.
     authentication = JSONField(default=dict)
     acs_url = models.CharField(max_length=2000, null=True)
-    # Internal: the authentication's outcome and its proof, and when it was used up.
+    # For a bank that takes the card from the payer's browser: the origins that its form may lead
+    # to, and the browser that pressed the button first (`payments.intents.handoffs`).
+    hand_off = JSONField(null=True)
+    # Internal: the authentication's outcome, and when it was used up.
     md_status = models.CharField(max_length=2, null=True)
-    cavv = models.CharField(max_length=64, null=True)
     authenticated_at = models.DateTimeField(null=True)
     error = JSONField(null=True)
     authorization_code = models.CharField(max_length=40, null=True)
     network_reference = models.CharField(max_length=80, null=True)
+    # Internal: the bank's own code and words for its answer to the authorisation, and its numbers.
+    bank_code = models.CharField(max_length=40, null=True)
+    bank_text = models.CharField(max_length=200, null=True)
+    bank_numbers = JSONField(null=True)
     # The request that began the attempt; the attempt's later events name it as their cause.
     request_id = models.CharField(max_length=40)
     created_at = models.DateTimeField()

@@ -15,7 +15,7 @@ from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import RETURN_URL
 from tests.stage.mortal import until
 from tests.stage.payer import FORM, Page
-from tests.stage.threeds import RETURN, Arrival, bring, challenged, decide, shown
+from tests.stage.threeds import Arrival, bring, challenged, decide, return_of, return_to, shown
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -45,7 +45,7 @@ def arrival_of(fields: dict[str, str]) -> Arrival:
 
 
 def returned(fields: dict[str, str]) -> Page:
-    response = Client().post(RETURN, urlencode(fields), content_type=FORM)
+    response = Client().post(return_of(fields), urlencode(fields), content_type=FORM)
     return Page(response.status_code, dict(response.headers), response.content)
 
 
@@ -58,7 +58,11 @@ def test_a_payer_without_a_slot_may_send_the_same_answer_again(
         page = returned(fields)
 
     assert (page.status, page.headers["Retry-After"]) == (503, "1")
-    assert (page.form.method, page.form.action, page.form.fields) == ("post", RETURN, fields)
+    assert (page.form.method, page.form.action, page.form.fields) == (
+        "post",
+        return_to(challenge),
+        fields,
+    )
     assert list(page.form.buttons) == ["Finish the payment"]
     assert shown(acme, challenge)["status"] == "requires_action"
     assert bring(page.form.fields).location == f"{RETURN_URL}?payment_intent={challenge['id']}"

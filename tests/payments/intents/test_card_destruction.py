@@ -11,7 +11,6 @@ import pytest
 from django.conf import settings
 from django.db import connection, connections
 
-import acquirers
 from acquirers.gateway import Answer as Told
 from acquirers.gateway import AuthorizationRequest, Outcome
 from config.celery import app
@@ -21,7 +20,7 @@ from core.redis import client as redis
 from payments.intents import card_destruction
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.tasks import destroy_cards
-from tests.stage.bank_transport import BankTransport
+from tests.stage.bank_transport import BankTransport, an_order, sandbox
 from tests.stage.books import captured_by_bank, refused
 from tests.stage.client import ApiClient
 from tests.stage.factories import (
@@ -178,9 +177,7 @@ def test_a_card_that_does_not_open_was_not_sent_and_the_log_says_why(
     happen(card)
     card.refresh_from_db()
 
-    outcome = acquirers.acquirer().authorize(
-        AuthorizationRequest("ref_1", card.merchant_id, 100, "try", True, card, "123")
-    )
+    outcome = sandbox().authorize(AuthorizationRequest(an_order(), True, card, "123"))
 
     assert outcome == Outcome(Told.NOT_SENT)
     assert bank.seen == []

@@ -95,14 +95,3 @@ def test_operators_find_what_was_given_back(operator: Client, canceled: str) -> 
     assert attempt.id not in others.content.decode()
     assert "Reversed at" in page.content.decode()
     assert f'value="{attempt.id}"' not in page.content.decode()  # Nothing to type into.
-
-
-def test_operators_do_not_see_the_proof_of_an_authentication(
-    operator: Client, canceled: str
-) -> None:
-    Attempt.objects.update(cavv="AAABBEg0VhI0VniQEjRWAAAAAAA=", md_status="1")
-
-    page = operator.get(reverse("admin:intents_attempt_change", args=[Attempt.objects.get().id]))
-
-    assert page.status_code == 200
-    assert "AAABBEg0VhI0VniQEjRWAAAAAAA" not in page.content.decode()

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from acquirers.gateway import Answer as Says
-from acquirers.gateway import Challenge, Outcome
+from acquirers.gateway import Outcome, Redirect
 from core import clock
-from payments.intents import authorization, modifications
+from payments.intents import authorization, modifications, returns
 from payments.intents import confirmation as confirming
 from payments.intents import three_d_secure as authenticating
 from payments.intents.models import Attempt, PaymentIntent
@@ -216,7 +216,7 @@ def test_a_confirm_that_died_while_asking_about_the_attempt_before_is_made_by_it
 
 def test_nobody_gets_between_a_payer_and_the_bank(acme: ApiClient, bank: BankTransport) -> None:
     paid = challenged(acme)
-    with dies(authenticating, "_confirmed"), pytest.raises(Died):
+    with dies(returns, "_outcome"), pytest.raises(Died):
         bring(decide(paid, "Approve").fields)
 
     for door, body in (("/confirm", confirmation()), ("/cancel", {}), ("", {"description": "Tea"})):
@@ -231,7 +231,7 @@ def test_a_payer_who_refused_is_told_so_although_the_request_died(
     button: str, acme: ApiClient, bank: BankTransport
 ) -> None:
     paid = challenged(acme)
-    with dies(authenticating, "_confirmed"), pytest.raises(Died):
+    with dies(returns, "_outcome"), pytest.raises(Died):
         bring(decide(paid, button).fields)
     leases_run_out()
 
@@ -321,6 +321,6 @@ def test_a_challenge_that_comes_after_another_was_begun_is_not_shown(walk: Walk)
     before = Attempt.objects.get()
     leases_run_out()
 
-    authenticating._await_payer(before, Challenge("tx_late", "https://bank.example", "2.2"))
+    authenticating._await_payer(before, Redirect("https://bank.example", "tx_late", "2.2"))
 
     assert Attempt.objects.get().acs_url is None

@@ -5,8 +5,7 @@ import pytest
 from acquirers.gateway import Answer as Says
 from acquirers.gateway import Outcome
 from core import clock
-from payments.intents import authorization, modifications
-from payments.intents import three_d_secure as authenticating
+from payments.intents import authorization, modifications, returns
 from payments.intents.models import Attempt
 from tests.audit.test_audit import audit
 from tests.payments.intents.test_races import then_wait
@@ -73,7 +72,7 @@ def test_a_payer_who_refused_is_not_asked_about_at_the_bank(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     paid = challenged(acme)
-    with dies(authenticating, "_confirmed"), pytest.raises(Died):
+    with dies(returns, "_outcome"), pytest.raises(Died):
         bring(decide(paid, "Reject").fields)
     leases_run_out()
 

@@ -9,7 +9,15 @@ from tests.stage.factories import RETURN_URL
 from tests.stage.payer import Page
 from tests.stage.sweeper import sweep_after
 from tests.stage.threads import together
-from tests.stage.threeds import authenticate, bring, challenged, decide, hand_off, open_page
+from tests.stage.threeds import (
+    authenticate,
+    bring,
+    challenged,
+    decide,
+    hand_off,
+    open_page,
+    return_to,
+)
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -81,7 +89,7 @@ def refused_answer(fields: dict[str, str]) -> Page:
 
 def test_no_page_tells_others_its_address(acme: ApiClient, bank: BankTransport) -> None:
     paid = challenged(acme)
-    waiting, unknown, get = hand_off(paid), open_page("/3ds/att_x.y"), open_page("/3ds/return")
+    waiting, unknown, get = hand_off(paid), open_page("/3ds/att_x.y"), open_page(return_to(paid))
     authenticate(paid)
 
     for page in (waiting, unknown, get, hand_off(paid)):
@@ -109,8 +117,8 @@ def test_a_refused_answer_is_a_page_with_a_reference(acme: ApiClient, bank: Bank
     assert len(bank_books.orders()) == 0
 
 
-def test_a_get_of_the_way_back_is_a_page(acme: ApiClient) -> None:
-    page = open_page("/3ds/return")
+def test_a_get_of_the_way_back_is_a_page() -> None:
+    page = open_page("/3ds/att_x.y/return")
 
     assert (page.status, page.headers["Allow"]) == (405, "POST")
     assert "Go back to the shop" in page.text

@@ -33,7 +33,7 @@ READ_FIRST = {
     "post /v1/payment_intents/<str:intent_id>/confirm": ({INTENTS, ATTEMPTS}, "confirm"),
     "post /v1/payment_intents/<str:intent_id>/capture": ({INTENTS, ATTEMPTS}, "capture"),
     "post /v1/payment_intents/<str:intent_id>/cancel": ({INTENTS, ATTEMPTS}, "cancel"),
-    "post /3ds/return": ({INTENTS, ATTEMPTS}, "come back"),
+    "post /3ds/<str:token>/return": ({INTENTS, ATTEMPTS}, "come back"),
     "the sweeper": ({ATTEMPTS}, "sweep"),
 }
 # A request's own key: found by its lease wherever it is written, so that no other's is.
@@ -144,7 +144,7 @@ def test_the_payers_return_and_the_sweeper_are_known(acme: ApiClient, bank: Bank
     came_back = watched(lambda: DOORS["come back"](acme, away))
     swept = watched(lambda: sweep_after(15))
 
-    assert came_back == known("post /3ds/return")
+    assert came_back == known("post /3ds/<str:token>/return")
     assert swept == known("the sweeper")
     assert acme.payment(unknown.id)["status"] == "succeeded"
 

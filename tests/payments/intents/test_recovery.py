@@ -1,6 +1,7 @@
 """A request that dies: its idempotency key finds its work again, and finishes it once (I8)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
@@ -8,6 +9,7 @@ from unittest.mock import patch
 import pytest
 from django.utils import timezone
 
+from acquirers.sandbox.gateway import SandboxGateway
 from core import clock
 from core.rest import expansion
 from events.models import Event
@@ -276,8 +278,8 @@ def test_a_bank_whose_references_are_not_idempotent_gets_nothing_twice(
 ) -> None:
     pay_and_die(acme, BEFORE_THE_BANK)
     leases_run_out()
-    gateway = "acquirers.sandbox.gateway.SandboxGateway.references_are_idempotent"
-    monkeypatch.setattr(gateway, False)
+    once_only = replace(SandboxGateway.capabilities, references_are_idempotent=False)
+    monkeypatch.setattr(SandboxGateway, "capabilities", once_only)
 
     assert pay(acme)["status"] == "processing"
     assert len(bank_books.orders()) == 0

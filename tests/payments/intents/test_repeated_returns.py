@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from payments.intents import three_d_secure
+from payments.intents import returns
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -22,7 +22,7 @@ HANG_SECONDS = 60
 def test_who_presses_again_keeps_no_thread_for_as_long_as_the_bank_takes(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(three_d_secure, "SECOND_ARRIVAL_WAITS_SECONDS", 0.2)
+    monkeypatch.setattr(returns, "SECOND_ARRIVAL_WAITS_SECONDS", 0.2)
     paid = challenged(acme)
     fields = decide(paid, "Approve").fields
     ask, others_are_back, back = bank._ask, Event(), []
@@ -48,4 +48,4 @@ def test_who_presses_again_keeps_no_thread_for_as_long_as_the_bank_takes(
 
 
 def test_two_seconds_are_the_most_that_a_second_press_waits() -> None:
-    assert three_d_secure.SECOND_ARRIVAL_WAITS_SECONDS <= 2
+    assert returns.SECOND_ARRIVAL_WAITS_SECONDS <= 2

@@ -2,7 +2,8 @@
 
 import pytest
 
-from payments.intents import three_d_secure as authenticating
+from acquirers.gateway import Authenticated, Proof
+from payments.intents import returns
 from payments.intents.models import Attempt
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
@@ -262,9 +263,9 @@ def test_only_full_authentication_or_an_attempt_with_proof_is_enough(
     acme: ApiClient, bank: BankTransport,
 ) -> None:  # fmt: skip
     challenged(acme, number)
-    said = authenticating.Authentication("ref", "3ds", 12500, "try", md_status, eci, cavv)
+    said = Authenticated(md_status, eci, Proof({"cavv": cavv}), has_proof=bool(cavv))
 
-    assert authenticating.is_enough(Attempt.objects.get(), said) is result
+    assert returns.is_enough(Attempt.objects.get(), said) is result
 
 
 # --- The way back -----------------------------------------------------------------------------

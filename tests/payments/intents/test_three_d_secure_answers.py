@@ -14,7 +14,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import RETURN_URL
 from tests.stage.sweeper import sweep_after
-from tests.stage.threeds import bring, challenged, decide, open_page, shown
+from tests.stage.threeds import bring, challenged, decide, open_page, return_to, shown
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -133,7 +133,7 @@ def test_a_get_changes_nothing(acme: ApiClient, bank: BankTransport) -> None:
     fields = decide(paid, "Approve").fields
     query = "&".join(f"{name}={value}" for name, value in fields.items())
 
-    assert open_page(f"/3ds/return?{query}").status == 405
+    assert open_page(f"{return_to(paid)}?{query}").status == 405
     assert_untouched(acme, paid)
 
 

@@ -7,9 +7,9 @@ second charges a card twice or never.
 
 import http.client
 import io
-import json
 import socket
 import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import requests
@@ -38,34 +38,44 @@ class NoAnswer(Exception):
     """The bank may have received the request, and gave no answer that can be read."""
 
 
-def post_json(session: requests.Session, url: str, sent: dict[str, Any], *, seconds: float) -> Any:
-    """Send once and return the answer's JSON, all within `seconds` of real time.
+@dataclass(frozen=True, slots=True)
+class Received:
+    """The whole body of a bank's answer, and its content type as the bank wrote it."""
+
+    content_type: str
+    content: bytes = field(repr=False)
+
+
+def post(
+    session: requests.Session, url: str, body: bytes, content_type: str, *, seconds: float
+) -> Received:
+    """Send once and return the answer, all within `seconds` of real time.
 
     Nothing of what was sent is logged or left in an exception: it holds a card.
 
     :raises NotSent: nothing left this machine; safe to call failed.
-    :raises NoAnswer: anything else but a whole, readable 200.
+    :raises NoAnswer: anything else but a whole 200 of 64 KiB at most.
     """
-    with _Body(json.dumps(sent).encode()) as body:
+    with _Body(body, content_type) as sent:
         try:
-            return json.loads(_exchange(session, "POST", url, body, seconds))
-        except (requests.RequestException, HTTPError, ValueError, RecursionError) as error:
-            # ValueError: JSON's too. The class alone: the rest may quote the request.
-            log.warning("bank_call_failed", error=type(error).__name__, sent=body.was_read)
+            return _exchange(session, "POST", url, sent, seconds)
+        except (requests.RequestException, HTTPError, ValueError) as error:
+            # The class alone: the rest may quote the request.
+            log.warning("bank_call_failed", error=type(error).__name__, sent=sent.was_read)
             # `from None`: the cause refers to the request, and with it to the card.
-            raise (NoAnswer if body.was_read else NotSent) from None
+            raise (NoAnswer if sent.was_read else NotSent) from None
 
 
-def get_json(session: requests.Session, url: str, *, seconds: float) -> Any:
-    """Send one request that changes nothing at the bank, and return the answer's JSON.
+def get(session: requests.Session, url: str, *, seconds: float) -> Received:
+    """Send one request that changes nothing at the bank, and return the answer.
 
     The answer has to come within `seconds` of real time.
 
-    :raises NoAnswer: anything else but a whole, readable 200.
+    :raises NoAnswer: anything else but a whole 200 of 64 KiB at most.
     """
     try:
-        return json.loads(_exchange(session, "GET", url, None, seconds))
-    except (requests.RequestException, HTTPError, ValueError, RecursionError) as error:
+        return _exchange(session, "GET", url, None, seconds)
+    except (requests.RequestException, HTTPError, ValueError) as error:
         log.warning("bank_inquiry_failed", error=type(error).__name__)
         raise NoAnswer from None
 
@@ -77,7 +87,7 @@ def new_session() -> requests.Session:
     """
     session = requests.Session()
     session.trust_env = False
-    session.headers.update({"Accept-Encoding": "identity", "Content-Type": "application/json"})
+    session.headers["Accept-Encoding"] = "identity"
     # A connection for each slot: beyond this number they are opened for one request, and closed
     # with a warning.
     kept = max(CONNECTIONS_KEPT_MIN, settings.ACQUIRER_SLOTS)
@@ -88,14 +98,16 @@ def new_session() -> requests.Session:
 
 def _exchange(
     session: requests.Session, method: str, url: str, body: "_Body | None", seconds: float
-) -> bytes:
+) -> Received:
     # urllib3's own, which `requests` hands down: `total` spans connecting and reading.
     timeout: Any = Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds)
-    options = {"data": body, "timeout": timeout, "allow_redirects": False, "stream": True}
+    headers = {"Content-Type": body.content_type} if body else {}
+    sent = {"data": body, "headers": headers, "timeout": timeout}
+    options: dict[str, Any] = {**sent, "allow_redirects": False, "stream": True}
     with slots.asking(), session.request(method, url, **options) as response:
         if response.status_code != 200:
             raise requests.HTTPError(response.status_code)
-        return _whole(response)
+        return Received(response.headers.get("Content-Type", ""), _whole(response))
 
 
 def _whole(response: requests.Response) -> bytes:
@@ -115,6 +127,10 @@ class _Body(io.BytesIO):
     """
 
     was_read = False
+
+    def __init__(self, content: bytes, content_type: str) -> None:
+        super().__init__(content)
+        self.content_type = content_type
 
     def read(self, size: int | None = -1, /) -> bytes:
         self.was_read = True

@@ -1,0 +1,55 @@
+"""Exchanges with banks written down, in the transaction that applies the bank's answer."""
+
+from typing import Protocol
+
+from acquirers.gateway import Answer, Exchange, Outcome
+from acquirers.models import BankExchange
+from core import context
+
+
+class KnownAttempt(Protocol):
+    """The attempt that the bank was asked about."""
+
+    id: str
+    merchant_id: str
+
+
+def record(
+    attempt: KnownAttempt,
+    exchange: Exchange,
+    answer: Answer,
+    *,
+    operation: BankExchange.Operation,
+    operation_id: str | None = None,
+) -> None:
+    """Write down how one request to the bank went; one INSERT in the caller's transaction.
+
+    Nothing is written if nothing left this machine.
+
+    :param operation_id: of the row that asked for it, if there is one.
+    """
+    if exchange.sent_at is None:
+        return
+    BankExchange.objects.create(
+        merchant_id=attempt.merchant_id,
+        attempt_id=attempt.id,
+        operation=operation,
+        operation_id=operation_id,
+        request_id=context.request_id(),
+        sent_at=exchange.sent_at,
+        milliseconds=round(exchange.seconds * 1000),
+        answer=answer.value,
+        bank_code=exchange.code,
+        bank_text=exchange.text,
+        numbers=dict(exchange.numbers),
+    )
+
+
+def record_inquiry(attempt: KnownAttempt, outcome: Outcome) -> None:
+    """Write down the inquiry that the outcome of an authorisation was learnt by, if it was one.
+
+    An authorisation that was answered at once needs no row: the attempt's columns say the same.
+    """
+    if outcome.is_from_inquiry:
+        operation = BankExchange.Operation.AUTHORIZATION_INQUIRY
+        record(attempt, outcome.exchange, outcome.answer, operation=operation)

@@ -1,0 +1,65 @@
+"""The bodies of requests to the test bank. The card is revealed here, when it is sent."""
+
+from typing import Any
+
+import structlog
+
+from acquirers import wire
+from acquirers.gateway import AuthenticationRequest, AuthorizationRequest
+from core import keyring
+from core.cards import CardData
+from vault import reveal
+from vault.models import SealedCard
+
+log = structlog.get_logger(__name__)
+
+
+def authorization(request: AuthorizationRequest) -> dict[str, Any]:
+    """Return the body of `POST /authorizations`.
+
+    :raises wire.NotSent: the sealed card does not open, or was destroyed.
+    """
+    body = _terms(request)
+    body["capture"] = request.capture
+    if request.proof is not None:
+        body["authentication"] = dict(request.proof)
+    return body
+
+
+def enrolment(request: AuthenticationRequest) -> dict[str, Any]:
+    """Return the body of `POST /authentications`.
+
+    :raises wire.NotSent: the sealed card does not open, or was destroyed.
+    """
+    return {
+        **_terms(request),
+        "merchant_name": request.merchant_name,
+        "callback_url": request.callback_url,
+        "return_url": request.return_url,
+    }
+
+
+def _terms(request: AuthorizationRequest | AuthenticationRequest) -> dict[str, Any]:
+    order, card = request.order, _revealed(request.sealed)
+    return {
+        "reference": order.reference,
+        "merchant": order.merchant_id,
+        "amount": order.amount,
+        "currency": order.currency,
+        "card": {
+            "number": card.number,
+            "exp_month": card.exp_month,
+            "exp_year": card.exp_year,
+            "cvc": request.cvc,
+            "holder_name": card.holder_name,
+        },
+    }
+
+
+def _revealed(sealed: SealedCard) -> CardData:
+    # An operator has to look into a card that does not open, but nothing left this machine.
+    try:
+        return reveal.reveal(sealed)
+    except (reveal.CardDestroyed, keyring.SealBroken, keyring.UnknownKey) as problem:
+        log.error("card_not_revealed", error=type(problem).__name__, vault_token=sealed.token)
+        raise wire.NotSent from problem

@@ -1,0 +1,100 @@
+"""Standings read: how an authorisation or a modification ended, by all that the bank has of it.
+
+The one place where an answer is derived from a standing; it asks nobody.
+"""
+
+from collections.abc import Iterable
+
+from acquirers.gateway import Answer, BankOperation, Deed, Finding, Outcome, Standing
+
+# A state of an authorisation, the one that decides first: while one of a payment's tries is
+# approved or open, the bank holds money or may yet.
+DECISIVE = (Answer.APPROVED, Answer.PENDING, Answer.AUTHENTICATION_REQUIRED, Answer.DECLINED)
+
+
+def authorization(standing: Standing) -> Outcome:
+    """Return how the authorisation ended, as the answer to an inquiry.
+
+    `captured` is the sum of what was captured; None if the bank does not say how much.
+    """
+    answer = _of_authorization(standing)
+    is_approved = answer is Answer.APPROVED
+    return Outcome(
+        answer=answer,
+        response_code=standing.response_code,
+        authorization_code=standing.authorization_code,
+        network_reference=standing.network_reference,
+        risk_level=standing.risk_level,
+        risk_score=standing.risk_score,
+        captured=_captured(standing) if is_approved else None,
+        exchange=standing.exchange,
+        is_from_inquiry=True,
+    )
+
+
+def modification(standing: Standing, deed: Deed) -> Outcome:
+    """Return how a capture or a void ended that the bank was asked for.
+
+    `NO_RECORD`: the authorisation stands as if it had not been asked. `LAPSED`: the authorisation
+    is over, so that nothing can be captured any more, and nothing is left to release.
+
+    :param deed: CAPTURE or VOID.
+    """
+    answer, captured = _of_modification(standing, deed)
+    return Outcome(answer, captured=captured, exchange=standing.exchange, is_from_inquiry=True)
+
+
+def _of_modification(standing: Standing, deed: Deed) -> tuple[Answer, int | None]:
+    match _of_authorization(standing):
+        case Answer.APPROVED if _is_open(standing, deed):
+            return Answer.UNKNOWN, None
+        case Answer.APPROVED if deed is Deed.CAPTURE and _has(standing, Deed.CAPTURE):
+            return Answer.APPROVED, _captured(standing)
+        case Answer.APPROVED:
+            return Answer.NO_RECORD, None
+        case Answer.VOIDED if deed is Deed.VOID:
+            return Answer.APPROVED, None
+        case Answer.VOIDED | Answer.LAPSED:
+            return Answer.LAPSED, None
+    return Answer.UNKNOWN, None
+
+
+def _of_authorization(standing: Standing) -> Answer:
+    if standing.finding is Finding.NO_RECORD:
+        return Answer.NO_RECORD
+    if standing.finding is Finding.UNKNOWN:
+        return Answer.UNKNOWN
+    answer = _most_decisive(_of(standing, Deed.AUTHORIZATION))
+    if answer is not Answer.APPROVED:
+        # Money that was taken without an authorisation that we see contradicts it.
+        return Answer.UNKNOWN if _has(standing, Deed.CAPTURE) else answer
+    if _has(standing, Deed.VOID):
+        return Answer.VOIDED
+    return Answer.LAPSED if _has(standing, Deed.LAPSE) else Answer.APPROVED
+
+
+def _most_decisive(tries: Iterable[BankOperation]) -> Answer:
+    """Return the state of the try that decides; UNKNOWN if there is none, or one cannot be read."""
+    states = {one.state for one in tries}
+    if not states <= set(DECISIVE) and Answer.APPROVED not in states:
+        return Answer.UNKNOWN
+    return next((state for state in DECISIVE if state in states), Answer.UNKNOWN)
+
+
+def _captured(standing: Standing) -> int | None:
+    amounts = [one.amount for one in _of(standing, Deed.CAPTURE) if one.state is Answer.APPROVED]
+    return None if None in amounts else sum(filter(None, amounts))
+
+
+def _has(standing: Standing, deed: Deed) -> bool:
+    return any(one.state is Answer.APPROVED for one in _of(standing, deed))
+
+
+def _is_open(standing: Standing, deed: Deed) -> bool:
+    """Tell whether the bank has the request, and neither a yes nor a no to it."""
+    states = [one.state for one in _of(standing, deed)]
+    return bool(states) and not {*states} <= {Answer.APPROVED, Answer.DECLINED}
+
+
+def _of(standing: Standing, deed: Deed) -> list[BankOperation]:
+    return [one for one in standing.operations if one.deed is deed]

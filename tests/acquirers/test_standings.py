@@ -1,0 +1,108 @@
+"""Standings: what is concluded from everything that a bank has of an order."""
+
+import pytest
+
+from acquirers import standings
+from acquirers.gateway import Answer, BankOperation, Deed, Exchange, Finding, Outcome, Standing
+
+OK, NO, ASKS, OPEN = (
+    Answer.APPROVED, Answer.DECLINED, Answer.AUTHENTICATION_REQUIRED, Answer.PENDING,
+)  # fmt: skip
+YES = BankOperation(Deed.AUTHORIZATION, OK, 500)
+TAKEN, TAKEN_TOO = BankOperation(Deed.CAPTURE, OK, 300), BankOperation(Deed.CAPTURE, OK, 200)
+SOMEHOW_TAKEN = BankOperation(Deed.CAPTURE, OK)
+BACK = BankOperation(Deed.REFUND, OK, 100)
+RELEASED, OVER = BankOperation(Deed.VOID, OK), BankOperation(Deed.LAPSE, OK)
+
+
+def tried(state: Answer) -> BankOperation:
+    return BankOperation(Deed.AUTHORIZATION, state)
+
+
+def refused(deed: Deed, state: Answer = NO) -> BankOperation:
+    return BankOperation(deed, state)
+
+
+# The operations; how the authorisation ended, and how much was captured; how a capture and a void
+# ended.
+TABLE = [
+    ((YES,), OK, 0, Answer.NO_RECORD, Answer.NO_RECORD),
+    ((YES, TAKEN), OK, 300, OK, Answer.NO_RECORD),
+    ((YES, TAKEN, TAKEN_TOO), OK, 500, OK, Answer.NO_RECORD),
+    ((YES, SOMEHOW_TAKEN), OK, None, OK, Answer.NO_RECORD),
+    ((YES, TAKEN, BACK), OK, 300, OK, Answer.NO_RECORD),
+    ((YES, refused(Deed.CAPTURE)), OK, 0, Answer.NO_RECORD, Answer.NO_RECORD),
+    ((YES, refused(Deed.CAPTURE), TAKEN), OK, 300, OK, Answer.NO_RECORD),
+    ((YES, refused(Deed.CAPTURE, OPEN)), OK, 0, Answer.UNKNOWN, Answer.NO_RECORD),
+    ((YES, refused(Deed.VOID)), OK, 0, Answer.NO_RECORD, Answer.NO_RECORD),
+    ((YES, refused(Deed.VOID, OPEN)), OK, 0, Answer.NO_RECORD, Answer.UNKNOWN),
+    ((YES, RELEASED), Answer.VOIDED, None, Answer.LAPSED, OK),
+    ((YES, TAKEN, RELEASED), Answer.VOIDED, None, Answer.LAPSED, OK),
+    ((YES, OVER), Answer.LAPSED, None, Answer.LAPSED, Answer.LAPSED),
+    ((tried(NO),), NO, None, Answer.UNKNOWN, Answer.UNKNOWN),
+    ((tried(ASKS),), ASKS, None, Answer.UNKNOWN, Answer.UNKNOWN),
+    ((tried(OPEN),), OPEN, None, Answer.UNKNOWN, Answer.UNKNOWN),
+    # Several tries under one order: money that may be held decides.
+    ((tried(NO), YES), OK, 0, Answer.NO_RECORD, Answer.NO_RECORD),
+    ((YES, tried(NO)), OK, 0, Answer.NO_RECORD, Answer.NO_RECORD),
+    ((tried(NO), tried(OPEN)), OPEN, None, Answer.UNKNOWN, Answer.UNKNOWN),
+    ((tried(ASKS), tried(NO)), ASKS, None, Answer.UNKNOWN, Answer.UNKNOWN),
+    # Nothing to go by, or a contradiction.
+    ((), Answer.UNKNOWN, None, Answer.UNKNOWN, Answer.UNKNOWN),
+    ((TAKEN,), Answer.UNKNOWN, None, Answer.UNKNOWN, Answer.UNKNOWN),
+    ((RELEASED,), Answer.UNKNOWN, None, Answer.UNKNOWN, Answer.UNKNOWN),
+    ((tried(NO), TAKEN), Answer.UNKNOWN, None, Answer.UNKNOWN, Answer.UNKNOWN),
+    ((tried(Answer.UNKNOWN),), Answer.UNKNOWN, None, Answer.UNKNOWN, Answer.UNKNOWN),
+    ((tried(NO), tried(Answer.UNKNOWN)), Answer.UNKNOWN, None, Answer.UNKNOWN, Answer.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("operations", "answer", "captured", "capture", "void"), TABLE)
+def test_what_the_bank_has_tells_how_each_request_ended(
+    operations: tuple[BankOperation, ...],
+    answer: Answer,
+    captured: int | None,
+    capture: Answer,
+    void: Answer,
+) -> None:
+    standing = Standing(Finding.FOUND, operations)
+
+    authorized = standings.authorization(standing)
+
+    assert (authorized.answer, authorized.captured) == (answer, captured)
+    assert standings.modification(standing, Deed.CAPTURE).answer is capture
+    assert standings.modification(standing, Deed.VOID).answer is void
+
+
+def test_a_capture_that_is_found_tells_how_much() -> None:
+    standing = Standing(Finding.FOUND, (YES, TAKEN))
+
+    assert standings.modification(standing, Deed.CAPTURE) == Outcome(OK, captured=300)
+
+
+@pytest.mark.parametrize(
+    ("finding", "answer", "of_a_modification"),
+    [
+        (Finding.UNKNOWN, Answer.UNKNOWN, Answer.UNKNOWN),
+        # The bank once had the authorisation, so that "no record" contradicts itself.
+        (Finding.NO_RECORD, Answer.NO_RECORD, Answer.UNKNOWN),
+    ],
+)
+def test_an_inquiry_that_finds_nothing(
+    finding: Finding, answer: Answer, of_a_modification: Answer
+) -> None:
+    standing = Standing(finding)
+
+    assert standings.authorization(standing).answer is answer
+    for deed in (Deed.CAPTURE, Deed.VOID):
+        assert standings.modification(standing, deed).answer is of_a_modification
+
+
+def test_the_facts_of_the_authorisation_and_the_course_of_the_inquiry_are_kept() -> None:
+    exchange = Exchange(code="ISO8583-00")
+    standing = Standing(Finding.FOUND, (YES,), "00", "A1B2C3", "net_1", "normal", 12, exchange)
+
+    told = standings.authorization(standing)
+
+    assert told == Outcome(OK, "00", "A1B2C3", "net_1", "normal", 12, captured=0)
+    assert (told.exchange, told.is_from_inquiry) == (exchange, True)
