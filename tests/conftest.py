@@ -18,7 +18,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers
-from tests.stage import described, stripe_calls, through_pooler
+from tests.stage import both_banks, described, stripe_calls, through_pooler
 from tests.stage.bank_transport import BankTransport, bank_in_process
 from tests.stage.client import ApiClient
 from tests.stage.emptying import empty
@@ -27,6 +27,7 @@ from tests.stage.key_change import KeyChange, change_key
 from tests.stage.lengths import require_parts
 from tests.stage.mortal import House, Installation
 from tests.stage.oldbank.process import OldBank
+from tests.stage.oldbank.way import OldBankWay, old_bank_behind
 from tests.stage.one_way_out import watched
 from tests.stage.own_servers import migrated, throw_away
 from tests.stage.redis_places import patient_budget
@@ -40,10 +41,15 @@ hypothesis_settings.register_profile("service", deadline=None, derandomize=True)
 hypothesis_settings.load_profile("service")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    both_banks.make_both(metafunc)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     through_pooler.mark(items)
     require_parts(items)
+    both_banks.leave_out(config, items)
 
 
 @pytest.fixture(scope="session")
@@ -174,10 +180,22 @@ def undescribed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bank(db: None) -> Iterator[BankTransport]:
-    """The test bank, in this process, behind the gateway."""
-    with bank_in_process() as transport:
-        yield transport
+def door(request: pytest.FixtureRequest) -> str:
+    """The bank at which a test is played (see `tests.stage.both_banks`)."""
+    return getattr(request, "param", both_banks.SANDBOX)
+
+
+@pytest.fixture
+def bank(
+    db: None, door: str, request: pytest.FixtureRequest
+) -> Iterator[BankTransport | OldBankWay]:
+    """The bank behind the gateway: the sandbox's, in this process, or the old one in its own."""
+    if door == both_banks.OLD:
+        with old_bank_behind(request.getfixturevalue("old_bank")) as way:
+            yield way
+    else:
+        with bank_in_process() as transport:
+            yield transport
 
 
 @pytest.fixture(scope="session")

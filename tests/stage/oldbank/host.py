@@ -5,6 +5,7 @@ succeeded and is written; while the first is in the air both pass.
 """
 
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -49,13 +50,16 @@ class Host:
     """The bank's rules over its book.
 
     :param works_seconds: how long a change takes before it is written.
+    :param goes_on: while it is not set, changes wait in the air.
     """
 
     book: Book
     works_seconds: float = 0.0
+    goes_on: threading.Event = field(default_factory=threading.Event)
     doors: dict[str, Callable[[dict[str, str]], Told]] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.goes_on.set()
         self.doors = {
             "Sale": self._pay,
             "PreAuth": self._pay,
@@ -72,11 +76,10 @@ class Host:
         """
         return self.doors[message["Type"]](message)
 
-    def charge_after_all(self, terminal: str, order_id: str, amount: int, merchant: str) -> None:
+    def charge_after_all(self, number: str, terminal: str, order_id: str, merchant: str) -> None:
         """Write a sale that no request is waiting for any more."""
-        approved = behaviours.APPROVE
         message = {"Terminal": terminal, "OrderId": order_id, "Merchant": merchant}
-        self._write(message, "S", approved, amount=amount, currency="try")
+        self._write(message, "S", behaviours.of(number), amount=12500, currency="try")
 
     def reverse_later(self, terminal: str, order_id: str) -> None:
         """Reverse a payment by the bank itself, a minute from now."""
@@ -177,7 +180,8 @@ class Host:
 
     def _tell_all(self, message: dict[str, str]) -> Told:
         lines = tuple(_line(one) for one in reversed(self._known(message)))
-        return Told({"Result": "Approved", "Code": "00", "Count": str(len(lines))}, lines)
+        facts = {"Result": "Approved", "Code": "00", "Count": str(len(lines)), "Text": WORDS["A"]}
+        return Told(facts, lines)
 
     def _known(self, message: dict[str, str]) -> list[Transaction]:
         """Return the order's lines; one that the bank does not know is a decline to this bank.
@@ -194,6 +198,7 @@ class Host:
 
     def _work(self) -> None:
         time.sleep(self.works_seconds)
+        self.goes_on.wait()
 
     def _write(
         self,

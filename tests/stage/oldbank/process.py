@@ -3,6 +3,9 @@
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ class Line:
     kind: str
     state: str
     amount: int
+    currency: str
     code: str
 
 
@@ -33,7 +37,7 @@ class OldBank:
     def __init__(self, directory: Path) -> None:
         self.directory, self._session = directory, requests.Session()
         self._session.trust_env = False
-        self.port = 0
+        self.port, self._offset_seconds = 0, 0.0
         self.start()
 
     @property
@@ -62,6 +66,7 @@ class OldBank:
         )
         assert self._process.stdout is not None
         self.port = int(self._process.stdout.readline().split()[-1])
+        self._tell("clock", offset_seconds=self._offset_seconds)
 
     def kill(self) -> None:
         """End the process without a chance to write anything."""
@@ -82,10 +87,30 @@ class OldBank:
 
     def reset(self) -> None:
         """Empty the book, and forget clock, pace and misbehaviour."""
+        self._offset_seconds = 0.0
         self._tell("reset")
 
     def move_clock(self, offset_seconds: float) -> None:
-        self._tell("clock", offset_seconds=offset_seconds)
+        """Set how far the bank's clock is ahead; a bank that is killed learns it at its start."""
+        self._offset_seconds = offset_seconds
+        if self._process.poll() is None:
+            self._tell("clock", offset_seconds=offset_seconds)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep every change in the air during the block; all are written at its end."""
+        self._tell("hold")
+        try:
+            yield
+        finally:
+            self._tell("release")
+
+    def await_lines(self, count: int = 1) -> None:
+        """Return once so many lines are written."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while len(self.book()) < count:
+            assert time.monotonic() < deadline, "the bank has not written"
+            time.sleep(0.02)
 
     def take_time(self, *, works_seconds: float = 0.0, silence_seconds: float = 0.0) -> None:
         """Set how long a change takes, and how long a caller is kept who gets no answer."""
@@ -95,18 +120,18 @@ class OldBank:
         """Let something go wrong with the next requests of a type (see `mischief`)."""
         self._tell("misbehave", kind=kind, on=on, times=times)
 
-    def charge(self, *, terminal: str, order_id: str, amount: int, merchant: str) -> None:
-        """Write a sale that nobody asked for any more."""
-        self._tell("charge", terminal=terminal, order_id=order_id, amount=amount, merchant=merchant)
+    def charge(self, number: str, *, terminal: str, order_id: str, merchant: str) -> None:
+        """Charge a card 125.00 lira for an order that nobody asks for any more."""
+        told = {"terminal": terminal, "order_id": order_id, "merchant": merchant}
+        self._tell("charge", number=number, **told)
 
     def make_older(self, order_id: str, seconds: float) -> None:
         self._tell("older", order_id=order_id, seconds=seconds)
 
-    def book(self) -> list[Line]:
-        """Return every line of the book, the oldest first."""
-        return [
-            Line(**{name: told[name] for name in Line.__slots__}) for told in self._tell("book")
-        ]
+    def book(self, *order_ids: str) -> list[Line]:
+        """Return the lines of these orders, or of all of them, the oldest first."""
+        lines = self._tell("book", order_ids=order_ids)
+        return [Line(**{name: line[name] for name in Line.__slots__}) for line in lines]
 
     def seen(self) -> list[tuple[str, str, str]]:
         """Return type, order and terminal of each request that the bank could read."""

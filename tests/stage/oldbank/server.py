@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -72,30 +73,34 @@ class Bank:
 
     def control(self, verb: str, told: dict[str, Any]) -> Any:
         """Obey the tests; no bank has such an address."""
-        match verb:
-            case "reset":
-                self.book.empty()
-                self.mischief.forget()
-                self.seen.clear()
-                self.host.works_seconds = self.silence_seconds = 0.0
-            case "clock":
-                self.book.move_clock(told["offset_seconds"])
-            case "pace":
-                self.host.works_seconds = told["works_seconds"]
-                self.silence_seconds = told["silence_seconds"]
-            case "misbehave":
-                self.mischief.plan(told["kind"], told["on"], told["times"])
-            case "charge":
-                self.host.charge_after_all(**told)
-            case "older":
-                self.book.make_older(told["order_id"], told["seconds"])
-            case "book":
-                for one in self.book.everything():
-                    self.host.lines(one.terminal, one.order_id)
-                return [asdict(one) for one in self.book.everything()]
-            case "seen":
-                return self.seen
-        return None
+        obey: dict[str, Callable[..., Any]] = {
+            "reset": self._reset,
+            "clock": self.book.move_clock,
+            "pace": self._take_time,
+            "hold": self.host.goes_on.clear,
+            "release": self.host.goes_on.set,
+            "misbehave": self.mischief.plan,
+            "charge": self.host.charge_after_all,
+            "older": self.book.make_older,
+            "book": self._lines,
+            "seen": lambda: self.seen,
+        }
+        return obey[verb](**told)
+
+    def _reset(self) -> None:
+        self.book.empty()
+        self.mischief.forget()
+        self.seen.clear()
+        self.host.works_seconds = self.silence_seconds = 0.0
+        self.host.goes_on.set()
+
+    def _take_time(self, works_seconds: float, silence_seconds: float) -> None:
+        self.host.works_seconds, self.silence_seconds = works_seconds, silence_seconds
+
+    def _lines(self, order_ids: list[str]) -> list[dict[str, Any]]:
+        known = dict.fromkeys((one.terminal, one.order_id) for one in self.book.everything())
+        wanted = [place for place in known if not order_ids or place[1] in order_ids]
+        return [asdict(one) for place in wanted for one in self.host.lines(*place)]
 
 
 class Handler(BaseHTTPRequestHandler):
