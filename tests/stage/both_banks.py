@@ -3,7 +3,7 @@
 `@pytest.mark.both_banks` on a test that uses `bank` makes two of it. The one at the old bank is a
 proof of the part `doors`: CI runs it at the short length, `./dev prove` always.
 `both_banks(one=True)` is for races, crashes and rotations: at the short length, one of each test
-function is played at the old bank.
+function is played at the old bank. `at_the_sandbox("why")` keeps a test of such a module there.
 """
 
 import pytest
@@ -11,12 +11,13 @@ import pytest
 from tests.stage.lengths import IS_FULL
 
 SANDBOX, OLD = "sandbox", "oldbank"
-MARK = "both_banks"
+MARK, ONLY_SANDBOX = "both_banks", "at_the_sandbox"
 
 
 def make_both(metafunc: pytest.Metafunc) -> None:
     """Make two tests of one that is marked."""
-    if metafunc.definition.get_closest_marker(MARK) and "door" in metafunc.fixturenames:
+    marks = metafunc.definition.get_closest_marker
+    if "door" in metafunc.fixturenames and marks(MARK) and not marks(ONLY_SANDBOX):
         second = pytest.param(OLD, marks=pytest.mark.proof(part="doors"))
         metafunc.parametrize("door", [SANDBOX, second], indirect=True)
 

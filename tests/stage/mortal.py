@@ -119,12 +119,6 @@ def until(condition: Any, seconds: float = PATIENCE_SECONDS) -> None:
         time.sleep(0.02)
 
 
-def assert_audit_is_clean() -> None:
-    said = StringIO()
-    call_command("audit", stdout=said)  # Exits with 1 otherwise.
-    assert "UNKNOWN" not in said.getvalue()
-
-
 def three_days_pass() -> None:
     """Move the clock from inquiry to inquiry, until "no record" is believed."""
     for count in (1, 2, 3):

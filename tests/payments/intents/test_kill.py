@@ -7,13 +7,13 @@ import pytest
 from events.models import Event
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage import bank_books
+from tests.stage.audited import assert_audit_is_clean
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
 from tests.stage.mortal import (
     BOUNDARIES,
     PROOF_OF_KILLS,
     Installation,
-    assert_audit_is_clean,
     retried,
     three_days_pass,
     until,

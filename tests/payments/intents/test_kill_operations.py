@@ -7,12 +7,12 @@ import pytest
 
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage import bank_books
+from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import ApiClient
 from tests.stage.mortal import (
     BOUNDARIES,
     PROOF_OF_KILLS,
     Installation,
-    assert_audit_is_clean,
     retried,
     three_days_pass,
     until,

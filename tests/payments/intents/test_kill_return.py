@@ -7,6 +7,7 @@ import pytest
 from core import clock
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage import bank_books
+from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import RETURN_URL
 from tests.stage.mortal import (
@@ -14,7 +15,6 @@ from tests.stage.mortal import (
     PROOF_OF_KILLS,
     Call,
     Installation,
-    assert_audit_is_clean,
     three_days_pass,
     until,
 )

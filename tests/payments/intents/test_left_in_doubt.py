@@ -26,7 +26,10 @@ from tests.stage.sweeper import Died, dies, leases_run_out, sweep_after
 from tests.stage.threeds import bring, challenged, decide
 from tests.stage.walks import NOT_SECURE, PATH, WEEK, Walk
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 SOFT_DECLINED, CHARGED = "4000002760003184", "4000001100000017"
 CAPTURE_FAILS, NOTHING_IS_RELEASED = "4000001100000066", "4000001100000074"
@@ -48,6 +51,7 @@ def walk(acme: ApiClient, bank: BankTransport) -> Walk:
 # --- Authorisations that are over -------------------------------------------------------------
 
 
+@pytest.mark.at_the_sandbox("changes the test bank's cards in this process")
 def test_a_bank_that_still_holds_what_is_over_is_told_to_release_it(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,12 +93,14 @@ def stubborn(monkeypatch: pytest.MonkeyPatch) -> str:
     return CAPTURE_FAILS
 
 
+@pytest.mark.at_the_sandbox("changes the test bank's cards in this process")
 def test_neither_captured_nor_released_it_waits_on(stubborn: str, walk: Walk) -> None:
     walk.pay(stubborn, **MANUAL).capture()
 
     assert (walk.status, walk.shown()["amount_capturable"]) == ("requires_capture", 12500)
 
 
+@pytest.mark.at_the_sandbox("changes the test bank's cards in this process")
 def test_a_capture_that_succeeds_in_the_end_shows_no_error(
     stubborn: str, walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +148,7 @@ def test_a_part_of_a_payment_in_installments_is_not_captured(walk: Walk) -> None
 # --- Payments with an attempt that is given back beside one that is unknown --------------------
 
 
+@pytest.mark.at_the_sandbox("changes the test bank's cards in this process")
 def test_what_cannot_be_given_back_yet_is_tried_again(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,10 @@ from tests.stage.sweeper import Died, dies, leases_run_out, on_one_thread_each, 
 from tests.stage.threads import together
 from tests.stage.threeds import bring, challenged, decide
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 PATH = "/v1/payment_intents"
 NOTHING_IS_RELEASED, CHARGED_SILENTLY = "4000001100000074", "4000001100000017"
@@ -58,6 +61,7 @@ def test_a_retry_that_does_not_reach_the_bank_knows_nothing_of_what_was_done(
     assert audit()[0] == 0
 
 
+@pytest.mark.at_the_sandbox("a refused request is sent again to the sandbox's bank alone")
 def test_a_retry_hears_that_the_bank_released_nothing(acme: ApiClient, bank: BankTransport) -> None:
     payment_id = authorized(acme, NOTHING_IS_RELEASED)
     died_after_the_bank(acme, payment_id, "cancel")

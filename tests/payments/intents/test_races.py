@@ -23,7 +23,10 @@ from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import DECLINED_CARD, confirmation, payment, unconfirmed
 from tests.stage.threads import at_once, dropped
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks(one=True),
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
 
 PATH = "/v1/payment_intents"
 ROUNDS = 5

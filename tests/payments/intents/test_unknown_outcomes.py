@@ -17,7 +17,10 @@ from tests.stage.factories import confirmation
 from tests.stage.sweeper import on_one_thread_each, sweep_after
 from tests.stage.threads import together
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 PATH = "/v1/payment_intents"
 CHARGED, NOT_CHARGED, NEVER_KNOWN = "4000001100000017", "4000001100000025", "4000001100000058"

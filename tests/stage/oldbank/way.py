@@ -31,7 +31,8 @@ ADAPTER = "tests.stage.oldbank.gateway.OldBankGateway"
 class OldBankWay(_TimedAdapter):
     """Carry the adapter's requests, and break the way if told to; faults as at `BankTransport`."""
 
-    repeats_nothing = True
+    # The same reference sent twice is refused, or charged twice.
+    repeats = False
 
     def __init__(self, bank: OldBank) -> None:
         super().__init__()
