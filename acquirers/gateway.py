@@ -343,7 +343,10 @@ class Gateway(Protocol):
         """Begin 3-D Secure, which charges nothing; None if it cannot begin, for any reason."""
 
     def handoff(self, request: AuthenticationRequest, url: str) -> Form:
-        """Make the form that the payer's browser posts, at the moment when the payer presses."""
+        """Make the form that the payer's browser posts, at the moment when the payer presses.
+
+        :raises acquirers.wire.NotSent: the sealed card does not open, or was destroyed.
+        """
 
     def read_return(self, order: Order, raw: bytes, content_type: str) -> Return:
         """Verify and read the answer that the customer's browser brought.

@@ -41,12 +41,12 @@ class Begun(NamedTuple):
     """A payment after the first transaction of a cancellation.
 
     :param voiding: the attempt to release at the bank first; None if the payment is canceled.
-    :param card: the token of the card that was stored with it; its security code is dropped.
+    :param held: whatever a security code may be held for; it is dropped.
     """
 
     intent: PaymentIntent
     voiding: Attempt | None
-    card: str | None
+    held: tuple[str, ...] = ()
 
 
 @slots.in_a_slot
@@ -60,9 +60,9 @@ def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentInt
     inquiries.ask_first(merchant, intent_id)
     begun = _close_or_open_void(merchant, intent_id, reason)
     if begun.voiding is None:
-        if begun.card:
+        for token in begun.held:
             # After the commit: Redis is another machine.
-            vault_cvc.drop(begun.card)
+            vault_cvc.drop(token)
         return begun.intent
     intent, outcome = modifications.run(begun.voiding)
     if outcome.answer in NEVER_SENT:
@@ -85,10 +85,16 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
         attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
         acquirers.of(attempt)  # Without an adapter nothing is written down.
         modifications.begin(attempt, ModificationKind.VOID, reason=reason)
-        return Begun(intent, attempt, None)
-    card = intent.sealed_card_id
+        return Begun(intent, attempt)
+    held = _held_for(intent)
     _close(intent, reason)
-    return Begun(intent, None, card)
+    return Begun(intent, None, held)
+
+
+def _held_for(intent: PaymentIntent) -> tuple[str, ...]:
+    """Return the stored card, and the attempt whose payer is awaited: the last one shown."""
+    awaited = intent.attempt_ids[-1:] if intent.status == Status.REQUIRES_ACTION else []
+    return tuple(token for token in (intent.sealed_card_id, *awaited) if token)
 
 
 def _close(intent: PaymentIntent, reason: str | None) -> None:

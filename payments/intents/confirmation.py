@@ -110,6 +110,8 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     if asked and asked.paid:
         return asked.paid
     attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms, asked=asked)
+    if asked:
+        vault_cvc.drop(asked.attempt.id)  # Its payer can no longer go to the bank.
     if intent.sealed_card_id:
         # Used now, or replaced by the card given now; never again.
         vault_cvc.drop(intent.sealed_card_id)

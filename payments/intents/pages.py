@@ -1,5 +1,7 @@
 """The payer's pages: on the way to the bank, and back (spec: States and transitions)."""
 
+import re
+import secrets
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import structlog
@@ -8,18 +10,21 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods
 
 from acquirers import returned_forms, slots
 from acquirers.gateway import Forged
 from core import context, money
 from core.page_policy import allow_form_to
-from payments.intents import payer_links, returns
+from payments.intents import handoffs, payer_links, returns, schedule
 from payments.intents.models import Attempt
 from payments.intents.states import AttemptStatus
 
 log = structlog.get_logger(__name__)
 
+# For one attempt's page only: host-only, no script reads it, no other site can make it up.
+BROWSER_COOKIE = "payer"
+BROWSER = re.compile(r"[\w-]{43}", re.ASCII)
 # The page for an attempt that needs nothing more of its payer; any other status shows `failed`.
 CLOSED_PAGES: dict[str, str] = {
     AttemptStatus.PROCESSING: "waiting",
@@ -28,25 +33,74 @@ CLOSED_PAGES: dict[str, str] = {
 }
 
 
-@csrf_exempt  # It changes nothing.
+@csrf_exempt  # A press brings a cookie of its own, which no other site can make.
 @never_cache
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def hand_off(request: HttpRequest, token: str) -> HttpResponse:
     """Show the payer the amount and the merchant, with the form that leads to their bank.
 
-    If the attempt needs nothing more of the payer, the page shows how it ended instead.
+    If the attempt needs nothing more of the payer, the page shows how it ended instead. A GET
+    changes nothing: links are opened by mail scanners and previews too.
     """
     attempt = payer_links.attempt_at(token)
     if attempt is None:
         return _page(request, "unknown", status=404)
     if attempt.status != AttemptStatus.REQUIRES_ACTION:
-        facts = {**_facts(attempt), "back_url": back_to_shop(attempt)}
-        return _page(request, CLOSED_PAGES.get(attempt.status, "failed"), facts)
+        return _closed(request, attempt)
+    if attempt.hand_off is None:
+        return _to_the_bank(request, attempt)
+    return _pressed(request, attempt) if request.method == "POST" else _button(request, attempt)
+
+
+def _closed(request: HttpRequest, attempt: Attempt) -> HttpResponse:
+    facts = {**_facts(attempt), "back_url": back_to_shop(attempt)}
+    return _page(request, CLOSED_PAGES.get(attempt.status, "failed"), facts)
+
+
+def _to_the_bank(request: HttpRequest, attempt: Attempt) -> HttpResponse:
     assert attempt.acs_url is not None  # `three_d_secure` writes it together with this status.
-    facts = {**_facts(attempt), "acs_url": attempt.acs_url, "fields": {}}
-    page = _page(request, "handoff", facts)
+    page = _page(request, "handoff", {**_facts(attempt), "action": attempt.acs_url})
     allow_form_to(page, attempt.acs_url, payer_links.way_back(attempt))
     return page
+
+
+def _button(request: HttpRequest, attempt: Attempt) -> HttpResponse:
+    """Show the button that gets the form with the card, and give the browser its cookie."""
+    path = payer_links.page_path(attempt)
+    page = _page(request, "handoff", {**_facts(attempt), "action": path})
+    if _browser(request) is None:
+        page.set_cookie(
+            BROWSER_COOKIE,
+            secrets.token_urlsafe(32),
+            max_age=schedule.PAYER_HAS,
+            path=path,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+    return page
+
+
+def _pressed(request: HttpRequest, attempt: Attempt) -> HttpResponse:
+    """Answer the button with the form for the bank's gate; it holds the card."""
+    try:
+        form = handoffs.press(attempt, _browser(request))
+    except handoffs.PressedElsewhere:
+        return _page(request, "elsewhere", status=403)
+    except handoffs.PressedTooLate:
+        return _page(request, "late", {"back_url": back_to_shop(attempt)}, status=410)
+    if form is None:
+        attempt.refresh_from_db(fields=["status"])
+        return _closed(request, attempt)
+    facts = {**_facts(attempt), "action": form.url, "fields": form.fields}
+    page = _page(request, "gate", facts)
+    allow_form_to(page, form.url, *attempt.hand_off["origins"], payer_links.way_back(attempt))
+    return page
+
+
+def _browser(request: HttpRequest) -> str | None:
+    cookie = request.COOKIES.get(BROWSER_COOKIE, "")
+    return cookie if BROWSER.fullmatch(cookie) else None
 
 
 @csrf_exempt  # It comes from the bank's origin; the bank's signature is the proof.

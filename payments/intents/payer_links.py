@@ -17,7 +17,12 @@ def address(attempt: Attempt) -> str:
 
     `core.secrets_in_text` recognises such addresses, to keep them out of the logs.
     """
-    return f"{settings.BASE_URL}{PATH}/{attempt.id}.{_mac('3ds', attempt.id)}"
+    return f"{settings.BASE_URL}{page_path(attempt)}"
+
+
+def page_path(attempt: Attempt) -> str:
+    """Return the path of the attempt's page."""
+    return f"{PATH}/{attempt.id}.{_mac('3ds', attempt.id)}"
 
 
 def return_path(attempt: Attempt) -> str:

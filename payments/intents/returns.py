@@ -22,6 +22,7 @@ from payments.intents import authorization, leases, schedule
 from payments.intents.models import Attempt
 from payments.intents.orders import order_of
 from payments.intents.states import AttemptStatus
+from vault import cvc as vault_cvc
 
 FULL = "1"
 ATTEMPTED = ("2", "3", "4")
@@ -83,6 +84,8 @@ def _resolve_once(attempt: Attempt, answer: Return) -> bool:
     if leased is None:
         return False
     context.mark_irrevocable()
+    if leased.hand_off:
+        vault_cvc.drop(leased.id)  # The bank has it from the payer's browser.
     with leases.given_back(leased):
         outcome = _outcome(leased, answer)
         authorization.apply_with_retry(leased, lambda: authorization.apply(leased, outcome))

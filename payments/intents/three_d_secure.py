@@ -13,6 +13,7 @@ from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
 from payments.intents.states import OPEN_ATTEMPT, AttemptStatus, Status
 from payments.intents.transition import move
+from vault import cvc as vault_cvc
 
 
 def begin(attempt: Attempt, cvc: str | None) -> PaymentIntent:
@@ -20,12 +21,16 @@ def begin(attempt: Attempt, cvc: str | None) -> PaymentIntent:
 
     If the bank cannot begin, the attempt fails: it is never charged without authentication.
     """
-    beginning = acquirers.of(attempt).begin(request_of(attempt, cvc))
+    gateway = acquirers.of(attempt)
+    beginning = gateway.begin(request_of(attempt, cvc))
     if beginning is None:
         outcome = Outcome(Answer.AUTHENTICATION_REQUIRED)
         return authorization.apply_with_retry(
             attempt, lambda: authorization.apply(attempt, outcome)
         )
+    if cvc and gateway.capabilities.cvc_at_handoff:
+        # Before the payer can come: by the attempt, so that no other one can use it.
+        vault_cvc.hold(attempt.id, cvc)
     return authorization.apply_with_retry(attempt, lambda: _await_payer(attempt, beginning))
 
 
@@ -78,6 +83,8 @@ def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> PaymentInt
     attempt.authentication = {"flow": "challenge", "version": beginning.version}
     if isinstance(beginning, Redirect):
         attempt.authentication["transaction_id"] = beginning.transaction_id
+    else:
+        attempt.hand_off = {"origins": beginning.origins}
     attempt.lease_until, attempt.due_at = None, clock.now() + schedule.PAYER_HAS
     attempt.save()
     authorization.show_attempt(intent, attempt)

@@ -1,0 +1,79 @@
+"""Hand-offs: the card goes from the payer's own browser to the bank's gate (docs/adr/0022).
+
+The link alone never shows the card. The first press of our button binds the attempt to the browser
+that pressed; that one alone gets the form, again for 15 minutes or until the payer's return.
+"""
+
+import hashlib
+import hmac
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+import acquirers
+from acquirers import wire
+from acquirers.gateway import Form
+from core.errors import UpstreamUnavailable
+from payments.intents import three_d_secure
+from payments.intents.models import Attempt
+from payments.intents.states import AttemptStatus
+from vault import cvc as vault_cvc
+
+# In real time. The security code is held as long, counted from the confirmation.
+FORM_IS_SHOWN_FOR = timedelta(seconds=vault_cvc.LIFE_SECONDS)
+
+
+class PressedElsewhere(Exception):
+    """Another browser pressed first, or this one keeps no cookie to be known by."""
+
+
+class PressedTooLate(Exception):
+    """The payer cannot go on: the time is over, the security code gone, or the card destroyed."""
+
+
+def press(attempt: Attempt, browser: str | None) -> Form | None:
+    """Return the form for the bank's gate, with the card in it; None if no payer is awaited.
+
+    :param browser: the secret of the browser's cookie, None without one.
+    :raises PressedElsewhere: another browser has the attempt.
+    :raises PressedTooLate: the payer has to start again in the shop.
+    """
+    if browser is None:
+        raise PressedElsewhere
+    if not _bind(attempt, hashlib.sha256(browser.encode()).hexdigest()):
+        return None
+    return _form(attempt)
+
+
+@transaction.atomic(durable=True)
+def _bind(attempt: Attempt, browser: str) -> bool:
+    """Keep the first browser that presses; tell whether the attempt awaits its payer.
+
+    The cookie itself is not stored: a copy of the database opens no form.
+    """
+    locked = Attempt.objects.select_for_update().get(id=attempt.id)
+    if locked.status != AttemptStatus.REQUIRES_ACTION:
+        return False
+    hand_off, now = locked.hand_off, timezone.now()
+    if "browser" not in hand_off:
+        locked.hand_off = {**hand_off, "browser": browser, "pressed_at": now.timestamp()}
+        locked.save(update_fields=["hand_off"])
+        return True
+    if not hmac.compare_digest(hand_off["browser"], browser):
+        raise PressedElsewhere
+    if now.timestamp() - hand_off["pressed_at"] > FORM_IS_SHOWN_FOR.total_seconds():
+        raise PressedTooLate
+    return True
+
+
+def _form(attempt: Attempt) -> Form:
+    assert attempt.acs_url is not None  # `three_d_secure` writes it together with the status.
+    try:
+        gateway = acquirers.of(attempt)
+        cvc = vault_cvc.look(attempt.id) if gateway.capabilities.cvc_at_handoff else None
+        if cvc is None and gateway.capabilities.cvc_at_handoff:
+            raise PressedTooLate
+        return gateway.handoff(three_d_secure.request_of(attempt, cvc), attempt.acs_url)
+    except (UpstreamUnavailable, wire.NotSent) as cannot:
+        raise PressedTooLate from cannot
