@@ -151,7 +151,8 @@ def test_the_bank_is_not_asked_for_a_debit_card_without_authentication(
     answer = acme.pay(number, return_url=RETURN_URL, **three_d_secure("none"))
 
     assert answer["status"] == "requires_action"
-    assert bank.seen == ["/authentications"]
+    # A bank that takes the payer's form is not asked at all.
+    assert bank.seen == (["/authentications"] if bank.repeats else [])
 
 
 def test_required_authentication_keeps_a_good_card_from_the_bank(
@@ -161,7 +162,8 @@ def test_required_authentication_keeps_a_good_card_from_the_bank(
 
     assert answer["status"] == "requires_action"
     assert answer["three_d_secure"] == {"requested": "required", "effective": "required"}
-    assert bank.seen == ["/authentications"]
+    # A bank that takes the payer's form is not asked at all.
+    assert bank.seen == (["/authentications"] if bank.repeats else [])
 
 
 @pytest.mark.parametrize(("number", "taken"), UNDECIDED)

@@ -13,7 +13,10 @@ from tests.stage.factories import RETURN_URL
 from tests.stage.threads import together
 from tests.stage.threeds import bring, challenged, decide
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks(one=True),
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
 
 PRESSES = 4
 HANG_SECONDS = 60

@@ -27,7 +27,7 @@ class Transaction:
     """One thing that the bank has done, or has refused to do, to an order.
 
     :param kind: S sale, P pre-authorisation, C capture, V void, L lapse.
-    :param state: A approved, D declined, W waiting for the bank's word.
+    :param state: A approved, D declined, W waiting for the bank's word, T not before its time.
     :param amount: in minor units.
     :param behaviour: the card's behaviour by its name in `testbank.behaviours`; never a number.
     """
@@ -97,8 +97,13 @@ class Book:
         """Return what was done to an order at a terminal, the oldest first."""
         return self._rows("WHERE terminal = ? AND order_id = ?", terminal, order_id)
 
-    def everything(self) -> list[Transaction]:
-        return self._rows("")
+    def places(self) -> list[tuple[str, str]]:
+        """Return terminal and id of every order, the oldest first."""
+        with self._lock:
+            found = self._file.execute(
+                "SELECT terminal, order_id FROM transactions GROUP BY 1, 2 ORDER BY min(number)"
+            )
+            return list(found)
 
     def make_older(self, order_id: str, seconds: float) -> None:
         """Move an order's transactions into the past."""

@@ -121,8 +121,14 @@ class OldBankGateway:
         return FormPost(gate_url, (f"{gate.scheme}://{gate.host}:{gate.port}",))
 
     def handoff(self, request: AuthenticationRequest, url: str) -> Form:
-        """Make the form with the card that the payer's browser posts to the gate."""
-        told = credentials_of(request.order.terminal)
+        """Make the form with the card that the payer's browser posts to the gate.
+
+        :raises wire.NotSent: the sealed card or the terminal's credentials do not open.
+        """
+        try:
+            told = credentials_of(request.order.terminal)
+        except CredentialsUnreadable as problem:
+            raise wire.NotSent from problem
         order, card = request.order, _revealed(request.sealed)
         signed = {
             "terminal": told["terminal"],

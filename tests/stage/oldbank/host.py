@@ -85,14 +85,14 @@ class Host:
         """Reverse a payment by the bank itself, a minute from now."""
         paid = self.lines(terminal, order_id)[-1]
         at = self.book.now() + REVERSED_AFTER_SECONDS
-        self.book.write(replace(paid, kind="V", trans_id=_number(), at=at))
+        self.book.write(replace(paid, kind="V", state="T", trans_id=_number(), at=at))
 
     def lines(self, terminal: str, order_id: str) -> list[Transaction]:
         """Return what was done to an order until now; overdue ones are decided first."""
         with self.book.changing():
             now = self.book.now()
-            lines = [one for one in self.book.of(terminal, order_id) if one.at <= now]
-            lines = [self._decided(one, now) for one in lines]
+            lines = [self._decided(one, now) for one in self.book.of(terminal, order_id)]
+            lines = [one for one in lines if one.state != "T"]
             held = _held(lines)
             if held and not _captures(lines) and now >= held.at + _seconds(behaviours.LAPSES_AFTER):
                 lapsed = replace(held, kind="L", trans_id=_number(), at=now)
@@ -101,6 +101,8 @@ class Host:
         return lines
 
     def _decided(self, one: Transaction, now: float) -> Transaction:
+        if one.state == "T" and now >= one.at:
+            return self.book.decide(one, state="A")
         decides = behaviours.BY_NAME[one.behaviour].decides
         is_due = now >= one.at + _seconds(behaviours.DECIDED_AFTER)
         if one.state != "W" or decides is None or not is_due:

@@ -98,7 +98,7 @@ class Bank:
         self.host.works_seconds, self.silence_seconds = works_seconds, silence_seconds
 
     def _lines(self, order_ids: list[str]) -> list[dict[str, Any]]:
-        known = dict.fromkeys((one.terminal, one.order_id) for one in self.book.everything())
+        known = self.book.places()
         wanted = [place for place in known if not order_ids or place[1] in order_ids]
         return [asdict(one) for place in wanted for one in self.host.lines(*place)]
 
