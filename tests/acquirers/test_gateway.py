@@ -1,7 +1,9 @@
 """The gateway of the sandbox: what it makes of the bank's answers, and of a bank that fails."""
 
+import copy
 import json
 import logging
+import pickle
 import re
 import threading
 import time
@@ -12,10 +14,11 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
 from django.db import connections
+from django.utils import timezone
 
 import acquirers
 from acquirers import declines
-from acquirers.gateway import Answer, AuthorizationRequest, IssuerFacts, Outcome
+from acquirers.gateway import Answer, AuthorizationRequest, IssuerFacts, Outcome, Proof
 from acquirers.sandbox import cards
 from core import context
 from core.cards import CardData
@@ -250,6 +253,36 @@ def test_a_fault_of_the_link_is_told_apart_by_what_the_bank_may_have_done(
 
     assert authorize() == Outcome(answer)
     assert Authorization.objects.exists() is is_booked
+
+
+def test_an_answer_carries_the_course_of_its_request(bank: BankTransport) -> None:
+    before = timezone.now()
+
+    outcome = authorize()
+
+    exchange = outcome.exchange
+    assert before <= exchange.sent_at <= timezone.now()
+    assert (exchange.seconds > 0, exchange.code) == (True, "00")
+    assert sandbox().inquire(an_order()).exchange.code == "00"
+
+
+@pytest.mark.parametrize(("fault", "has_left"), [("cut_before", False), ("cut_after", True)])
+def test_only_a_request_that_left_has_a_time(
+    fault: str, has_left: bool, bank: BankTransport
+) -> None:
+    bank.fault = fault
+
+    assert (authorize().exchange.sent_at is not None) is has_left
+
+
+def test_a_proof_shows_nothing_and_is_not_written_down() -> None:
+    proof = Proof({"cavv": "AAABBEg0VhI0VniQEjRWAAAAAAA="})
+
+    assert "AAAB" not in f"{proof!r} {proof} {request(proof=proof)!r}"
+    assert dict(proof) == {"cavv": "AAABBEg0VhI0VniQEjRWAAAAAAA="}
+    for write in (pickle.dumps, copy.copy, json.dumps):
+        with pytest.raises(TypeError):
+            write(proof)
 
 
 def test_a_request_without_budget_is_not_sent(bank: BankTransport) -> None:

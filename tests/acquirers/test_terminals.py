@@ -5,18 +5,23 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
 
 import acquirers
 from acquirers import terminals
 from acquirers.models import Terminal
 from acquirers.sandbox.access import access_of
 from core.errors import UpstreamUnavailable
+from core.keyring import ring
 from payments.intents.models import Attempt
 from testbank.models import Authorization
 from tests.stage.bank_transport import IN_PROCESS_URL, BankTransport, sandbox
 from tests.stage.client import ApiClient
 from tests.stage.factories import AttemptFactory, MerchantFactory
+from tests.stage.key_change import KeyChange, rotate
 from tests.stage.sweeper import sweep_after
+from tests.stage.visitors import NAME, PASSWORD, an_operator
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -195,6 +200,32 @@ def test_credentials_that_do_not_open_send_nothing(
     assert acme.payment(unknown["id"])["status"] == "processing"
     assert len(bank.seen) == asked
     assert "terminal_credentials_unreadable" in caplog.text
+
+
+def test_credentials_follow_a_new_key(key_change: KeyChange) -> None:
+    own = terminals.add("own", kind="sandbox", credentials={"signing_key": "its own"})
+    key_change.promote_and_restart()
+
+    rotate()
+
+    own.refresh_from_db()
+    assert ring().key_id_of(bytes(own.sealed)) == key_change.new
+    assert terminals.credentials_of(own) == {"signing_key": "its own"}
+
+
+def test_operators_see_a_terminal_without_its_credentials() -> None:
+    own = terminals.add("own", kind="sandbox", credentials={"signing_key": "its own"})
+    an_operator()
+    browser = Client()
+    browser.login(username=NAME, password=PASSWORD)
+
+    page = browser.get(reverse("admin:acquirers_terminal_change", args=[own.id]))
+
+    assert page.status_code == 200
+    shown = page.content.decode()
+    assert "field-name" in shown
+    assert "field-sealed" not in shown
+    assert "its own" not in shown
 
 
 def test_one_gateway_speaks_for_all_terminals_of_a_kind() -> None:

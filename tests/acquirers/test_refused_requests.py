@@ -1,0 +1,98 @@
+"""Requests that an acquirer refuses before it asks a bank: payments fail, operators hear of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import pytest
+import structlog
+
+from acquirers import refused_requests
+from acquirers.gateway import Answer, Exchange, Outcome
+from acquirers.models import Terminal
+from acquirers.sandbox.gateway import SandboxGateway
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+
+EXCHANGE = Exchange(code="GVPS/92/0651", text="Hash mismatch")
+REFUSED, APPROVED = Outcome(Answer.NOT_CHARGED, exchange=EXCHANGE), Outcome(Answer.APPROVED)
+UNKNOWN, NOT_SENT = Outcome(Answer.UNKNOWN), Outcome(Answer.NOT_SENT)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_refused_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refused_requests, "_in_a_row", type(refused_requests._in_a_row)())
+
+
+def alerts(*outcomes: Outcome, terminal: str = "term_1") -> list[tuple[str, str, int]]:
+    with structlog.testing.capture_logs() as logged:
+        for outcome in outcomes:
+            row = Terminal(id=terminal, name=terminal.replace("_", "-"))
+            assert refused_requests.watched(row, outcome) is outcome
+    return [
+        (line["terminal"], line["bank_code"], line["in_a_row"])
+        for line in logged
+        if (line["event"], line["log_level"]) == ("terminal_refused_requests", "error")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "count"),
+    [
+        ([REFUSED] * 2, 0),
+        ([REFUSED] * 3, 1),
+        ([REFUSED] * 7, 2),
+        ([REFUSED, REFUSED, APPROVED, REFUSED, REFUSED], 0),
+        # The acquirer may not have seen these.
+        ([REFUSED, UNKNOWN, REFUSED, NOT_SENT, REFUSED], 1),
+        ([APPROVED, UNKNOWN, NOT_SENT], 0),
+    ],
+)
+def test_every_third_refusal_in_a_row_is_an_alert(outcomes: list[Outcome], count: int) -> None:
+    assert len(alerts(*outcomes)) == count
+
+
+def test_the_alert_names_the_terminal_and_the_banks_code() -> None:
+    assert alerts(*[REFUSED] * 3) == [("term-1", "GVPS/92/0651", 3)]
+
+
+def test_terminals_are_counted_apart() -> None:
+    assert alerts(REFUSED, REFUSED) == alerts(REFUSED, terminal="term_2") == []
+
+
+@contextmanager
+def everything_refused() -> Iterator[None]:
+    def refuse(*_question: object, **_details: object) -> Outcome:
+        return REFUSED
+
+    with patch.multiple(SandboxGateway, authorize=refuse, capture=refuse, void=refuse):
+        yield
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_a_refused_request_fails_the_payment_and_blames_nobody(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    with everything_refused():
+        paid = acme.pay()
+
+    error = paid["last_payment_error"]
+    assert paid["status"] == "requires_payment_method"
+    assert (error["type"], error["code"]) == ("api_error", "processing_error")
+    assert "0651" not in str(paid.body)
+    assert bank.seen == []
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+@pytest.mark.parametrize("door", ["capture", "cancel"])
+def test_a_refused_capture_or_void_changes_nothing(
+    door: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    held = acme.pay(capture_method="manual")
+
+    with everything_refused():
+        answer = acme.post(f"/v1/payment_intents/{held['id']}/{door}")
+
+    assert answer.refusal == (503, "upstream_unavailable", None)
+    assert acme.payment(held["id"])["status"] == "requires_capture"
+    assert acme.post(f"/v1/payment_intents/{held['id']}/{door}").status == 200
