@@ -16,8 +16,7 @@ from acquirers.gateway import (
     Outcome,
     Standing,
 )
-from acquirers.wire import Received
-from tests.stage.oldbank import xml
+from acquirers.wire import Received, xml
 
 CONTENT_TYPE = "text/xml"
 NO_RECORD, NUMBER_MISSING, NOT_THE_LAST = "E-2400", "E-3202", "E-3203"
@@ -124,9 +123,13 @@ def _about(received: Received, order: Order, request_type: str) -> dict[str, str
 
 
 def _elements(received: Received) -> list[tuple[str, str]]:
+    """Return names and texts of the answer's elements, which are all on one level."""
     if received.content_type != CONTENT_TYPE:
         raise xml.Unreadable
-    return xml.elements(received.content, "BankResponse")
+    root = xml.read(received.content)
+    if root.tag != "BankResponse" or any(len(one) or one.attrib for one in root):
+        raise xml.Unreadable
+    return [(one.tag, one.text or "") for one in root]
 
 
 def _texts(received: Received, name: str) -> list[str]:
