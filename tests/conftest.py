@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant
 from tests.stage.key_change import KeyChange, change_key
 from tests.stage.lengths import require_parts
-from tests.stage.mortal import House, Installation
+from tests.stage.mortal import BANK_WORKS_SECONDS, House, Installation
 from tests.stage.oldbank.process import OldBank
 from tests.stage.oldbank.way import OldBankWay, old_bank_behind
 from tests.stage.one_way_out import watched
@@ -235,14 +236,21 @@ def mortal_house(
 
 
 @pytest.fixture
-def installation(mortal_house: House, tmp_path: Path) -> Iterator[Installation]:
+def installation(
+    mortal_house: House, door: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Installation]:
     """Real processes of which one dies; this process asks the same bank."""
     ours = Installation(mortal_house, tmp_path)
-    try:
-        with override_settings(TESTBANK_URL=ours.settings["TESTBANK_URL"]):
-            yield ours
-    finally:
-        ours.stop()
+    with ExitStack() as stack:
+        stack.callback(ours.stop)
+        if door == both_banks.OLD:
+            request.getfixturevalue("db")
+            old_bank = request.getfixturevalue("old_bank")
+            old_bank.take_time(works_seconds=BANK_WORKS_SECONDS)
+            stack.enter_context(old_bank_behind(old_bank))
+            ours.repeats = False
+        stack.enter_context(override_settings(TESTBANK_URL=ours.settings["TESTBANK_URL"]))
+        yield ours
 
 
 @pytest.fixture(scope="module")

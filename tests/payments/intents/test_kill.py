@@ -19,7 +19,7 @@ from tests.stage.mortal import (
     until,
 )
 
-pytestmark = PROOF_OF_KILLS
+pytestmark = [pytest.mark.both_banks(one=True), *PROOF_OF_KILLS]
 
 
 def status() -> str:
@@ -42,6 +42,13 @@ def test_after_a_kill_the_retry_charges_once(
 
     answer = retried(lambda: installation.pay(acme))
 
+    if not installation.repeats:
+        # Nothing is sent again to such a bank: the retry asks it, until it knows.
+        if boundary == BOUNDARIES[0]:
+            assert (answer.json()["status"], bank_books.orders()) == ("processing", [])
+            return
+        until(lambda: installation.pay(acme).json()["status"] == "succeeded")
+        answer = installation.pay(acme)
     assert answer.json()["status"] == "succeeded"
     assert installation.pay(acme).content == answer.content
     assert_charged_once(acme)

@@ -96,11 +96,15 @@ class OldBankWay(_TimedAdapter):
         return super().send(request, **request.options)
 
 
+def credentials_at(bank: OldBank, account: Account = FIRST) -> dict[str, str]:
+    """Return what a terminal of this bank has sealed: its credentials and addresses."""
+    return {**account.credentials, "api_url": bank.api_url, "gate_url": bank.gate_url}
+
+
 def add_terminal(bank: OldBank, account: Account = FIRST) -> Terminal:
     """Let the installation's new payments go to the old bank."""
-    addresses = {"api_url": bank.api_url, "gate_url": bank.gate_url}
     name = f"old-bank-{account.terminal}"
-    return terminals.add(name, kind=KIND, credentials={**account.credentials, **addresses})
+    return terminals.add(name, kind=KIND, credentials=credentials_at(bank, account))
 
 
 @contextmanager
