@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,16 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers
-from tests.stage import described, stripe_calls, through_pooler
+from tests.stage import both_banks, described, stripe_calls, through_pooler
 from tests.stage.bank_transport import BankTransport, bank_in_process
 from tests.stage.client import ApiClient
 from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant
 from tests.stage.key_change import KeyChange, change_key
 from tests.stage.lengths import require_parts
-from tests.stage.mortal import House, Installation
+from tests.stage.mortal import BANK_WORKS_SECONDS, House, Installation
+from tests.stage.oldbank.process import OldBank
+from tests.stage.oldbank.way import OldBankWay, old_bank_behind
 from tests.stage.one_way_out import watched
 from tests.stage.own_servers import migrated, throw_away
 from tests.stage.redis_places import patient_budget
@@ -39,10 +42,15 @@ hypothesis_settings.register_profile("service", deadline=None, derandomize=True)
 hypothesis_settings.load_profile("service")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    both_banks.make_both(metafunc)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     through_pooler.mark(items)
     require_parts(items)
+    both_banks.leave_out(config, items)
 
 
 @pytest.fixture(scope="session")
@@ -173,10 +181,37 @@ def undescribed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bank(db: None) -> Iterator[BankTransport]:
-    """The test bank, in this process, behind the gateway."""
-    with bank_in_process() as transport:
-        yield transport
+def door(request: pytest.FixtureRequest) -> str:
+    """The bank at which a test is played (see `tests.stage.both_banks`)."""
+    return getattr(request, "param", both_banks.SANDBOX)
+
+
+@pytest.fixture
+def bank(
+    db: None, door: str, request: pytest.FixtureRequest
+) -> Iterator[BankTransport | OldBankWay]:
+    """The bank behind the gateway: the sandbox's, in this process, or the old one in its own."""
+    if door == both_banks.OLD:
+        with old_bank_behind(request.getfixturevalue("old_bank")) as way:
+            yield way
+    else:
+        with bank_in_process() as transport:
+            yield transport
+
+
+@pytest.fixture(scope="session")
+def old_bank_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OldBank]:
+    """The process of the old bank that the tests of a worker share."""
+    process = OldBank(tmp_path_factory.mktemp("old_bank"))
+    yield process
+    process.kill()
+
+
+@pytest.fixture
+def old_bank(old_bank_process: OldBank) -> OldBank:
+    """A bank of the old kind, whose book is empty."""
+    old_bank_process.reset()
+    return old_bank_process
 
 
 @pytest.fixture
@@ -201,14 +236,21 @@ def mortal_house(
 
 
 @pytest.fixture
-def installation(mortal_house: House, tmp_path: Path) -> Iterator[Installation]:
+def installation(
+    mortal_house: House, door: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Installation]:
     """Real processes of which one dies; this process asks the same bank."""
     ours = Installation(mortal_house, tmp_path)
-    try:
-        with override_settings(TESTBANK_URL=ours.settings["TESTBANK_URL"]):
-            yield ours
-    finally:
-        ours.stop()
+    with ExitStack() as stack:
+        stack.callback(ours.stop)
+        if door == both_banks.OLD:
+            request.getfixturevalue("db")
+            old_bank = request.getfixturevalue("old_bank")
+            old_bank.take_time(works_seconds=BANK_WORKS_SECONDS)
+            stack.enter_context(old_bank_behind(old_bank))
+            ours.repeats = False
+        stack.enter_context(override_settings(TESTBANK_URL=ours.settings["TESTBANK_URL"]))
+        yield ours
 
 
 @pytest.fixture(scope="module")

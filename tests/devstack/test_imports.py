@@ -61,6 +61,8 @@ def test_the_tree_as_it_is_keeps_all_contracts(tree: Path) -> None:
         ("payments/intents/render.py", "from vault import reveal", "Only acquirers reveal a card"),
         ("vault/cards.py", "from vault import reveal", "Only acquirers reveal a card"),
         ("config/errors.py", "from vault.reveal import reveal", "Only acquirers reveal a card"),
+        ("tests/stage/client.py", "from vault import reveal", "Only acquirers reveal a card"),
+        ("tests/stage/oldbank/host.py", "from vault import reveal", "Only acquirers reveal a card"),
         ("tests/stage/client.py", "from tests.core import test_cards", "Tests stand on the stage"),
         ("devstack/ports.py", "from bench import load", "Rooms import downward only"),
         ("devstack/ports.py", "from vault import cards", "The development tools"),

@@ -14,11 +14,18 @@ import pytest
 import requests
 
 from devstack.servers import Servers
+from tests.stage import both_banks
+from tests.stage.audited import NO_STATEMENT
 from tests.stage.factories import payment
+from tests.stage.oldbank import way
 from tests.stage.own_servers import manage, restart, run
 from tests.stage.web_process import WebProcess
 
-pytestmark = [pytest.mark.proof(part="chaos"), pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.both_banks(one=True),
+    pytest.mark.proof(part="chaos"),
+    pytest.mark.timeout(600),
+]
 
 CLIENTS = 6
 # Payments that succeed before the restart, and after it.
@@ -103,11 +110,29 @@ SWEEP = (
 )
 
 
+ADD_TERMINAL = (
+    "import django, json, sys; django.setup(); from acquirers import terminals as t;"
+    " t.add('old-bank-1', kind=sys.argv[1], credentials=json.loads(sys.argv[2]))"
+)
+
+
 def sweep(settings: dict[str, str]) -> None:
     """Let days go by: the bank, whose database was away too, is asked what became of it all."""
     for _ in range(4):
         manage(settings, "clock", "advance", "1d")
         run(settings, "-c", SWEEP)
+
+
+@pytest.fixture
+def own_settings(
+    own_settings: dict[str, str], door: str, request: pytest.FixtureRequest
+) -> dict[str, str]:
+    """The environment of a service whose payments go to the bank of this test."""
+    if door == both_banks.OLD:
+        credentials = way.credentials_at(request.getfixturevalue("old_bank"))
+        own_settings["ACQUIRERS"] = f"{way.KIND}={way.ADAPTER}"
+        run(own_settings, "-c", ADD_TERMINAL, way.KIND, json.dumps(credentials))
+    return own_settings
 
 
 @pytest.fixture
@@ -124,7 +149,12 @@ def shop(own_settings: dict[str, str], tmp_path: Path) -> Iterator[Shop]:
 
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL], ids=["fast", "kill -9"])
 def test_a_restart_during_traffic_loses_nothing_and_lies_about_nothing(
-    signal_number: int, own_servers: Servers, own_settings: dict[str, str], shop: Shop
+    signal_number: int,
+    own_servers: Servers,
+    own_settings: dict[str, str],
+    shop: Shop,
+    door: str,
+    request: pytest.FixtureRequest,
 ) -> None:
     with ThreadPoolExecutor(CLIENTS) as pool:
         for client in range(CLIENTS):
@@ -152,4 +182,7 @@ def test_a_restart_during_traffic_loses_nothing_and_lies_about_nothing(
     assert set(ends) <= {"succeeded", "requires_payment_method"}
     said = manage(own_settings, "audit")
     assert f"charged attempts are in the ledger: {ends['succeeded']} looked at, ok" in said
-    assert "UNKNOWN" not in said
+    if door == both_banks.OLD:
+        lines = request.getfixturevalue("old_bank").book()
+        assert [line.state for line in lines] == ["A"] * ends["succeeded"]
+    assert "UNKNOWN" not in NO_STATEMENT.sub("", said)

@@ -38,6 +38,9 @@ class BankTransport(BaseAdapter):
     arrived. `seen` are the paths that the bank was asked for; `pause_seconds` is how long it takes.
     """
 
+    # The same reference sent twice is one order at this bank.
+    repeats = True
+
     def __init__(self) -> None:
         super().__init__()
         self.fault: str | None = None

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connections, router
-from django.db.models import Model, Sum
+from django.db.models import Model
 
 from core.redis import client as redis
 from merchants.models import RequestLog
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 
@@ -22,8 +22,8 @@ OUR_ID = re.compile(r"\b[a-z]{2,8}_[0-9A-Za-z]{20,30}\b")
 
 def captured_by_bank(client: ApiClient) -> int:
     """Return what the bank took from cards for the merchant, in minor units."""
-    book = Authorization.objects.filter(merchant=client.merchant.id)
-    return book.aggregate(total=Sum("captured_amount"))["total"] or 0
+    ours = [one for one in bank_books.orders() if one.merchant == client.merchant.id]
+    return sum(one.captured_amount for one in ours)
 
 
 def logged(answer: Answer) -> RequestLog:

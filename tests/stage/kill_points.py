@@ -20,8 +20,8 @@ from acquirers.in_doubt import answers
 from core.rest import expansion
 from payments.intents import authorization, modifications, pages
 from testbank.wsgi import application as honest_bank
+from tests.stage.mortal import BANK_WORKS_SECONDS
 
-BANK_WORKS_SECONDS = 0.6
 ASKS_THE_BANK = ((authorization, "authorize"), (modifications, "run"))
 # At each of them a payment, a payer's return, a capture and a cancellation can die.
 BOUNDARIES = {

@@ -12,6 +12,7 @@ from django.db import connections
 from acquirers.in_doubt import leases
 from core.querysets import MerchantRows
 from tests.stage.bank_transport import BankTransport
+from tests.stage.oldbank.way import OldBankWay
 
 # Somebody else's whole use case.
 Other = Callable[[], Any]
@@ -42,6 +43,7 @@ class Road:
             patch.object(MerchantRows, "lock", self._before(MerchantRows.lock, "lock")),
             patch.object(leases, "take", self._before(leases.take, "lease")),
             patch.object(BankTransport, "send", self._around(BankTransport.send, "bank")),
+            patch.object(OldBankWay, "send", self._around(OldBankWay.send, "bank")),
         ):
             yield
 

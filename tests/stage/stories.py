@@ -10,7 +10,7 @@ from events.models import Event
 from ledger.models import Entry
 from payments.intents import states
 from payments.intents.models import Attempt, PaymentIntent
-from testbank.models import Authorization, Capture
+from tests.stage import bank_books
 
 LISTED = {(change.before, change.after): change.event for change in states.PAYMENTS.changes}
 FIRST = ("requires_payment_method", "requires_confirmation")
@@ -21,11 +21,9 @@ def assert_charged_at_most_once(payment_id: str) -> int:
     attempts = dict(
         Attempt.objects.filter(intent_id=payment_id).values_list("acquirer_reference", "id")
     )
-    at_the_bank = Authorization.objects.filter(reference__in=attempts).exclude(state="voided")
-    charges = [
-        *Capture.objects.filter(authorization__in=at_the_bank).values_list("amount", flat=True)
-    ]
-    held = at_the_bank.filter(state="authorized", captured_amount=0).count()
+    at_the_bank = bank_books.orders(attempts) if attempts else []
+    charges = [amount for one in at_the_bank for amount in one.taken]
+    held = sum(one.held for one in at_the_bank)
     pending = Entry.objects.filter(
         account__kind="pending", movement__cause_id__in=attempts.values()
     ).aggregate(total=Sum("amount"))["total"]

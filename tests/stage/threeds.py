@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django.test import Client
 
@@ -10,6 +10,7 @@ from payments.intents import payer_links
 from payments.intents.models import Attempt
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import GOOD_CARD, RETURN_URL, three_d_secure
+from tests.stage.oldbank import gate_walk
 from tests.stage.payer import FORM, FormOnPage, Page, open_challenge, press
 
 
@@ -42,13 +43,26 @@ def hand_off(payment: Answer) -> Page:
 
 
 def open_page(path: str) -> Page:
-    response = Client().get(path)
+    return _page(Client().get(path))
+
+
+def _page(response: Any) -> Page:
     return Page(response.status_code, dict(response.headers), response.content)
 
 
 def decide(payment: Answer, button: str) -> FormOnPage:
-    """Go to the bank and press a button; return the form that brings its answer to us."""
-    return press(open_challenge(hand_off(payment).form.action), button).form
+    """Go to the bank and press a button; return the form that brings its answer to us.
+
+    At a bank that takes the card from the browser our own button is pressed first.
+    """
+    browser, url = Client(), payment["next_action"]["redirect_to_url"]["url"]
+    path = urlsplit(url).path
+    page = _page(browser.get(path))
+    if page.form.action != path:
+        return press(open_challenge(page.form.action), button).form
+    gate = _page(browser.post(path)).form
+    back = gate_walk.walk(gate.action, gate.fields, button)
+    return FormOnPage(back.url, "post", dict(parse_qsl(back.body.decode(), True)))
 
 
 def return_to(payment: Answer | str) -> str:
@@ -60,7 +74,8 @@ def return_to(payment: Answer | str) -> str:
 
 def return_of(fields: dict[str, Any]) -> str:
     """Return the path that the bank was given for the attempt of its answer."""
-    known = Attempt.objects.filter(acquirer_reference=fields.get("reference", "")).first()
+    reference = fields.get("reference") or fields.get("orderid", "")
+    known = Attempt.objects.filter(acquirer_reference=reference).first()
     return payer_links.return_path(known or Attempt.objects.exclude(acs_url=None).latest("id"))
 
 

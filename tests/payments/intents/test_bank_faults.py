@@ -17,7 +17,10 @@ from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
 from tests.stage.sweeper import sweep_after
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 CHARGED, NOT_CHARGED, NEVER_KNOWN = "4000001100000017", "4000001100000025", "4000001100000058"
 DAY = 86_400
@@ -142,6 +145,7 @@ ANSWER_OF_ANOTHER_FORM = [
 
 
 @pytest.mark.parametrize("changes", ANSWER_OF_ANOTHER_FORM, ids=lambda changes: str(changes)[:40])
+@pytest.mark.at_the_sandbox("JSON")
 def test_an_answer_of_another_form_is_no_answer(
     changes: dict, acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:

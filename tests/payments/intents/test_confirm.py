@@ -18,7 +18,10 @@ from tests.stage.factories import (
     unconfirmed,
 )
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 CVC = "payment_method_data[card][cvc]"
 

@@ -12,7 +12,10 @@ from tests.stage.doors import MANUAL
 from tests.stage.factories import DECLINED_CARD
 from tests.stage.walks import NOT_SECURE, WEEK, Walk
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 SILENT, REFUSED_CAPTURE = "4000001100000017", "4000001100000066"
 

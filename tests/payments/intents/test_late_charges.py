@@ -12,23 +12,24 @@ from events.models import Event
 from merchants.models import User
 from payments.intents import authorization
 from payments.intents.models import Attempt, Modification
-from testbank.models import Authorization
-from tests.audit.test_audit import audit
-from tests.stage.bank_orders import authorize
+from tests.stage import bank_books
+from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
 from tests.stage.sweeper import sweep_after
 from tests.stage.threeds import challenged
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 
 @pytest.fixture(autouse=True)
 def _books_agree(acme: ApiClient, bank: BankTransport) -> Iterator[None]:
     yield
-    status, said = audit()
-    assert (status, "UNKNOWN" in said) == (0, False), said
+    assert_audit_is_clean()
 
 
 @pytest.fixture
@@ -48,12 +49,7 @@ def canceled(acme: ApiClient, bank: BankTransport) -> str:
 
 def the_bank_charges_after_all() -> None:
     attempt = Attempt.objects.get()
-    authorize(
-        GOOD_CARD,
-        reference=attempt.acquirer_reference,
-        merchant=attempt.merchant_id,
-        capture=True,
-    )
+    bank_books.charge(GOOD_CARD, reference=attempt.acquirer_reference, merchant=attempt.merchant_id)
     authorization.apply(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
 
 
@@ -75,7 +71,7 @@ def test_the_merchant_sees_when_it_was_given_back(acme: ApiClient, canceled: str
     shown = attempt_of(acme, canceled)
     assert shown["reversed_at"] == int(Modification.objects.get().closed_at.timestamp())
     assert (shown["status"], shown["amount_charged"]) == ("canceled", 0)
-    assert Authorization.objects.get().state == "voided"
+    assert bank_books.order().state == "voided"
 
 
 def test_the_payment_and_its_events_stay_what_they_were(acme: ApiClient, canceled: str) -> None:

@@ -14,9 +14,8 @@ from payments.intents import confirmation as confirming
 from payments.intents import three_d_secure as authenticating
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from testbank import behaviours
-from testbank.models import Authorization
 from tests.audit.test_audit import audit
-from tests.stage.bank_orders import authorize
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
@@ -26,7 +25,10 @@ from tests.stage.sweeper import Died, dies, leases_run_out, sweep_after
 from tests.stage.threeds import bring, challenged, decide
 from tests.stage.walks import NOT_SECURE, PATH, WEEK, Walk
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 SOFT_DECLINED, CHARGED = "4000002760003184", "4000001100000017"
 CAPTURE_FAILS, NOTHING_IS_RELEASED = "4000001100000066", "4000001100000074"
@@ -48,6 +50,7 @@ def walk(acme: ApiClient, bank: BankTransport) -> Walk:
 # --- Authorisations that are over -------------------------------------------------------------
 
 
+@pytest.mark.at_the_sandbox("changes the test bank's cards in this process")
 def test_a_bank_that_still_holds_what_is_over_is_told_to_release_it(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,7 +59,7 @@ def test_a_bank_that_still_holds_what_is_over_is_told_to_release_it(
     walk.pay(**MANUAL).sweep(WEEK + 60)
 
     assert walk.shown()["cancellation_reason"] == "expired"
-    assert Authorization.objects.get().state == "voided"
+    assert bank_books.order().state == "voided"
 
 
 def test_what_is_over_is_not_captured_while_the_bank_is_silent(walk: Walk) -> None:
@@ -89,12 +92,14 @@ def stubborn(monkeypatch: pytest.MonkeyPatch) -> str:
     return CAPTURE_FAILS
 
 
+@pytest.mark.at_the_sandbox("changes the test bank's cards in this process")
 def test_neither_captured_nor_released_it_waits_on(stubborn: str, walk: Walk) -> None:
     walk.pay(stubborn, **MANUAL).capture()
 
     assert (walk.status, walk.shown()["amount_capturable"]) == ("requires_capture", 12500)
 
 
+@pytest.mark.at_the_sandbox("changes the test bank's cards in this process")
 def test_a_capture_that_succeeds_in_the_end_shows_no_error(
     stubborn: str, walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +147,7 @@ def test_a_part_of_a_payment_in_installments_is_not_captured(walk: Walk) -> None
 # --- Payments with an attempt that is given back beside one that is unknown --------------------
 
 
+@pytest.mark.at_the_sandbox("changes the test bank's cards in this process")
 def test_what_cannot_be_given_back_yet_is_tried_again(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,11 +176,8 @@ def test_the_attempt_that_is_unknown_is_asked_about(walk: Walk) -> None:
 
 
 def the_bank_charges_after_all(attempt: Attempt) -> None:
-    authorize(
-        NOTHING_IS_RELEASED,
-        reference=attempt.acquirer_reference,
-        merchant=attempt.merchant_id,
-        capture=True,
+    bank_books.charge(
+        NOTHING_IS_RELEASED, reference=attempt.acquirer_reference, merchant=attempt.merchant_id
     )
     authorization.apply(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
     leases_run_out()

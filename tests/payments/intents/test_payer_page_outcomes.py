@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import RETURN_URL
@@ -114,7 +114,7 @@ def test_a_refused_answer_is_a_page_with_a_reference(acme: ApiClient, bank: Bank
     assert page.status == 400
     assert "This answer is not right" in page.text
     assert "req_" in page.text
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
 def test_a_get_of_the_way_back_is_a_page() -> None:

@@ -12,7 +12,10 @@ from tests.stage.books import captured_by_bank, refused
 from tests.stage.client import ApiClient
 from tests.stage.factories import DECLINED_CARD, SILENT_CARD, line, payment, unconfirmed
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 
 @pytest.fixture

@@ -16,14 +16,17 @@ from django.db import connection
 from merchants import idempotency
 from payments.intents import confirmation as confirming
 from payments.intents.models import PaymentIntent
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import DECLINED_CARD, confirmation, payment, unconfirmed
 from tests.stage.threads import at_once, dropped
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks(one=True),
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
 
 PATH = "/v1/payment_intents"
 ROUNDS = 5
@@ -49,7 +52,7 @@ def confirms(client: ApiClient, payment_id: str, body: dict, times: int) -> list
 
 
 def assert_charged_once(client: ApiClient) -> None:
-    assert Authorization.objects.count() == 1
+    assert len(bank_books.orders()) == 1
     assert captured_by_bank(client) == client.pending() == 12500
 
 

@@ -17,7 +17,8 @@ from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import SUCCEEDED
 from testbank import book, captures
 from testbank.router import BANK
-from tests.audit.test_audit import audit, unguarded
+from tests.audit.test_audit import unguarded
+from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
@@ -28,7 +29,10 @@ from tests.stage.stories import assert_one_event_per_change
 from tests.stage.sweeper import on_one_thread_each, sweep
 from tests.stage.threads import dropped
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks(one=True),
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
 
 ROUNDS = length(short=10, full=200)
 # A fault that has to be met may take longer.
@@ -43,8 +47,7 @@ def _sweepers_ask_where_they_are() -> Iterator[None]:
 
 def assert_all_books_agree() -> None:
     sweep()
-    status, said = audit()
-    assert (status, said.count("UNKNOWN")) == (0, 0), said
+    assert_audit_is_clean()
 
 
 @pytest.mark.proof(part="races")
@@ -111,6 +114,7 @@ def test_confirmations_without_lock_and_index_are_seen(
 
 
 @pytest.mark.proof(part="races")
+@pytest.mark.at_the_sandbox("a proof is good once at the old bank")
 def test_an_answer_applied_without_lock_and_index_is_seen(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +127,7 @@ def test_an_answer_applied_without_lock_and_index_is_seen(
 
 
 @pytest.mark.proof(part="races")
+@pytest.mark.at_the_sandbox("the fault is planted in the test bank")
 def test_a_bank_that_captures_twice_is_seen(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,10 @@ from tests.stage.factories import unconfirmed
 from tests.stage.sweeper import Died, dies
 from vault import cvc as vault_cvc
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks(one=True),
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 PATH = "/v1/payment_intents"
 

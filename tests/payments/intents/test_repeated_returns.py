@@ -6,14 +6,17 @@ from typing import Any
 import pytest
 
 from payments.intents import returns
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import RETURN_URL
 from tests.stage.threads import together
 from tests.stage.threeds import bring, challenged, decide
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks(one=True),
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
 
 PRESSES = 4
 HANG_SECONDS = 60
@@ -44,7 +47,7 @@ def test_who_presses_again_keeps_no_thread_for_as_long_as_the_bank_takes(
     assert {arrival.status for arrival in back} == {302}
     assert {sent.location for sent in again} == {f"{RETURN_URL}?payment_intent={paid['id']}"}
     assert acme.payment(paid["id"])["status"] == "succeeded"
-    assert Authorization.objects.count() == 1
+    assert len(bank_books.orders()) == 1
 
 
 def test_two_seconds_are_the_most_that_a_second_press_waits() -> None:

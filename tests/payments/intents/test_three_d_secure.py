@@ -5,7 +5,7 @@ import pytest
 from acquirers.gateway import Authenticated, Proof
 from payments.intents import returns
 from payments.intents.models import Attempt
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
@@ -13,7 +13,10 @@ from tests.stage.factories import DEBIT_CARD, GOOD_CARD, RETURN_URL, confirmatio
 from tests.stage.sweeper import sweep_after
 from tests.stage.threeds import authenticate, challenged, hand_off, open_page, shown
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 PATH = "/v1/payment_intents"
 SOFT_YES, SOFT_NO = "4000002760003184", "4000008400001629"
@@ -42,6 +45,7 @@ def test_a_payment_that_needs_the_payer_says_where_to_send_them(
     assert acme.told(paid["id"]) == ["created", "requires_action"]
 
 
+@pytest.mark.at_the_sandbox("our page leads to the payer's form first")
 def test_our_page_shows_what_is_paid_and_leads_to_the_bank(
     acme: ApiClient, bank: BankTransport
 ) -> None:
@@ -115,7 +119,7 @@ def test_the_attempt_shows_how_the_authentication_went(
 
     secure = attempt["three_d_secure"]
     assert (secure["flow"], secure["result"], secure["eci"]) == ("challenge", "authenticated", "05")
-    assert secure["version"].startswith("2.")
+    assert secure["version"].startswith("2")
     assert secure["transaction_id"]
     assert "cavv" not in str(attempt)
 
@@ -132,7 +136,7 @@ def test_refused_the_payer_may_try_another_card(
     failed = shown(acme, paid)
     assert failed["status"] == "requires_payment_method"
     assert failed["last_payment_error"]["reason"] == "authentication_failed"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
     answer = acme.post(f"{PATH}/{paid['id']}/confirm", confirmation(**three_d_secure("none")))
     assert answer["status"] == "succeeded"
 
@@ -216,12 +220,13 @@ def test_none_is_overruled_by_the_issuer(acme: ApiClient, bank: BankTransport) -
     assert paid["status"] == "requires_action"
 
 
+@pytest.mark.at_the_sandbox("no call begins at the old bank")
 def test_a_bank_that_cannot_begin_fails_the_payment(acme: ApiClient, bank: BankTransport) -> None:
     paid = acme.pay(CANNOT_START, return_url=RETURN_URL, **three_d_secure("required"))
 
     assert (paid["status"], paid["next_action"]) == ("requires_payment_method", None)
     assert paid["last_payment_error"]["reason"] == "authentication_failed"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
 def test_a_card_may_fail_whatever_the_payer_does(acme: ApiClient, bank: BankTransport) -> None:
@@ -233,13 +238,14 @@ def test_a_card_may_fail_whatever_the_payer_does(acme: ApiClient, bank: BankTran
 
 
 @pytest.mark.parametrize("fault", ["cut_before", "lost", "cut_after", "delay", "garble"])
+@pytest.mark.at_the_sandbox("no call begins at the old bank")
 def test_a_bank_that_is_away_cannot_begin(fault: str, acme: ApiClient, bank: BankTransport) -> None:
     bank.fault = fault
 
     paid = acme.pay(DEBIT_CARD, return_url=RETURN_URL)
 
     assert paid["last_payment_error"]["reason"] == "authentication_failed"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from payments.intents.models import Attempt
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import RETURN_URL
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 def assert_untouched(client: ApiClient, paid: Answer) -> None:
     assert shown(client, paid).body == paid.body
     assert client.told(paid["id"]) == ["created", "requires_action"]
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_an_answer_is_used_once(acme: ApiClient, bank: BankTransport) -> None:
     second = bring(fields)
 
     assert (second.status, second.location) == (first.status, first.location)
-    assert Authorization.objects.count() == 1
+    assert len(bank_books.orders()) == 1
     assert acme.told(paid["id"]) == ["created", "requires_action", "succeeded"]
 
 
@@ -149,4 +149,4 @@ def test_an_answer_that_comes_too_late_changes_nothing(
 
     assert (arrival.status, arrival.location) == (302, f"{RETURN_URL}?payment_intent={paid['id']}")
     assert shown(acme, paid)["status"] == "requires_payment_method"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0

@@ -3,7 +3,7 @@
 import pytest
 
 from payments.intents.models import Attempt
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
@@ -43,7 +43,7 @@ def test_authenticated_and_never_back_authorises_nothing(
     sweep_after(3700)
 
     assert shown(acme, paid)["last_payment_error"]["reason"] == "authentication_abandoned"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
 def test_a_bank_that_is_away_keeps_the_payment_waiting(

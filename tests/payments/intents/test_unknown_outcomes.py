@@ -10,7 +10,7 @@ from django.db import OperationalError
 from core import clock
 from payments.intents import authorization, tasks
 from payments.intents.models import Attempt, PaymentIntent
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
@@ -18,7 +18,10 @@ from tests.stage.factories import confirmation
 from tests.stage.sweeper import on_one_thread_each, sweep_after
 from tests.stage.threads import together
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 PATH = "/v1/payment_intents"
 CHARGED, NOT_CHARGED, NEVER_KNOWN = "4000001100000017", "4000001100000025", "4000001100000058"
@@ -126,7 +129,7 @@ def test_a_payment_that_is_processing_is_not_confirmed_again(
 
     assert answer.refusal == (400, "payment_intent_unexpected_state", None)
     assert answer.error["payment_intent"]["status"] == "processing"
-    assert Authorization.objects.count() == 1
+    assert len(bank_books.orders()) == 1
 
 
 # --- When the bank is asked -------------------------------------------------------------------

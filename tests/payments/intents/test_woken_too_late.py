@@ -18,7 +18,7 @@ from merchants import accounts, idempotency
 from merchants.models import IdempotencyKey, Merchant, NonSecureLimit
 from payments.intents import authorization, inquiries, modifications, non_secure
 from payments.intents.models import Attempt, PaymentIntent
-from testbank.models import Authorization
+from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient
@@ -29,7 +29,10 @@ from tests.stage.sweeper import Died, dies, leases_run_out, on_one_thread_each, 
 from tests.stage.threeds import bring, challenged, decide
 from vault import cvc as vault_cvc
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks(one=True),
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
 
 CHARGED_IN_SILENCE = "4000001100000017"
 DAY = 86_400
@@ -66,6 +69,7 @@ def retry(shop: ApiClient, path: str, body: dict[str, Any]) -> Answer:
     return shop.twin().post(path, body, idempotency_key="k")
 
 
+@pytest.mark.at_the_sandbox("nothing is sent again to the old bank")
 def test_a_payment_that_its_retry_has_sent_is_not_charged_again(
     acme: ApiClient, bank: BankTransport, asleep: Callable[..., None]
 ) -> None:
@@ -82,6 +86,7 @@ def test_a_payment_that_its_retry_has_sent_is_not_charged_again(
 
 
 @pytest.mark.parametrize(("action", "end"), [("capture", "succeeded"), ("cancel", "canceled")])
+@pytest.mark.at_the_sandbox("nothing is sent again to the old bank")
 def test_what_its_retry_has_asked_of_the_bank_is_neither_forgotten_nor_undone(
     action: str, end: str, acme: ApiClient, bank: BankTransport, asleep: Callable[..., None]
 ) -> None:
@@ -99,7 +104,7 @@ def test_what_its_retry_has_asked_of_the_bank_is_neither_forgotten_nor_undone(
     assert (late.status, IdempotencyKey.objects.count()) == (200, 1)
     sweep_after(60)
     assert acme.payment(late["id"])["status"] == end
-    assert (Authorization.objects.get().state == "voided") == (end == "canceled")
+    assert (bank_books.order().state == "voided") == (end == "canceled")
 
 
 def test_a_retry_that_finds_no_record_sends_nothing_for_what_has_ended_since(
@@ -123,9 +128,10 @@ def test_a_retry_that_finds_no_record_sends_nothing_for_what_has_ended_since(
     answer = acme.post(PATH, payment(), idempotency_key="k")
 
     assert answer["last_payment_error"]["code"] == "processing_error"
-    assert Authorization.objects.count() == 0
+    assert len(bank_books.orders()) == 0
 
 
+@pytest.mark.at_the_sandbox("no call begins at the old bank")
 def test_the_code_of_one_card_is_not_held_for_another(
     acme: ApiClient, bank: BankTransport, road: Road
 ) -> None:
@@ -251,6 +257,7 @@ def test_who_held_a_lease_before_does_not_give_it_back_for_the_next(
     assert Attempt.objects.get().lease_until == theirs.lease_until
 
 
+@pytest.mark.at_the_sandbox("nothing is sent again to the old bank")
 def test_the_sweeper_does_not_wait_for_the_key_of_a_retry(
     acme: ApiClient, bank: BankTransport, road: Road
 ) -> None:

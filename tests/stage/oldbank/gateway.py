@@ -1,0 +1,248 @@
+"""The adapter of the old bank: XML in a form, nothing idempotent, the card in the payer's form.
+
+It proves that the interface of `acquirers` holds for a bank that is unlike the sandbox's. A live
+installation refuses it.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from urllib.parse import urlencode
+from xml.sax.saxutils import escape
+
+import requests
+import structlog
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from acquirers import wire
+from acquirers.courses import Course
+from acquirers.gateway import (
+    Answer,
+    AskTheBank,
+    AuthenticationRequest,
+    AuthorizationRequest,
+    Capabilities,
+    Finding,
+    Form,
+    FormPost,
+    IssuerFacts,
+    Order,
+    Outcome,
+    Redirect,
+    Return,
+    Standing,
+    StatementLine,
+)
+from acquirers.models import Terminal
+from acquirers.sandbox import cards
+from acquirers.terminals import CredentialsUnreadable, credentials_of
+from core import context, keyring, urls
+from core.cards import CardData
+from tests.stage.oldbank import answers, returns
+from vault import reveal
+from vault.models import SealedCard
+
+log = structlog.get_logger(__name__)
+
+FORM = "application/x-www-form-urlencoded"
+INQUIRY_SECONDS = 10.0
+NUMERIC = {"try": "949", "usd": "840", "eur": "978", "gbp": "826"}
+
+
+class OldBankGateway:
+    """The way to the old bank; addresses and passwords are the terminal's credentials."""
+
+    capabilities = Capabilities(
+        references_are_idempotent=False,
+        inquires_modifications=True,
+        voids_partially=False,
+        cvc_at_handoff=True,
+    )
+
+    def __init__(self) -> None:
+        if settings.LIVEMODE:
+            raise ImproperlyConfigured("The old bank belongs to the tests: this one is live.")
+        self.session: requests.Session = wire.new_session()
+
+    def facts(self, number: str) -> IssuerFacts | None:
+        """Return the issuer's facts of a test card; None for any other number."""
+        return cards.facts(number)
+
+    def authorize(self, request: AuthorizationRequest) -> Outcome:
+        """Send one sale or pre-authorisation, with the card or with the proof."""
+        request_type = "Sale" if request.capture else "PreAuth"
+        return self._change(request.order, request_type, lambda: _payment(request))
+
+    def capture(self, order: Order, *, amount: int) -> Outcome:
+        """Take money of a pre-authorisation; the bank takes it once."""
+        sent = {"Amount": written(amount), "Currency": NUMERIC[order.currency]}
+        outcome = self._change(order, "Capture", lambda: sent)
+        numbers = {f"capture.{name}": told for name, told in outcome.exchange.numbers.items()}
+        return Outcome(
+            outcome.answer,
+            response_code=outcome.response_code,
+            captured=amount if outcome.answer is Answer.APPROVED else None,
+            exchange=replace(outcome.exchange, numbers=numbers),
+        )
+
+    def void(self, order: Order) -> Outcome:
+        """Release the order; the bank wants the number of the last payment or capture of it."""
+        known = order.numbers.get("capture.trans_id") or order.numbers.get("trans_id")
+        outcome = self._void(order, known)
+        if outcome.exchange.code not in (answers.NUMBER_MISSING, answers.NOT_THE_LAST):
+            return outcome
+        # Nothing has happened: a capture was learnt by an inquiry, or by nobody so far.
+        number = answers.last_number(self.inquire(order))
+        return self._void(order, number) if number else outcome
+
+    def _void(self, order: Order, number: str | None) -> Outcome:
+        return self._change(order, "Void", lambda: {"TransId": number} if number else {})
+
+    def inquire(self, order: Order) -> Standing:
+        """Ask for the whole history: the plain inquiry hides the payment behind a modification."""
+        seconds = min(INQUIRY_SECONDS, _patience_seconds())
+        if seconds <= 0:
+            return Standing(Finding.UNKNOWN)
+        course = Course()
+        try:
+            received = self._send(order, "History", {}, seconds)
+        except (wire.NotSent, wire.NoAnswer, CredentialsUnreadable):
+            return Standing(Finding.UNKNOWN, exchange=course.ended())
+        return answers.standing(received, order, course)
+
+    def begin(self, request: AuthenticationRequest) -> Redirect | FormPost | None:
+        """Name the gate; the form is made when the payer arrives."""
+        try:
+            gate_url = credentials_of(request.order.terminal)["gate_url"]
+        except CredentialsUnreadable:
+            return None
+        gate = urls.parse(gate_url)
+        return FormPost(gate_url, (f"{gate.scheme}://{gate.host}:{gate.port}",))
+
+    def handoff(self, request: AuthenticationRequest, url: str) -> Form:
+        """Make the form with the card that the payer's browser posts to the gate.
+
+        :raises wire.NotSent: the sealed card or the terminal's credentials do not open.
+        """
+        try:
+            told = credentials_of(request.order.terminal)
+        except CredentialsUnreadable as problem:
+            raise wire.NotSent from problem
+        order, card = request.order, _revealed(request.sealed)
+        signed = {
+            "terminal": told["terminal"],
+            "orderid": order.reference,
+            "trantype": "Sale" if request.capture else "PreAuth",
+            "amount": written(order.amount),
+            "currency": NUMERIC[order.currency],
+            "installment": _installment(order),
+            "callback": request.callback_url,
+            "rnd": secrets.token_hex(8),
+        }
+        mark = returns.hashed([value.encode() for value in signed.values()], told["store_key"])
+        fields = {
+            **signed,
+            "shop": request.merchant_name,
+            "pan": card.number,
+            "expiry": _expiry(card),
+            "cvc": request.cvc or "",
+            "hash": mark.decode(),
+        }
+        return Form(url, fields)
+
+    def read_return(self, order: Order, raw: bytes, content_type: str) -> Return:
+        """Verify the gate's answer by the terminal's key; the money in it must be the order's."""
+        try:
+            told = credentials_of(order.terminal)
+        except CredentialsUnreadable:
+            return AskTheBank()  # Nothing can be verified, and nothing is refused for that.
+        signed = {
+            "terminal": told["terminal"],
+            "orderid": order.reference,
+            "amount": written(order.amount),
+            "currency": NUMERIC[order.currency],
+        }
+        return returns.read(order, raw, content_type, signed=signed, store_key=told["store_key"])
+
+    def statement(self, terminal: Terminal) -> Iterator[StatementLine] | None:
+        """Return None: this bank has no list of its orders."""
+        return None
+
+    def _change(
+        self, order: Order, request_type: str, sent: Callable[[], Mapping[str, str]]
+    ) -> Outcome:
+        seconds = _patience_seconds()
+        if seconds <= 0:
+            return Outcome(Answer.NOT_SENT)
+        course = Course()
+        try:
+            received = self._send(order, request_type, sent(), seconds)
+        except (wire.NotSent, CredentialsUnreadable):
+            return Outcome(Answer.NOT_SENT)
+        except wire.NoAnswer:
+            return Outcome(Answer.UNKNOWN, exchange=course.ended())
+        return answers.outcome(received, order, request_type, course)
+
+    def _send(
+        self, order: Order, request_type: str, sent: Mapping[str, str], seconds: float
+    ) -> wire.Received:
+        told = credentials_of(order.terminal)
+        head = {
+            "Terminal": told["terminal"],
+            "User": told["user"],
+            "Password": told["password"],
+            "Type": request_type,
+            "OrderId": order.reference,
+        }
+        body = urlencode({"DATA": _document({**head, **sent})}).encode()
+        return wire.post(self.session, told["api_url"], body, FORM, seconds=seconds)
+
+
+def _payment(request: AuthorizationRequest) -> dict[str, str]:
+    order = request.order
+    terms = {
+        "Merchant": order.merchant_id,
+        "Amount": written(order.amount),
+        "Currency": NUMERIC[order.currency],
+        "Installment": _installment(order),
+    }
+    if request.proof:
+        names = {"Md": "md", "Xid": "xid", "Eci": "eci", "Cavv": "cavv"}
+        return {**terms, **{name: request.proof[key] for name, key in names.items()}}
+    card = _revealed(request.sealed)
+    return {**terms, "Pan": card.number, "Expiry": _expiry(card), "Cvc": request.cvc or ""}
+
+
+def _document(elements: Mapping[str, str]) -> str:
+    inside = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in elements.items())
+    return f"<BankRequest>{inside}</BankRequest>"
+
+
+def written(amount: int) -> str:
+    """Write minor units with exactly two digits behind the point; no float comes near."""
+    return f"{amount // 100}.{amount % 100:02d}"
+
+
+def _installment(order: Order) -> str:
+    return str(order.installments) if order.installments > 1 else ""
+
+
+def _expiry(card: CardData) -> str:
+    return f"{card.exp_month:02d}{card.exp_year % 100:02d}"
+
+
+def _patience_seconds() -> float:
+    return min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
+
+
+def _revealed(sealed: SealedCard) -> CardData:
+    """Return the card in clear.
+
+    :raises wire.NotSent: the sealed card does not open, or was destroyed.
+    """
+    try:
+        return reveal.reveal(sealed)
+    except (reveal.CardDestroyed, keyring.SealBroken, keyring.UnknownKey) as problem:
+        log.error("card_not_revealed", error=type(problem).__name__, vault_token=sealed.token)
+        raise wire.NotSent from problem
