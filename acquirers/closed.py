@@ -41,8 +41,8 @@ class ClosedGateway:
     def begin(self, _request: AuthenticationRequest) -> Redirect | FormPost | None:
         return None
 
-    def handoff(self, _request: AuthenticationRequest, url: str) -> Form:
-        return Form(url, {})
+    def handoff(self, _request: AuthenticationRequest, _url: str) -> Form | None:
+        return None
 
     def read_return(self, _order: Order, _raw: bytes, _content_type: str) -> Return:
         return AskTheBank()

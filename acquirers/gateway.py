@@ -206,10 +206,10 @@ class AuthorizationRequest:
 class AuthenticationRequest:
     """One request to let the bank authenticate its customer for a payment.
 
-    :param capture: take the money at once; a gate's form names the kind of the payment.
     :param callback_url: where the customer's browser brings the bank's answer; it names the
         attempt.
     :param return_url: the shop's address, where the browser goes in the end.
+    :param capture: the authorisation will take the money at once; some gates sign its kind.
     """
 
     order: Order
@@ -325,7 +325,8 @@ class Gateway(Protocol):
     """The way to one kind of acquirer: every bank that is added implements these methods.
 
     Each method is called outside of any transaction. A failure of the link is an answer, never an
-    exception.
+    exception. So are a card and credentials that do not open: `NOT_SENT` for a request, `UNKNOWN`
+    for an inquiry, None for a beginning and a hand-off, `AskTheBank` for a return.
     """
 
     capabilities: Capabilities
@@ -342,11 +343,8 @@ class Gateway(Protocol):
     def begin(self, request: AuthenticationRequest) -> Redirect | FormPost | None:
         """Begin 3-D Secure, which charges nothing; None if it cannot begin, for any reason."""
 
-    def handoff(self, request: AuthenticationRequest, url: str) -> Form:
-        """Make the form that the payer's browser posts, at the moment when the payer presses.
-
-        :raises acquirers.wire.NotSent: the sealed card does not open, or was destroyed.
-        """
+    def handoff(self, request: AuthenticationRequest, url: str) -> Form | None:
+        """Make the form that the payer's browser posts, at each press; None if it cannot."""
 
     def read_return(self, order: Order, raw: bytes, content_type: str) -> Return:
         """Verify and read the answer that the customer's browser brought.

@@ -73,7 +73,7 @@ class SandboxGateway:
             return None  # This request charges nothing, so no inquiry has to follow.
         return answers.redirect(told, request.order.reference)
 
-    def handoff(self, request: AuthenticationRequest, url: str) -> Form:
+    def handoff(self, request: AuthenticationRequest, url: str) -> Form | None:
         """Return a form without fields: the test bank asks for the card on no page."""
         return Form(url, {})
 

@@ -41,17 +41,12 @@ def authorize(attempt: Attempt, *, cvc: str | None, proof: Proof | None = None) 
     """Ask the bank for the attempt's money, once; the caller holds the lease and no transaction."""
     request = AuthorizationRequest(
         order=order_of(attempt),
-        capture=captures_at_once(attempt),
+        capture=attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC,
         sealed=attempt.sealed_card,
         cvc=cvc,
         proof=proof,
     )
     return refused_requests.watched(attempt.terminal, acquirers.of(attempt).authorize(request))
-
-
-def captures_at_once(attempt: Attempt) -> bool:
-    """Tell whether the bank takes the money with its yes."""
-    return attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC
 
 
 def apply_with_retry(attempt: Attempt, closing: Callable[[], T]) -> T:

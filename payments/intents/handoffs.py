@@ -12,7 +12,6 @@ from django.db import transaction
 from django.utils import timezone
 
 import acquirers
-from acquirers import wire
 from acquirers.gateway import Form
 from core.errors import UpstreamUnavailable
 from payments.intents import three_d_secure
@@ -71,9 +70,13 @@ def _form(attempt: Attempt) -> Form:
     assert attempt.acs_url is not None  # `three_d_secure` writes it together with the status.
     try:
         gateway = acquirers.of(attempt)
-        cvc = vault_cvc.look(attempt.id) if gateway.capabilities.cvc_at_handoff else None
-        if cvc is None and gateway.capabilities.cvc_at_handoff:
-            raise PressedTooLate
-        return gateway.handoff(three_d_secure.request_of(attempt, cvc), attempt.acs_url)
-    except (UpstreamUnavailable, wire.NotSent) as cannot:
-        raise PressedTooLate from cannot
+    except UpstreamUnavailable as no_adapter:
+        raise PressedTooLate from no_adapter
+    needs_cvc = gateway.capabilities.cvc_at_handoff
+    cvc = vault_cvc.look(attempt.id) if needs_cvc else None
+    is_complete = cvc is not None or not needs_cvc
+    request = three_d_secure.request_of(attempt, cvc)
+    form = gateway.handoff(request, attempt.acs_url) if is_complete else None
+    if form is None:
+        raise PressedTooLate
+    return form

@@ -35,8 +35,9 @@ def test_the_command_shows_what_each_key_seals(merchant: Merchant, key_change: K
     lines = keyring_command("show").splitlines()
 
     answers, secrets = (
-        "0 merchants.IdempotencyKey.sealed_response", "0 webhooks.SigningSecret.sealed",
-    )  # fmt: skip
+        "0 merchants.IdempotencyKey.sealed_response",
+        "0 acquirers.Terminal.sealed, 0 webhooks.SigningSecret.sealed",
+    )
     assert sorted(lines) == sorted([
         f"{key_change.new}  primary  {answers}, 1 vault.SealedCard.sealed, {secrets}",
         f"{key_change.old}  other  {answers}, 2 vault.SealedCard.sealed, {secrets}",

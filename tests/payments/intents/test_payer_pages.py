@@ -11,7 +11,7 @@ PAYMENT = {
     "amount": "125.00 TRY",
     "brand": "visa",
     "last4": "4242",
-    "acs_url": "https://acs.bank.example/challenge",
+    "action": "https://acs.bank.example/challenge",
     "fields": {"creq": 'a"><script>', "session": "att_1"},
     "is_sandbox": False,
 }
@@ -36,15 +36,24 @@ class Shown(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def test_the_hand_off_page_sends_the_fields_to_the_bank() -> None:
+def test_the_hand_off_pages_button_leads_on() -> None:
     page = Shown("handoff", **PAYMENT)
+
+    assert page.all("form") == [{"method": "post", "action": PAYMENT["action"]}]
+    assert page.all("input") == []
+
+
+def test_the_gates_page_sends_the_fields_to_the_bank() -> None:
+    page = Shown("gate", **PAYMENT)
 
     hidden = [
         {"type": "hidden", "name": name, "value": value}
         for name, value in PAYMENT["fields"].items()
     ]
-    assert page.all("form") == [{"method": "post", "action": PAYMENT["acs_url"]}]
+    [form] = page.all("form")
+    assert (form["method"], form["action"]) == ("post", PAYMENT["action"])
     assert page.all("input") == hidden
+    assert len(page.all("button")) == 1
 
 
 def test_the_hand_off_page_says_what_is_paid_and_with_which_card() -> None:
