@@ -208,7 +208,6 @@ class AuthorizationRequest:
 class AuthenticationRequest:
     """One request to let the bank authenticate its customer for a payment.
 
-    :param capture: take the money at once; a gate's form names the kind of the payment.
     :param callback_url: where the customer's browser brings the bank's answer; it names the
         attempt.
     :param return_url: the shop's address, where the browser goes in the end.

@@ -104,7 +104,7 @@ def request_of(attempt: Attempt, cvc: str | None) -> AuthenticationRequest:
     """Return the request by which the attempt's payer is authenticated."""
     return AuthenticationRequest(
         order=order_of(attempt),
-        capture=authorization.captures_at_once(attempt),
+        capture=attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC,
         merchant_name=attempt.intent.merchant.name,
         callback_url=payer_links.return_address(attempt),
         return_url=payer_links.way_back(attempt),

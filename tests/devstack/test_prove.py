@@ -105,3 +105,13 @@ def test_a_proof_of_no_part_is_refused() -> None:
 def test_a_proof_that_tried_nothing_fails() -> None:
     with pytest.raises(AssertionError, match="tried no rounds"):
         lengths.tried(0, "rounds")
+
+
+def test_what_is_proved_at_the_old_bank_is_proved_there_alone() -> None:
+    [kills], [doors] = (
+        [word for word in prove.command(part) if word.startswith("proof")]
+        for part in ("kills", prove.AT_THE_OLD_BANK)
+    )
+
+    assert kills == "proof(part='kills') and not proof(part='doors')"
+    assert doors == "proof(part='doors')"

@@ -184,7 +184,9 @@ ALL = (
         # The refused capture still held the lock: the sweeper's next run will find it.
         | {("400 capture_expired", swept, "requires_capture") for swept in SWEPT}
         # At the bank it was over a moment before, and nothing could be captured any more.
-        | {(CANCELED, swept, "canceled") for swept in SWEPT},
+        | {(CANCELED, swept, "canceled") for swept in SWEPT}
+        # The old bank does not say why nothing can be captured: it will be asked.
+        | {("200 processing", swept, end) for swept in SWEPT for end in ("processing", "canceled")},
     ),
     Race(
         a_cancellation_and_the_seventh_day,

@@ -61,6 +61,7 @@ def walked(gateway: OldBankGateway, order: Order, old_bank: OldBank) -> Walk:
         begun = gateway.begin(request)
         assert isinstance(begun, FormPost)
         form = gateway.handoff(request, begun.url)
+        assert form is not None
         if wrong:
             old_bank.misbehave(wrong, on="Return")
         back = walk(form.url, form.fields, button)
@@ -201,6 +202,24 @@ def test_a_body_of_another_form_is_forged(spoil: Callable, walked: Walk, read: C
 
     with pytest.raises(Forged):
         read(spoil(body))
+
+
+def test_a_terminal_whose_credentials_do_not_open_hands_off_no_card(
+    gateway: OldBankGateway, order: Order
+) -> None:
+    order.terminal.sealed = bytes(order.terminal.sealed)[:-1] + b"\0"
+    request = AuthenticationRequest(
+        order=order,
+        capture=True,
+        merchant_name="Acme",
+        callback_url=CALLBACK,
+        return_url=CALLBACK,
+        sealed=seal(order, GOOD),
+        cvc="123",
+    )
+
+    assert gateway.begin(request) is None
+    assert gateway.handoff(request, "http://127.0.0.1:1/gate") is None
 
 
 def test_a_return_that_cannot_be_verified_is_not_refused(

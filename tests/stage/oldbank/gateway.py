@@ -120,16 +120,13 @@ class OldBankGateway:
         gate = urls.parse(gate_url)
         return FormPost(gate_url, (f"{gate.scheme}://{gate.host}:{gate.port}",))
 
-    def handoff(self, request: AuthenticationRequest, url: str) -> Form:
-        """Make the form with the card that the payer's browser posts to the gate.
-
-        :raises wire.NotSent: the sealed card or the terminal's credentials do not open.
-        """
+    def handoff(self, request: AuthenticationRequest, url: str) -> Form | None:
+        """Make the form with the card; None if card or credentials do not open."""
+        order = request.order
         try:
-            told = credentials_of(request.order.terminal)
-        except CredentialsUnreadable as problem:
-            raise wire.NotSent from problem
-        order, card = request.order, _revealed(request.sealed)
+            told, card = credentials_of(order.terminal), _revealed(request.sealed)
+        except (CredentialsUnreadable, wire.NotSent):
+            return None
         signed = {
             "terminal": told["terminal"],
             "orderid": order.reference,
