@@ -137,6 +137,7 @@ def _captured(modification: Modification, outcome: Outcome) -> Status:
         close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
         amount = outcome.captured or modification.amount or 0
         status = authorization.take_money(intent, attempt, amount)
+        _keep_numbers(attempt, outcome)
         attempt.save()
         return status
     close(modification, ModificationStatus.FAILED, outcome.answer)
@@ -147,6 +148,12 @@ def _captured(modification: Modification, outcome: Outcome) -> Status:
     if outcome.answer is Answer.LAPSED:
         return _cancel(intent, attempt, EXPIRED)
     return _not_done(attempt)
+
+
+def _keep_numbers(attempt: Attempt, outcome: Outcome) -> None:
+    """Keep the capture's numbers beside the sale's: a void or a refund may need them."""
+    numbers = {f"capture.{name}": value for name, value in outcome.exchange.numbers.items()}
+    attempt.bank_numbers = {**(attempt.bank_numbers or {}), **numbers} or None
 
 
 def _voided(modification: Modification, outcome: Outcome) -> Status:

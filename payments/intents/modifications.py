@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import acquirers
-from acquirers import standings
+from acquirers import refused_requests, standings
 from acquirers.gateway import Answer, Deed, Outcome
 from acquirers.in_doubt import answers, leases
 from acquirers.in_doubt.kinds import Kind
@@ -80,12 +80,14 @@ def _order(modification: Modification) -> Outcome:
         return _void(modification)
     assert modification.amount is not None  # a_capture_has_an_amount
     attempt = modification.attempt
-    return acquirers.of(attempt).capture(order_of(attempt), amount=modification.amount)
+    outcome = acquirers.of(attempt).capture(order_of(attempt), amount=modification.amount)
+    return refused_requests.watched(attempt.terminal, outcome)
 
 
 def _void(modification: Modification) -> Outcome:
     attempt = modification.attempt
     outcome = acquirers.of(attempt).void(order_of(attempt))
+    refused_requests.watched(attempt.terminal, outcome)
     if outcome.answer is not Answer.DECLINED:
         return outcome
     # The bank may refuse because it holds nothing any more: then the release is done.
@@ -98,5 +100,10 @@ def _void(modification: Modification) -> Outcome:
 def _inquire(modification: Modification) -> Outcome:
     """Inquire about the authorisation, and translate its state into an answer to the request."""
     attempt = modification.attempt
+    gateway = acquirers.of(attempt)
     deed = Deed.CAPTURE if modification.kind == ModificationKind.CAPTURE else Deed.VOID
-    return standings.modification(acquirers.of(attempt).inquire(order_of(attempt)), deed)
+    found = standings.modification(gateway.inquire(order_of(attempt)), deed)
+    if found.answer is Answer.NO_RECORD and not gateway.capabilities.inquires_modifications:
+        # The bank tells of the sale alone: it may have done what it does not tell of.
+        return replace(found, answer=Answer.UNKNOWN)
+    return found

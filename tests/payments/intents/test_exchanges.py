@@ -1,5 +1,6 @@
 """Exchanges with a bank that are kept: every inquiry about an authorisation, and its answer."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +14,8 @@ from acquirers import exchanges
 from acquirers.courses import Course
 from acquirers.gateway import Answer, Exchange
 from acquirers.models import BankExchange
-from payments.intents.models import Attempt
+from acquirers.sandbox.gateway import SandboxGateway
+from payments.intents.models import Attempt, Modification
 from testbank.models import Authorization
 from tests.audit.test_audit import audit
 from tests.stage.bank_transport import BankTransport
@@ -107,6 +109,55 @@ def test_the_inquiry_before_a_retry_sends_again_is_kept(
 
     assert paid["status"] == "succeeded"
     assert kept() == [inquired("no_record")]
+
+
+def test_a_modification_keeps_each_exchange_with_its_row(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    paid = acme.pay(GOOD_CARD, capture_method="manual")
+    bank.fault = "lost"
+    acme.post(f"/v1/payment_intents/{paid['id']}/capture")
+    bank.fault = None
+    sweep_after(15)
+
+    assert kept() == [("capture", "unknown", None), ("modification_inquiry", "no_record", "00")]
+    [capture] = Modification.objects.all()
+    assert {row.operation_id for row in BankExchange.objects.all()} == {capture.id}
+
+
+def test_a_refused_void_keeps_the_inquiry_that_followed_it(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    paid = acme.pay("4000001100000074", capture_method="manual")
+
+    acme.post(f"/v1/payment_intents/{paid['id']}/cancel")
+
+    assert [operation for operation, _answer, _code in kept()] == ["modification_inquiry", "void"]
+
+
+def test_a_capture_that_the_bank_answers_keeps_one(acme: ApiClient, bank: BankTransport) -> None:
+    paid = acme.pay(GOOD_CARD, capture_method="manual")
+
+    acme.post(f"/v1/payment_intents/{paid['id']}/capture")
+
+    assert [row[:2] for row in kept()] == [("capture", "approved")]
+
+
+def test_a_bank_that_tells_of_sales_alone_is_never_believed_to_have_done_nothing(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    less = replace(SandboxGateway.capabilities, inquires_modifications=False)
+    monkeypatch.setattr(SandboxGateway, "capabilities", less)
+    paid = acme.pay(GOOD_CARD, capture_method="manual")
+    bank.fault = "lost"
+    acme.post(f"/v1/payment_intents/{paid['id']}/capture")
+    bank.fault = None
+
+    for _ in range(5):
+        sweep_after(86_400)
+
+    assert acme.payment(paid["id"])["status"] == "processing"
+    assert {answer for _operation, answer, _code in kept()} == {"unknown"}
 
 
 # --- How it is kept ---------------------------------------------------------------------------
