@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
+from acquirers import returned_forms
 from config import urls
 from config.errors import answer
 from config.urls import handler400, handler403, handler404, handler500
@@ -41,6 +42,8 @@ PAYMENTS = {
     },
 }
 FIELDS = {"creq": 'eyJ0aHJlZURTU2VydmVyVHJhbnNJRCI6IjEi"><b>', "threeDSSessionData": "att_1"}
+# A bank's answer in its own encoding; in no encoding is every byte of it a letter.
+BROUGHT = b"oid=A1&msg=%DDslem+onayland%FD&odd=%80%81%8D%8F%90%9D%9E%A0%FF&hash=a%2Bb%3D%3D"
 
 
 def handoff(request: HttpRequest, payment: str) -> HttpResponse:
@@ -48,16 +51,27 @@ def handoff(request: HttpRequest, payment: str) -> HttpResponse:
     back = request.GET.get("back", "https://acme.example/return")
     # The same process under its other name: for a browser another origin.
     acs_url = f"http://localhost:{request.get_port()}/pages/bank?{urlencode({'back': back})}"
-    shown = {**PAYMENTS[payment], "acs_url": acs_url, "fields": FIELDS, "is_sandbox": True}
+    shown = {**PAYMENTS[payment], "action": acs_url, "is_sandbox": True}
     response = render(request, "payments/threeds/handoff.html", shown)
     allow_form_to(response, acs_url, request.GET.get("allowed", back))
+    return response
+
+
+def gate(request: HttpRequest, payment: str) -> HttpResponse:
+    """Show the form for a bank's gate, which sends itself."""
+    back = request.GET.get("back", "https://acme.example/return")
+    action = f"http://localhost:{request.get_port()}/pages/bank?{urlencode({'back': back})}"
+    shown = {**PAYMENTS[payment], "action": action, "fields": FIELDS, "is_sandbox": True}
+    response = render(request, "payments/threeds/gate.html", shown)
+    allow_form_to(response, action, back)
     return response
 
 
 @csrf_exempt
 def bank(request: HttpRequest) -> HttpResponse:
     """Play an issuer that asks nothing and sends the payer straight on."""
-    assert request.POST.dict() == FIELDS
+    told = returned_forms.for_a_page(request.body)
+    assert told in ([], list(FIELDS.items()), returned_forms.for_a_page(BROUGHT))
     return HttpResponseRedirect(request.GET["back"])
 
 
@@ -71,7 +85,11 @@ def busy(request: HttpRequest, payment: str) -> HttpResponse:
     """Show a payment that has no slot at its acquirer; its form leads on to `back`."""
     back = request.GET.get("back", "https://acme.example/return")
     action = f"/pages/bank?{urlencode({'back': back})}"
-    shown = {**PAYMENTS[payment], "action": action, "fields": FIELDS, "is_sandbox": True}
+    brought = {
+        "fields": returned_forms.for_a_page(BROUGHT),
+        "charset": returned_forms.PAGE_CHARSET,
+    }
+    shown = {**PAYMENTS[payment], **brought, "action": action, "is_sandbox": True}
     response = render(request, "payments/threeds/busy.html", shown, status=503)
     allow_form_to(response, back)
     return response
@@ -80,6 +98,11 @@ def busy(request: HttpRequest, payment: str) -> HttpResponse:
 def unknown(request: HttpRequest) -> HttpResponse:
     shown = {"is_sandbox": True}
     return render(request, "payments/threeds/unknown.html", shown, status=404)
+
+
+def elsewhere(request: HttpRequest) -> HttpResponse:
+    shown = {"is_sandbox": True}
+    return render(request, "payments/threeds/elsewhere.html", shown, status=403)
 
 
 def refused(request: HttpRequest) -> HttpResponse:
@@ -133,6 +156,8 @@ def script(request: HttpRequest, fault: str) -> HttpResponse:
 urlpatterns = [
     *urls.urlpatterns,
     path("pages/handoff/<str:payment>", handoff),
+    path("pages/gate/<str:payment>", gate),
+    path("pages/elsewhere", elsewhere),
     path("pages/bank", bank),
     path("pages/closed/<str:outcome>/<str:payment>", closed),
     path("pages/busy/<str:payment>", busy),

@@ -21,6 +21,8 @@ PAGES = {
     "/pages/closed/failed/unbroken": 200,
     "/pages/busy/usual": 503,
     "/pages/busy/longest": 503,
+    "/pages/closed/late/usual": 200,
+    "/pages/elsewhere": 403,
     "/pages/unknown": 404,
     "/pages/refused": 400,
     "/": 200,
@@ -54,6 +56,28 @@ def test_the_form_leads_to_the_bank_and_on_to_the_shop(
 
     page.visit(f"/pages/handoff/usual?back={shop}")
     page.click(CONTINUE)
+    page.see("Welcome back")
+
+    assert page.url == shop
+
+
+def test_the_form_with_the_card_sends_itself_to_the_gate(page: Page, shop: str) -> None:
+    page.visit("/pages/handoff/usual")
+    page.evaluate(f"() => {{ location.assign('/pages/gate/usual?back={shop}') }}")
+    page.see("Welcome back")
+
+    assert page.url == shop
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_form_with_the_card_has_a_button_that_stands_any_look(
+    open_page: Callable[..., Page], shop: str, scripts: bool
+) -> None:
+    page = open_page(scripts=scripts, width=390, theme="dark")
+    page.hold("payer_gate.js")
+
+    page.visit(f"/pages/gate/longest?back={shop}")
+    page.click("Go to your bank")
     page.see("Welcome back")
 
     assert page.url == shop
