@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
-from acquirers.default_terminal import add_sandbox_default
+from acquirers.sandbox.default_terminal import add_sandbox_default
 
 
 class AcquirersConfig(AppConfig):

@@ -8,7 +8,7 @@ test and database, however little was written.
 from django.apps import apps
 from django.db import connections
 
-from acquirers.default_terminal import add_sandbox_default
+from acquirers.sandbox.default_terminal import add_sandbox_default
 
 # Tables that the migrations fill and no test changes.
 KEPT = {"django_content_type", "auth_permission", "django_migrations"}
