@@ -3,23 +3,16 @@
 from collections.abc import Iterator
 
 from acquirers.gateway import (
-    Answer,
-    AskTheBank,
     AuthenticationRequest,
     AuthorizationRequest,
     Capabilities,
-    Finding,
-    Form,
-    FormPost,
     IssuerFacts,
     Order,
-    Outcome,
-    Redirect,
-    Return,
-    Standing,
     StatementLine,
 )
 from acquirers.models import Terminal
+from acquirers.outcomes import Answer, Finding, Outcome, Standing
+from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 
 
 class ClosedGateway:

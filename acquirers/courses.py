@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from acquirers.gateway import Exchange
+from acquirers.outcomes import Exchange
 from core.secrets_in_text import hide_secrets
 
 CODE_MAX, TEXT_MAX = 40, 200

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from acquirers.gateway import NEVER_AT_THE_BANK, Answer, Outcome
+from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 
 TRY_AGAIN_LATER = "try_again_later"
 DO_NOT_TRY_AGAIN = "do_not_try_again"

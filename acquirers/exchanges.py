@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from acquirers.gateway import Answer, Exchange, Outcome
 from acquirers.models import BankExchange
+from acquirers.outcomes import Answer, Exchange, Outcome
 from core import context
 
 

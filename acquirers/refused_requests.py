@@ -5,8 +5,8 @@ from threading import Lock
 
 import structlog
 
-from acquirers.gateway import Answer, Outcome
 from acquirers.models import Terminal
+from acquirers.outcomes import Answer, Outcome
 
 ALERT_AFTER = 3
 # Answers that say nothing of the set-up: the acquirer may not have seen the request.

@@ -2,7 +2,7 @@
 
 from urllib.parse import unquote_to_bytes
 
-from acquirers.gateway import Forged
+from acquirers.three_d_secure import Forged
 
 FORM = "application/x-www-form-urlencoded"
 BYTES_MAX = 32 * 1024

@@ -5,7 +5,7 @@ The one place where an answer is derived from a standing; it asks nobody.
 
 from collections.abc import Iterable
 
-from acquirers.gateway import Answer, BankOperation, Deed, Finding, Outcome, Standing
+from acquirers.outcomes import Answer, BankOperation, Deed, Finding, Outcome, Standing
 
 # A state of an authorisation, the one that decides first: while one of a payment's tries is
 # approved or open, the bank holds money or may yet.

@@ -7,9 +7,9 @@ from typing import TypeVar
 import structlog
 from django.db import DatabaseError
 
-from acquirers.gateway import NEVER_SENT, Answer, Outcome
 from acquirers.in_doubt import leases
 from acquirers.in_doubt.models import InDoubt
+from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import context
 from core.errors import InternalError
 

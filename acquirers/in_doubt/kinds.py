@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from acquirers.gateway import Outcome
 from acquirers.in_doubt.models import InDoubt
+from acquirers.outcomes import Outcome
 
 Row = TypeVar("Row", bound=InDoubt)
 

@@ -8,10 +8,10 @@ from typing import Any
 import structlog
 from django.db import DatabaseError, transaction
 
-from acquirers.gateway import Outcome
 from acquirers.in_doubt import kinds, leases, schedule
 from acquirers.in_doubt.kinds import Kind
 from acquirers.in_doubt.models import InDoubt
+from acquirers.outcomes import Outcome
 from core import clock, context
 from merchants import request_logs
 

@@ -34,7 +34,7 @@ class BankExchange(models.Model):
     request_id = CodeField(max_length=40)
     sent_at = models.DateTimeField()  # Real time.
     milliseconds = models.IntegerField()
-    # In our words (`acquirers.gateway.Answer`), and in the bank's.
+    # In our words (`acquirers.outcomes.Answer`), and in the bank's.
     answer = models.CharField(max_length=24)
     bank_code = models.CharField(max_length=40, null=True)
     bank_text = models.CharField(max_length=200, null=True)

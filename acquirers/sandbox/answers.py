@@ -7,7 +7,9 @@ checked to the last character.
 import re
 from typing import Any
 
-from acquirers.gateway import Answer, Outcome, Redirect, StatementLine
+from acquirers.gateway import StatementLine
+from acquirers.outcomes import Answer, Outcome
+from acquirers.three_d_secure import Redirect
 from core import urls
 
 TO_AUTHORIZATIONS = {

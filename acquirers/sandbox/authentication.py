@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from acquirers import returned_forms
-from acquirers.gateway import Authenticated, Forged, Order, Proof
+from acquirers.gateway import Order
+from acquirers.three_d_secure import Authenticated, Forged, Proof
 
 SIGNED = (
     "amount", "cavv", "currency", "eci", "issued_at", "md_status", "reference", "transaction_id",

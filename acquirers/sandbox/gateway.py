@@ -11,27 +11,20 @@ from django.conf import settings
 from acquirers import wire
 from acquirers.courses import Course
 from acquirers.gateway import (
-    Answer,
-    AskTheBank,
     AuthenticationRequest,
     AuthorizationRequest,
     Capabilities,
-    Finding,
-    Form,
-    FormPost,
     IssuerFacts,
     Order,
-    Outcome,
-    Redirect,
-    Return,
-    Standing,
     StatementLine,
     StatementUnreadable,
 )
 from acquirers.models import Terminal
+from acquirers.outcomes import Answer, Finding, Outcome, Standing
 from acquirers.sandbox import answers, authentication, bodies, cards, inquiry
 from acquirers.sandbox.access import access_of
 from acquirers.terminals import CredentialsUnreadable
+from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 from core import context
 
 # The caller may be a request that still has work to do, so an inquiry gets at most 10 s of its

@@ -3,7 +3,7 @@
 from typing import Any
 
 from acquirers.courses import Course
-from acquirers.gateway import Answer, BankOperation, Deed, Finding, Standing
+from acquirers.outcomes import Answer, BankOperation, Deed, Finding, Standing
 from acquirers.sandbox import answers
 
 STATES = {

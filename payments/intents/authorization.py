@@ -12,8 +12,10 @@ from django.db import transaction
 import acquirers
 from acquirers import exchanges, refused_requests
 from acquirers.declines import AUTHENTICATION_FAILED, Decline, explain
-from acquirers.gateway import NEVER_AT_THE_BANK, Answer, AuthorizationRequest, Outcome, Proof
+from acquirers.gateway import AuthorizationRequest
 from acquirers.in_doubt import answers, leases, schedule
+from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
+from acquirers.three_d_secure import Proof
 from core import clock
 from events import transitions
 from ledger import book

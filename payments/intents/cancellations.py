@@ -6,7 +6,7 @@ from django.db import transaction
 
 import acquirers
 from acquirers import slots
-from acquirers.gateway import NEVER_SENT, Answer
+from acquirers.outcomes import NEVER_SENT, Answer
 from core import context
 from core.errors import DomainError, UpstreamUnavailable
 from merchants import idempotency

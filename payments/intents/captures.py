@@ -4,7 +4,7 @@ from django.db import transaction
 
 import acquirers
 from acquirers import slots
-from acquirers.gateway import NEVER_SENT
+from acquirers.outcomes import NEVER_SENT
 from core import clock
 from core.errors import DomainError, UpstreamUnavailable
 from merchants import idempotency

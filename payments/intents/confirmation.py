@@ -10,9 +10,9 @@ from django.db import transaction
 
 import acquirers
 from acquirers import exchanges, references, slots, standings
-from acquirers.gateway import Answer, Outcome
 from acquirers.in_doubt import answers, leases
 from acquirers.in_doubt.models import begun
+from acquirers.outcomes import Answer, Outcome
 from core import clock, context, ids
 from core.errors import LockTimeout, ParameterMissing
 from merchants import accounts, idempotency, sites

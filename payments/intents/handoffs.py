@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 import acquirers
-from acquirers.gateway import Form
+from acquirers.three_d_secure import Form
 from core.errors import UpstreamUnavailable
 from payments.intents import three_d_secure
 from payments.intents.models import Attempt

@@ -12,9 +12,9 @@ from django.db import transaction
 import acquirers
 from acquirers import exchanges, standings
 from acquirers.declines import AUTHENTICATION_ABANDONED
-from acquirers.gateway import Answer, Outcome
 from acquirers.in_doubt import leases
 from acquirers.in_doubt.kinds import Kind
+from acquirers.outcomes import Answer, Outcome
 from merchants.models import Merchant
 from payments.intents import authorization, modification_rows, modifications, render
 from payments.intents.models import Attempt, Modification, PaymentIntent

@@ -10,9 +10,9 @@ from django.db import transaction
 
 from acquirers import exchanges
 from acquirers.declines import PROCESSING_ERROR
-from acquirers.gateway import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.in_doubt import answers, leases, schedule
 from acquirers.models import BankExchange
+from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from core import context
 from events import transitions
 from merchants import idempotency

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from acquirers.gateway import Answer
 from acquirers.in_doubt import leases, schedule
 from acquirers.in_doubt.models import begun
+from acquirers.outcomes import Answer
 from core import clock, context, ids
 from events import transitions
 from payments.intents.models import Attempt, Modification, PaymentIntent

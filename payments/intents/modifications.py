@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import acquirers
 from acquirers import refused_requests, standings
-from acquirers.gateway import Answer, Deed, Outcome
 from acquirers.in_doubt import answers, leases
 from acquirers.in_doubt.kinds import Kind
+from acquirers.outcomes import Answer, Deed, Outcome
 from core import context
 from payments.intents import modification_answers
 from payments.intents.models import Modification

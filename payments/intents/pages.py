@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from acquirers import returned_forms, slots
-from acquirers.gateway import Forged
+from acquirers.three_d_secure import Forged
 from core import context, money
 from core.page_policy import allow_form_to
 from payments.intents import deadlines, handoffs, payer_links, returns

@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 
 import acquirers
 from acquirers import exchanges, slots
-from acquirers.gateway import Answer, Outcome
 from acquirers.in_doubt import answers, leases, resuming
+from acquirers.outcomes import Answer, Outcome
 from core import clock
 from merchants.idempotency import Earlier
 from merchants.models import Merchant

@@ -6,16 +6,9 @@ from django.db import transaction
 
 import acquirers
 from acquirers import slots, standings
-from acquirers.gateway import (
-    Answer,
-    AskTheBank,
-    Authenticated,
-    Forged,
-    NotAuthenticated,
-    Outcome,
-    Return,
-)
 from acquirers.in_doubt import answers, leases, schedule
+from acquirers.outcomes import Answer, Outcome
+from acquirers.three_d_secure import AskTheBank, Authenticated, Forged, NotAuthenticated, Return
 from core import clock, connections, context
 from core.arrival import ClientHungUp
 from core.errors import UpstreamUnavailable

@@ -5,9 +5,11 @@ from django.db import transaction
 import acquirers
 from acquirers import exchanges, references
 from acquirers.declines import explain
-from acquirers.gateway import Answer, AuthenticationRequest, FormPost, Outcome, Redirect
+from acquirers.gateway import AuthenticationRequest
 from acquirers.in_doubt import answers, leases, schedule
 from acquirers.in_doubt.models import begun
+from acquirers.outcomes import Answer, Outcome
+from acquirers.three_d_secure import FormPost, Redirect
 from core import clock, ids
 from events import transitions
 from merchants import idempotency

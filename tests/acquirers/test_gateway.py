@@ -18,8 +18,10 @@ from django.utils import timezone
 
 import acquirers
 from acquirers import declines
-from acquirers.gateway import Answer, AuthorizationRequest, IssuerFacts, Outcome, Proof
+from acquirers.gateway import AuthorizationRequest, IssuerFacts
+from acquirers.outcomes import Answer, Outcome
 from acquirers.sandbox import cards
+from acquirers.three_d_secure import Proof
 from core import context
 from core.cards import CardData
 from core.errors import UpstreamUnavailable

@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings
 from django.db import connection, connections
 
-from acquirers.gateway import Answer, Outcome
 from acquirers.in_doubt import sweeper
+from acquirers.outcomes import Answer, Outcome
 from core import clock, context
 from payments.intents import inquiries, modifications
 from payments.intents.models import Modification

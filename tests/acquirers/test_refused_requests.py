@@ -8,8 +8,8 @@ import pytest
 import structlog
 
 from acquirers import refused_requests
-from acquirers.gateway import Answer, Exchange, Outcome
 from acquirers.models import Terminal
+from acquirers.outcomes import Answer, Exchange, Outcome
 from acquirers.sandbox.gateway import SandboxGateway
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient

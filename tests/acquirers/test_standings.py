@@ -3,7 +3,7 @@
 import pytest
 
 from acquirers import standings
-from acquirers.gateway import Answer, BankOperation, Deed, Exchange, Finding, Outcome, Standing
+from acquirers.outcomes import Answer, BankOperation, Deed, Exchange, Finding, Outcome, Standing
 
 OK, NO, ASKS, OPEN = (
     Answer.APPROVED, Answer.DECLINED, Answer.AUTHENTICATION_REQUIRED, Answer.PENDING,

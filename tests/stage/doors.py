@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import product
 
-from acquirers.gateway import Answer as Says
+from acquirers.outcomes import Answer as Says
 from tests.stage.factories import GOOD_CARD, unconfirmed
 from tests.stage.walks import NOT_SECURE, SECURE, Move, Walk, every_question_answered
 

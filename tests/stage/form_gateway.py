@@ -9,22 +9,20 @@ from django.conf import settings
 from django.test import override_settings
 
 from acquirers import returned_forms, terminals
-from acquirers.gateway import (
+from acquirers.gateway import AuthenticationRequest, AuthorizationRequest, Order
+from acquirers.models import Terminal
+from acquirers.outcomes import Outcome
+from acquirers.sandbox.gateway import SandboxGateway
+from acquirers.three_d_secure import (
     AskTheBank,
     Authenticated,
-    AuthenticationRequest,
-    AuthorizationRequest,
     Forged,
     Form,
     FormPost,
     NotAuthenticated,
-    Order,
-    Outcome,
     Proof,
     Return,
 )
-from acquirers.models import Terminal
-from acquirers.sandbox.gateway import SandboxGateway
 from tests.stage.bank_transport import sandbox
 from vault import reveal
 

@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 from django.db import transaction
 
-from acquirers.gateway import NEVER_SENT, BankOperation, Deed, Finding, Outcome, Standing
-from acquirers.gateway import Answer as Says
+from acquirers.outcomes import NEVER_SENT, BankOperation, Deed, Finding, Outcome, Standing
+from acquirers.outcomes import Answer as Says
 from acquirers.sandbox.gateway import SandboxGateway
 from core.redis import client as redis
 from events.models import Event

@@ -2,7 +2,8 @@
 
 from itertools import count
 
-from acquirers.gateway import Answer, AuthorizationRequest, Outcome
+from acquirers.gateway import AuthorizationRequest
+from acquirers.outcomes import Answer, Outcome
 from acquirers.sandbox.gateway import SandboxGateway
 
 WRONG_ONCE_IN = 10

@@ -59,12 +59,19 @@ def test_who_reads_too_late_does_not_find_it_any_more(
     system_takes_bytes: int, settings: Any, monkeypatch: Any
 ) -> None:
     open_socket, found = connections._open_socket, list[bytes]()
-    is_over, is_read = Event(), Event()
+    opened, is_over, is_read = list[socket.socket](), Event(), Event()
 
     def with_room(*place: Any) -> socket.socket:
         ours = open_socket(*place)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, system_takes_bytes)
+        opened.append(ours)
         return ours
+
+    def once_hung_up() -> bool:
+        """Let the receiver read as soon as our side has closed, and wait until it has read."""
+        if all(ours.fileno() == -1 for ours in opened):
+            is_over.set()
+        return is_read.is_set()
 
     def reads_late(wire: socket.socket) -> None:
         is_over.wait(PATIENCE_SECONDS)
@@ -78,7 +85,7 @@ def test_who_reads_too_late_does_not_find_it_any_more(
     with one_connection(reads_late) as host:
         settings.WEBHOOK_DEV_HOSTS = [host]
         one = delivery(f"http://{host}/", body=b"x" * 1_000_000)
-        [answer] = send(one, between=is_over.set, may_go_on=is_read.is_set)
+        [answer] = send(one, may_go_on=once_hung_up)
 
     assert answer.error == "timeout"
     assert sum(map(len, found)) < 100_000

@@ -3,8 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
-from acquirers.gateway import Answer
 from acquirers.in_doubt.models import InDoubt
+from acquirers.outcomes import Answer
 from core.fields import id_field
 from core.querysets import MerchantManager
 from payments.intents.models.attempts import Attempt
@@ -35,7 +35,7 @@ class Modification(InDoubt):
     amount = models.BigIntegerField(null=True)
     # Of a void: the canceled payment shows it once the bank has released the money.
     reason = models.CharField(max_length=30, null=True)
-    # The answer that ended it, as `acquirers.gateway.Answer` names it.
+    # The answer that ended it, as `acquirers.outcomes.Answer` names it.
     answer = models.CharField(max_length=24, null=True)
     created_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)

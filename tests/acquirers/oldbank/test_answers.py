@@ -9,14 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acquirers import standings, terminals
-from acquirers.gateway import (
-    Answer,
-    AuthorizationRequest,
-    Deed,
-    Finding,
-    Order,
-    Outcome,
-)
+from acquirers.gateway import AuthorizationRequest, Order
+from acquirers.outcomes import Answer, Deed, Finding, Outcome
 from core import clock
 from core.cards import CardData
 from core.money import MAX_REQUESTED_MINOR

@@ -5,16 +5,14 @@ from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
-from acquirers.gateway import (
-    Answer,
+from acquirers.gateway import AuthenticationRequest, AuthorizationRequest, Order
+from acquirers.outcomes import Answer
+from acquirers.three_d_secure import (
     AskTheBank,
     Authenticated,
-    AuthenticationRequest,
-    AuthorizationRequest,
     Forged,
     FormPost,
     NotAuthenticated,
-    Order,
     Return,
 )
 from core import clock

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from acquirers.gateway import Answer as Says
-from acquirers.gateway import Outcome
+from acquirers.outcomes import Answer as Says
+from acquirers.outcomes import Outcome
 from core.redis import client as redis
 from payments.intents import authorization, modifications
 from payments.intents.models import Attempt

@@ -11,8 +11,9 @@ import pytest
 from django.conf import settings
 from django.db import connection, connections
 
-from acquirers.gateway import Answer as Told
-from acquirers.gateway import AuthorizationRequest, Outcome
+from acquirers.gateway import AuthorizationRequest
+from acquirers.outcomes import Answer as Told
+from acquirers.outcomes import Outcome
 from config.celery import app
 from core import clock
 from core.models import Clock

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from acquirers import exchanges
 from acquirers.courses import Course
-from acquirers.gateway import Answer, Exchange
 from acquirers.models import BankExchange
+from acquirers.outcomes import Answer, Exchange
 from acquirers.sandbox.gateway import SandboxGateway
 from payments.intents.models import Attempt, Modification
 from testbank.models import Authorization

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from acquirers.gateway import Answer as Says
-from acquirers.gateway import Outcome
+from acquirers.outcomes import Answer as Says
+from acquirers.outcomes import Outcome
 from events.models import Event
 from merchants.models import User
 from payments.intents import authorization

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from acquirers.gateway import Answer as Says
-from acquirers.gateway import Outcome, Redirect
+from acquirers.outcomes import Answer as Says
+from acquirers.outcomes import Outcome
+from acquirers.three_d_secure import Redirect
 from core import clock
 from payments.intents import authorization, modification_answers, modifications, returns
 from payments.intents import confirmation as confirming

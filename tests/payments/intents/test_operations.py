@@ -2,8 +2,8 @@
 
 import pytest
 
-from acquirers.gateway import Answer as Says
-from acquirers.gateway import Outcome
+from acquirers.outcomes import Answer as Says
+from acquirers.outcomes import Outcome
 from core import clock
 from payments.intents import authorization, modification_rows, modifications, returns
 from payments.intents.models import Attempt

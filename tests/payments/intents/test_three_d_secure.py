@@ -2,7 +2,7 @@
 
 import pytest
 
-from acquirers.gateway import Authenticated, Proof
+from acquirers.three_d_secure import Authenticated, Proof
 from payments.intents import returns
 from payments.intents.models import Attempt
 from tests.stage import bank_books

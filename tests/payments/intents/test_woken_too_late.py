@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from acquirers.gateway import Outcome
 from acquirers.in_doubt import leases
+from acquirers.outcomes import Outcome
 from core import context
 from core.errors import LockTimeout
 from merchants import accounts, idempotency

@@ -6,16 +6,8 @@ from datetime import UTC, datetime
 
 from acquirers.courses import Course
 from acquirers.declines import BY_RESPONSE_CODE
-from acquirers.gateway import (
-    Answer,
-    BankOperation,
-    Deed,
-    Exchange,
-    Finding,
-    Order,
-    Outcome,
-    Standing,
-)
+from acquirers.gateway import Order
+from acquirers.outcomes import Answer, BankOperation, Deed, Exchange, Finding, Outcome, Standing
 from acquirers.wire import Received, xml
 
 CONTENT_TYPE = "text/xml"

@@ -18,25 +18,18 @@ from django.core.exceptions import ImproperlyConfigured
 from acquirers import wire
 from acquirers.courses import Course
 from acquirers.gateway import (
-    Answer,
-    AskTheBank,
     AuthenticationRequest,
     AuthorizationRequest,
     Capabilities,
-    Finding,
-    Form,
-    FormPost,
     IssuerFacts,
     Order,
-    Outcome,
-    Redirect,
-    Return,
-    Standing,
     StatementLine,
 )
 from acquirers.models import Terminal
+from acquirers.outcomes import Answer, Finding, Outcome, Standing
 from acquirers.sandbox import cards
 from acquirers.terminals import CredentialsUnreadable, credentials_of
+from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 from core import context, keyring, urls
 from core.cards import CardData
 from tests.stage.oldbank import answers, returns

@@ -7,14 +7,8 @@ import re
 from collections.abc import Mapping
 
 from acquirers import returned_forms
-from acquirers.gateway import (
-    Authenticated,
-    Forged,
-    NotAuthenticated,
-    Order,
-    Proof,
-    Return,
-)
+from acquirers.gateway import Order
+from acquirers.three_d_secure import Authenticated, Forged, NotAuthenticated, Proof, Return
 
 # One character a byte: the bank signs bytes, in one encoding or another.
 BYTES = "latin-1"

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from acquirers import wire
-from acquirers.gateway import Answer, BankOperation, Deed, Finding, Order, Outcome, Standing
+from acquirers.gateway import Order
 from acquirers.models import Terminal
+from acquirers.outcomes import Answer, BankOperation, Deed, Finding, Outcome, Standing
 from tests.stage.oldbank.gateway import OldBankGateway
 
 

@@ -1,0 +1,117 @@
+"""Answers of banks, to requests and to inquiries; a decline is one of them, not an exception."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+class Answer(enum.Enum):
+    """The result of a request to the bank, as far as it is known here."""
+
+    APPROVED = "approved"
+    DECLINED = "declined"
+    AUTHENTICATION_REQUIRED = "authentication_required"
+    PENDING = "pending"  # The bank has the request and will decide later.
+    UNKNOWN = "unknown"  # The request may have reached the bank: an inquiry has to find out.
+    NOT_SENT = "not_sent"  # The request certainly never reached the bank.
+    NOT_CHARGED = "not_charged"  # The acquirer refused before it asked the host: credentials, form.
+    NO_RECORD = "no_record"  # Derived from a standing: the bank has no such order, so far.
+    VOIDED = "voided"  # Derived from a standing: authorised once, and released since.
+    LAPSED = "lapsed"  # Derived from a standing: authorised once, and expired at the bank.
+
+
+# Answers about one request: it certainly did nothing at the bank, an earlier one may have.
+NEVER_SENT = (Answer.NOT_SENT, Answer.NOT_CHARGED)
+NEVER_AT_THE_BANK = (*NEVER_SENT, Answer.NO_RECORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The course of one request to the bank, for operators; never the message itself.
+
+    :param sent_at: in real time; None if nothing left this machine.
+    :param seconds: until the answer, or until this side gave up.
+    :param code: the bank's own code, which may be longer than ISO 8583's.
+    :param text: the bank's own words, scrubbed and cut to 200 characters.
+    :param numbers: the bank's numbers of this very transaction.
+    """
+
+    sent_at: datetime | None = None
+    seconds: float = 0.0
+    code: str | None = None
+    text: str | None = None
+    numbers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The bank's answer to a request. A decline is an outcome, not an exception.
+
+    :param response_code: ISO 8583, as the bank wrote it.
+    :param risk_level: `normal`, `elevated` or `highest`; `risk_score` is 0 to 100.
+    :param captured: in minor units; None if the bank did not say.
+    :param is_from_inquiry: derived from a standing, and no answer to the request itself.
+    :param after: an answer that was asked about further before this one was believed.
+    """
+
+    answer: Answer
+    response_code: str | None = None
+    authorization_code: str | None = None
+    network_reference: str | None = None
+    risk_level: str | None = None
+    risk_score: int | None = None
+    captured: int | None = None
+    exchange: Exchange = field(default=Exchange(), compare=False)
+    is_from_inquiry: bool = field(default=False, compare=False)
+    after: "Outcome | None" = field(default=None, compare=False, repr=False)
+
+
+class Deed(enum.Enum):
+    """A thing that a bank does to an order."""
+
+    AUTHORIZATION = "authorization"  # With a sale, a capture follows in the same standing.
+    CAPTURE = "capture"
+    VOID = "void"
+    LAPSE = "lapse"  # The bank let the authorisation expire.
+    REFUND = "refund"
+
+
+@dataclass(frozen=True, slots=True)
+class BankOperation:
+    """One thing that the bank has on an order.
+
+    :param state: APPROVED, DECLINED, AUTHENTICATION_REQUIRED or PENDING.
+    :param amount: in minor units; None if the bank does not tell.
+    """
+
+    deed: Deed
+    state: Answer
+    amount: int | None = None
+    number: str | None = None
+    at: datetime | None = None
+
+
+class Finding(enum.Enum):
+    """How an inquiry ended."""
+
+    FOUND = "found"
+    NO_RECORD = "no_record"  # The bank has no such order, so far.
+    UNKNOWN = "unknown"  # No answer, or none that can be read.
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The bank's answer to an inquiry: everything that it has of one order, the oldest first.
+
+    `acquirers.standings` derives from it how an authorisation or a modification ended.
+    """
+
+    finding: Finding
+    operations: tuple[BankOperation, ...] = ()
+    response_code: str | None = None
+    authorization_code: str | None = None
+    network_reference: str | None = None
+    risk_level: str | None = None
+    risk_score: int | None = None
+    exchange: Exchange = field(default=Exchange(), compare=False)
