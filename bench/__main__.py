@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench import (
+    doubt,
     ghosts,
     lists,
     lists_report,
@@ -66,6 +67,7 @@ SUBJECTS = {
     "slow-bank": Subject(
         slow_bank.measure, slow_bank_report.table, 30, 900, slow_bank.PARTS, clients=120
     ),
+    "doubt": Subject(doubt.measure, doubt.table, 30, 300, doubt.PARTS),
     "ghosts": Subject(ghosts.measure, ghosts.table, 6, 900, ghosts.PARTS, clients=250),
 }
 

@@ -41,6 +41,8 @@ class _Run:
         self._asking: dict[Future[Outcome], tuple[Kind[Any], InDoubt]] = {}
         self._found = 0
         self._enough = context.remaining_seconds() - SWEEP_SECONDS
+        # The kinds with rows at a bank when the time was over; None before.
+        self._held_up: set[Kind[Any]] | None = None
 
     def to_its_end(self) -> int:
         while self._take_up() or self._asking:
@@ -52,17 +54,29 @@ class _Run:
 
     def _take_up(self) -> int:
         """Begin to ask about rows that are due, as far as slots are free; return how many."""
-        if context.remaining_seconds() <= self._enough:
-            return 0
         taken = 0
         busy = Counter(kind for kind, _row in self._asking.values())
-        for kind, slots in self._slots.items():
-            due = _lease_due(kind, slots - busy[kind])
+        for kind in self._open_kinds(busy):
+            due = _lease_due(kind, self._slots[kind] - busy[kind])
             taken += len(due)
             for row in due:
                 self._ask(kind, row)
         self._found += taken
         return taken
+
+    def _open_kinds(self, busy: Counter[Kind[Any]]) -> list[Kind[Any]]:
+        """Return the kinds of which rows are taken up: all, until the time is over.
+
+        After that a run only waits for its last answers. A silent bank may take long over them,
+        so rows of the other kinds, which nothing holds up, are taken up meanwhile.
+        """
+        if context.remaining_seconds() > self._enough:
+            return list(self._slots)
+        if self._held_up is None:
+            self._held_up = set(busy)
+        if not self._held_up & busy.keys():
+            return []
+        return [kind for kind in self._slots if kind not in self._held_up]
 
     def _ask(self, kind: Kind[Any], row: InDoubt) -> None:
         if ready := _begun(kind, row):

@@ -139,6 +139,26 @@ def test_a_kind_has_no_more_rows_at_the_bank_than_its_slots(
     assert silent.asked[kind] == SLOTS[kind]
 
 
+def test_a_run_whose_time_is_over_delays_no_other_kind(
+    silent: SilentBank, sweeping: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent_reversals(3 * SLOTS["modification"])
+    monkeypatch.setattr(sweeper, "SWEEP_SECONDS", 0)  # Over once it has begun to ask.
+    look, first = sweeper._Run._open_kinds, [True]
+
+    def in_time_once(run: sweeper._Run, busy: Counter[Any]) -> list[Any]:
+        return list(run._slots) if first and first.pop() else look(run, busy)
+
+    monkeypatch.setattr(sweeper._Run, "_open_kinds", in_time_once)
+    sweeping.start()
+    silent.await_asked("modification", SLOTS["modification"])
+
+    AttemptFactory()
+
+    silent.await_asked("attempt", 1)
+    assert silent.asked["modification"] == SLOTS["modification"]
+
+
 def test_the_check_sees_a_kind_without_slots(
     silent: SilentBank, sweeping: Thread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
