@@ -24,7 +24,7 @@ from acquirers.three_d_secure import (
     Return,
 )
 from tests.stage.bank_transport import sandbox
-from vault import reveal
+from tests.stage.oldbank.gateway import revealed
 
 GATE = "https://gate.bank.example/3d/start"
 ORIGINS = ("https://gate.bank.example", "https://acs.bank.example")
@@ -47,7 +47,7 @@ class FormGateway(SandboxGateway):
         return FormPost(GATE, ORIGINS)
 
     def handoff(self, request: AuthenticationRequest, url: str) -> Form:
-        card = reveal.reveal(request.sealed)
+        card = revealed(request.sealed)
         fields = {
             "oid": request.order.reference,
             "pan": card.number,

@@ -117,7 +117,7 @@ class OldBankGateway:
         """Make the form with the card; None if card or credentials do not open."""
         order = request.order
         try:
-            told, card = credentials_of(order.terminal), _revealed(request.sealed)
+            told, card = credentials_of(order.terminal), revealed(request.sealed)
         except (CredentialsUnreadable, wire.NotSent):
             return None
         signed = {
@@ -200,7 +200,7 @@ def _payment(request: AuthorizationRequest) -> dict[str, str]:
     if request.proof:
         names = {"Md": "md", "Xid": "xid", "Eci": "eci", "Cavv": "cavv"}
         return {**terms, **{name: request.proof[key] for name, key in names.items()}}
-    card = _revealed(request.sealed)
+    card = revealed(request.sealed)
     return {**terms, "Pan": card.number, "Expiry": _expiry(card), "Cvc": request.cvc or ""}
 
 
@@ -226,7 +226,7 @@ def _patience_seconds() -> float:
     return min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
 
 
-def _revealed(sealed: SealedCard) -> CardData:
+def revealed(sealed: SealedCard) -> CardData:
     """Return the card in clear.
 
     :raises wire.NotSent: the sealed card does not open, or was destroyed.
