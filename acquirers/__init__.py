@@ -61,6 +61,16 @@ def for_new(merchant: "Merchant", currency: str, card: "CardData | None") -> "Te
     return found
 
 
+def require_adapters() -> None:
+    """Stop a process at its start if an adapter of the settings cannot be used here.
+
+    :raises ImproperlyConfigured: an adapter refuses this installation, as one of the tests does
+        a live one.
+    """
+    for path in settings.ACQUIRERS.values():
+        _gateway(path)
+
+
 @cache
 def _gateway(dotted_path: str) -> "Gateway":
     return import_string(dotted_path)()

@@ -6,6 +6,7 @@ from celery import Celery
 from celery.signals import beat_init, setup_logging, worker_init
 from django.core.exceptions import ImproperlyConfigured
 
+from acquirers import require_adapters
 from core.keyring import KeyRingError
 from core.postgresql.waits import require_bounded_waits
 from vault.checks import require_keys
@@ -25,9 +26,10 @@ def keep_our_logging(**_options: object) -> None:
 @worker_init.connect
 @beat_init.connect
 def refuse_to_start(**_options: object) -> None:
-    """End a process without keys or bounded waits; other exceptions Celery logs and forgets."""
+    """End a process without keys, adapters or bounded waits; Celery forgets other exceptions."""
     try:
         require_bounded_waits()
         require_keys()
+        require_adapters()
     except (ImproperlyConfigured, KeyRingError) as error:
         raise SystemExit(str(error)) from error

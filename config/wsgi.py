@@ -5,6 +5,7 @@ import os
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
+from acquirers import require_adapters
 from core import connections
 from core.http import with_whole_bodies, with_whole_paths
 from core.memory import keep_what_is_loaded
@@ -17,6 +18,7 @@ application = with_whole_paths(with_whole_bodies(get_wsgi_application()))
 # Now, so that a process that must not run stops before it takes a request.
 require_bounded_waits()
 require_keys()
+require_adapters()
 # Nothing is asked from here on before the process has forked.
 connections.share()
 # Loads every view: before the processes fork, and not with somebody's first request.

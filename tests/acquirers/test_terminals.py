@@ -4,6 +4,7 @@ import logging
 from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
@@ -232,3 +233,12 @@ def test_one_gateway_speaks_for_all_terminals_of_a_kind() -> None:
     own = terminals.add("own", kind="sandbox")
 
     assert acquirers.at(own) is acquirers.at(default()) is sandbox()
+
+
+def test_a_live_installation_does_not_start_with_an_adapter_of_the_tests(settings: Any) -> None:
+    settings.ACQUIRERS = {"oldbank": "tests.stage.oldbank.gateway.OldBankGateway"}
+    settings.LIVEMODE = True
+    acquirers._gateway.cache_clear()
+
+    with pytest.raises(ImproperlyConfigured, match="belongs to the tests"):
+        acquirers.require_adapters()
