@@ -85,7 +85,13 @@ def ask_first(merchant: Merchant, intent_id: str) -> None:
             resolve(attempt, ask(attempt))
     elif under_way := _modification_of(intent):
         with leases.held(under_way) as modification:
-            modifications.resolve(modification, modifications.ask(modification))
+            _ask_about(modification)
+
+
+def _ask_about(modification: Modification) -> None:
+    # Ended since it was found: to ask for its release once more could give captured money back.
+    if modification.status == ModificationStatus.PROCESSING:
+        modifications.resolve(modification, modifications.ask(modification))
 
 
 def _modification_of(intent: PaymentIntent) -> Modification | None:
