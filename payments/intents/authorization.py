@@ -39,7 +39,7 @@ def authorize(attempt: Attempt, *, cvc: str | None, proof: Proof | None = None) 
     """Ask the bank for the attempt's money, once; the caller holds the lease and no transaction."""
     request = AuthorizationRequest(
         order=order_of(attempt),
-        capture=attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC,
+        capture=captures_at_once(attempt),
         sealed=attempt.sealed_card,
         cvc=cvc,
         proof=proof,
