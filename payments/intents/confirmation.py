@@ -110,6 +110,7 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     terms, offered = terms_of_confirmation(merchant, intent, confirmation)
     asked = _asked_meanwhile(intent) if intent.status == Status.REQUIRES_ACTION else None
     if asked and asked.paid:
+        vault_cvc.drop(asked.attempt.id)  # The bank has it, or nobody will bring it there.
         return asked.paid
     attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms, asked=asked)
     if asked:

@@ -330,6 +330,18 @@ def test_where_the_bank_may_have_charged_it_is_asked(
     assert BankExchange.objects.get().attempt == attempt
 
 
+def test_the_code_goes_when_the_payer_can_no_longer_bring_it(
+    acme: ApiClient, bank: BankTransport, paid: Answer
+) -> None:
+    bank.fault = "delay"
+
+    other_card = confirmation("5555555555554444")
+    answer = acme.post(f"/v1/payment_intents/{paid['id']}/confirm", other_card)
+
+    assert answer["status"] == "processing"
+    assert redis().keys("held:*") == []
+
+
 def test_a_payer_who_never_comes_back_has_abandoned(paid: Answer, acme: ApiClient) -> None:
     Browser(paid).go()
 
