@@ -20,7 +20,8 @@ from bench.sql_log import SqlCommand
 WRITE = re.compile(r"(INSERT|UPDATE|DELETE|MERGE|WITH\b.*\b(INSERT|UPDATE|DELETE))\b", re.I | re.S)
 # A setting of the transaction's own that makes its commit cheaper is part of its cost.
 COMMIT_SETTING = re.compile(r"(SET|SELECT)\b.*\bsynchronous_commit\b", re.I | re.S)
-ID = re.compile(r"\b[a-z]+_[0-9A-Za-z]{20,}\b")
+# Ours, and the references that banks know.
+ID = re.compile(r"\b(?:[a-z]+_[0-9A-Za-z]{20,}|[0-9A-Z]{20})\b")
 GIVEN_OUT = re.compile(r"\b[0-9]{10}\b")
 FIRST_MARK = 1_000_000_000
 MARKS_APART = 10_000_000

@@ -2,7 +2,9 @@
 
 import contextvars
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any
 
 import structlog
@@ -57,7 +59,7 @@ class _Run:
         taken = 0
         busy = Counter(kind for kind, _row in self._asking.values())
         for kind in self._open_kinds(busy):
-            due = _lease_due(kind, self._slots[kind] - busy[kind])
+            due = _found(kind, self._slots[kind] - busy[kind])
             taken += len(due)
             for row in due:
                 self._ask(kind, row)
@@ -79,22 +81,39 @@ class _Run:
         return [kind for kind in self._slots if kind not in self._held_up]
 
     def _ask(self, kind: Kind[Any], row: InDoubt) -> None:
-        if ready := _begun(kind, row):
+        ready: InDoubt | None = None
+        with _alone(row, "row_not_begun"):
+            ready = kind.begun(row)
+        if ready:
             asking = self._pool.submit(contextvars.copy_context().run, kind.ask, ready)
             self._asking[asking] = kind, ready
 
     def _resolve(self, kind: Kind[Any], row: InDoubt, asking: Future[Outcome]) -> None:
-        """Resolve one row; an error is logged and does not stop the others."""
-        try:
-            with request_logs.job(self._job):
-                kind.resolve(row, asking.result())
-        except DatabaseError:
-            # The row is locked, or the database is away: the next inquiry resolves it.
-            log.warning("row_not_resolved", row=str(row), exc_info=True)
-            leases.give_back(row)
-        except Exception:  # A bug of ours: logged as an error; the others still get their turn.
-            log.exception("row_not_resolved", row=str(row))
-            leases.give_back(row)
+        with _alone(row, "row_not_resolved"), request_logs.job(self._job):
+            kind.resolve(row, asking.result())
+
+
+@contextmanager
+def _alone(row: InDoubt, failure: str) -> Iterator[None]:
+    """Let an error about one row stop none of the others: log it, and give the row's lease back."""
+    try:
+        yield
+    except DatabaseError:
+        # The row is locked, or the database is away: the next inquiry resolves it.
+        log.warning(failure, row=str(row), exc_info=True)
+        leases.give_back(row)
+    except Exception:  # A bug of ours: logged as an error; the others still get their turn.
+        log.exception(failure, row=str(row))
+        leases.give_back(row)
+
+
+def _found(kind: Kind[Any], count: int) -> list[InDoubt]:
+    """Lease rows that are due; none while the database is away, for others await their answers."""
+    try:
+        return _lease_due(kind, count)
+    except DatabaseError:
+        log.warning("rows_not_leased", kind=type(kind).__name__, exc_info=True)
+        return []
 
 
 @transaction.atomic(durable=True)
@@ -110,14 +129,3 @@ def _lease_due(kind: Kind[Any], count: int) -> list[InDoubt]:
         leases.begin(row)
     kind.model._default_manager.bulk_update(rows, ["inquiry_count", "due_at", "lease_until"])
     return rows
-
-
-def _begun(kind: Kind[Any], row: InDoubt) -> InDoubt | None:
-    """Return the row to ask about; None if there is nothing to ask, or its object is locked."""
-    try:
-        begun: InDoubt | None = kind.begun(row)
-    except DatabaseError:
-        log.warning("row_not_begun", row=str(row), exc_info=True)
-        leases.give_back(row)
-        return None
-    return begun

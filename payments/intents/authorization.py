@@ -27,6 +27,7 @@ from payments.intents.states import (
     ATTEMPTS,
     OPEN_ATTEMPT,
     SUCCESSFUL_ATTEMPT,
+    UNPAID,
     AttemptStatus,
     ModificationKind,
     ModificationStatus,
@@ -41,7 +42,7 @@ def authorize(attempt: Attempt, *, cvc: str | None, proof: Proof | None = None) 
     """Ask the bank for the attempt's money, once; the caller holds the lease and no transaction."""
     request = AuthorizationRequest(
         order=order_of(attempt),
-        capture=attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC,
+        capture=captures_at_once(attempt),
         sealed=attempt.sealed_card,
         cvc=cvc,
         proof=proof,
@@ -73,6 +74,7 @@ def apply(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     if attempt.status not in OPEN_ATTEMPT:
         idempotency.finish()
         _reverse_if_late(attempt, outcome)
+        _ask_no_longer_than_needed(attempt, outcome)
         return intent  # Another process has applied an answer already.
     if not answers.counts(outcome, asked=asked, locked=attempt):
         return intent  # The new holder of the lease may have sent what this asker did not.
@@ -105,6 +107,24 @@ def _reverse_if_late(attempt: Attempt, outcome: Outcome) -> None:
     log.error("attempt_charged_late", attempt=attempt.id)
 
 
+def _ask_no_longer_than_needed(attempt: Attempt, outcome: Outcome) -> None:
+    """Let the bank be asked about an attempt that ended unpaid until it is known what it holds."""
+    if attempt.due_at is None or attempt.status not in UNPAID:
+        return
+    if outcome.answer is Answer.NO_RECORD:
+        schedule.count_no_record(attempt)
+    if not _is_unknown(attempt, outcome):
+        schedule.never_look(attempt)
+    leases.end_with(attempt)
+    attempt.save()
+
+
+def _is_unknown(attempt: Attempt, outcome: Outcome) -> bool:
+    if outcome.answer is Answer.NO_RECORD:
+        return not schedule.absence_is_confirmed(attempt)
+    return outcome.answer in (Answer.UNKNOWN, Answer.PENDING)
+
+
 def _is_reversed(attempt: Attempt) -> bool:
     rows = attempt.modifications.filter(kind=ModificationKind.REVERSE)
     return rows.exclude(status=ModificationStatus.FAILED).exists()
@@ -118,13 +138,10 @@ def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     attempt.bank_numbers = {**(attempt.bank_numbers or {}), **outcome.exchange.numbers} or None
     if outcome.answer is Answer.NO_RECORD:
         schedule.count_no_record(attempt)
-    match outcome.answer:
-        case Answer.UNKNOWN | Answer.PENDING:
-            return _still_unknown(intent, attempt)
-        case Answer.NO_RECORD if not schedule.absence_is_confirmed(attempt):
-            return _still_unknown(intent, attempt)
-        case Answer.APPROVED:
-            return _authorized(intent, attempt)
+    if _is_unknown(attempt, outcome):
+        return _still_unknown(intent, attempt)
+    if outcome.answer is Answer.APPROVED:
+        return _authorized(intent, attempt)
     return _failed(intent, attempt, outcome)
 
 

@@ -105,11 +105,13 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     if confirmation.get("return_url"):
         sites.require_return_url(merchant, confirmation["return_url"])
     intent = PaymentIntent.objects.for_merchant(merchant).find(intent_id)
+    acquirers.for_new(merchant, intent.currency, None)  # Without a terminal nothing is looked at.
     if not _is_confirmable(intent):
         _refuse_on_locked_row(merchant, intent_id)
     terms, offered = terms_of_confirmation(merchant, intent, confirmation)
     asked = _asked_meanwhile(intent) if intent.status == Status.REQUIRES_ACTION else None
     if asked and asked.paid:
+        vault_cvc.drop(asked.attempt.id)  # The bank has it, or nobody will bring it there.
         return asked.paid
     attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms, asked=asked)
     if asked:

@@ -22,6 +22,7 @@ from payments.intents.modification_answers import EXPIRED
 from payments.intents.orders import order_of
 from payments.intents.states import (
     IN_FLIGHT,
+    OPEN_ATTEMPT,
     AttemptStatus,
     ModificationKind,
     ModificationStatus,
@@ -55,11 +56,15 @@ def ask(attempt: Attempt) -> Outcome:
 
     The caller holds the attempt's lease.
     """
-    is_refused = attempt.authentication.get("result") == "failed"
-    if is_refused or (attempt.authentication_demanded and attempt.acs_url is None):
-        # No authorisation was ever sent: the authentication failed or did not begin.
+    if attempt.status in OPEN_ATTEMPT and _was_never_sent(attempt):
         return Outcome(Answer.AUTHENTICATION_REQUIRED)
     return standings.authorization(acquirers.of(attempt).inquire(order_of(attempt)))
+
+
+def _was_never_sent(attempt: Attempt) -> bool:
+    """Tell whether no authorisation was sent: the authentication failed or did not begin."""
+    is_refused = attempt.authentication.get("result") == "failed"
+    return is_refused or (attempt.authentication_demanded and attempt.acs_url is None)
 
 
 def resolve(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
@@ -85,7 +90,13 @@ def ask_first(merchant: Merchant, intent_id: str) -> None:
             resolve(attempt, ask(attempt))
     elif under_way := _modification_of(intent):
         with leases.held(under_way) as modification:
-            modifications.resolve(modification, modifications.ask(modification))
+            _ask_about(modification)
+
+
+def _ask_about(modification: Modification) -> None:
+    # Ended since it was found: to ask for its release once more could give captured money back.
+    if modification.status == ModificationStatus.PROCESSING:
+        modifications.resolve(modification, modifications.ask(modification))
 
 
 def _modification_of(intent: PaymentIntent) -> Modification | None:

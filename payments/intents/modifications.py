@@ -68,11 +68,8 @@ def ask(modification: Modification) -> Outcome:
 
 
 def resolve(modification: Modification, outcome: Outcome) -> Modification:
-    """Apply the answer to an inquiry; the sweeper goes on with the release of a refused capture."""
-    applied = modification_answers.apply(modification, outcome)
-    if applied.release:
-        leases.give_back(applied.release)
-    return applied.modification
+    """Apply the answer to `ask`; it never tells that a capture was refused: no release follows."""
+    return modification_answers.apply(modification, outcome).modification
 
 
 def _order(modification: Modification) -> Outcome:

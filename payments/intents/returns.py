@@ -16,7 +16,7 @@ from events import transitions
 from payments.intents import authorization
 from payments.intents.models import Attempt
 from payments.intents.orders import order_of
-from payments.intents.states import ATTEMPTS, AttemptStatus
+from payments.intents.states import ATTEMPTS, UNPAID, AttemptStatus
 from vault import cvc as vault_cvc
 
 FULL = "1"
@@ -37,8 +37,9 @@ class PayerTooEarly(Exception):
 def accept(attempt: Attempt, raw: bytes, content_type: str) -> None:
     """Take the answer that the payer's browser brought, and ask the bank for the money with it.
 
-    An answer that was used before, or comes too late, changes nothing. One that is not signed can
-    end the attempt, and never brings it on.
+    An answer that was used before, or comes too late, changes nothing; if the bank may have
+    charged, the sweeper asks it, and what it charged too late is given back. One that is not signed
+    can end the attempt, and never brings it on.
 
     :param raw: the body as it came; the terminal's adapter decodes it.
     :raises Forged: it is not the bank's answer to this attempt.
@@ -48,8 +49,11 @@ def accept(attempt: Attempt, raw: bytes, content_type: str) -> None:
     answer = _read(attempt, raw, content_type)
     if not _is_awaited(attempt, answer):
         raise Forged("The answer is to another authentication.")
-    if attempt.status != AttemptStatus.REQUIRES_ACTION or not _accept_first(attempt, answer):
-        _await_the_first_arrival(attempt)
+    if attempt.status == AttemptStatus.REQUIRES_ACTION and _accept_first(attempt, answer):
+        return
+    if isinstance(answer, AskTheBank):
+        _look_for_a_late_charge(attempt)
+    _await_the_first_arrival(attempt)
 
 
 def _read(attempt: Attempt, raw: bytes, content_type: str) -> Return:
@@ -85,6 +89,15 @@ def _resolve_once(attempt: Attempt, answer: Return) -> bool:
         outcome = _outcome(leased, answer)
         answers.apply_with_retry(leased, lambda: authorization.apply(leased, outcome))
     return True
+
+
+@transaction.atomic(durable=True)
+def _look_for_a_late_charge(attempt: Attempt) -> None:
+    """Let the sweeper ask the bank about an attempt that had ended before its payer came back."""
+    _intent, ended = authorization.locked(attempt)
+    if ended.status in UNPAID and ended.authorization_code is None:
+        schedule.begin_asking(ended, clock.now())
+        ended.save()
 
 
 def _await_the_first_arrival(attempt: Attempt) -> None:

@@ -53,6 +53,7 @@ class ModificationStatus(models.TextChoices):
 CONFIRMABLE = (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
 OPEN_ATTEMPT = (AttemptStatus.REQUIRES_ACTION, AttemptStatus.PROCESSING)
 SUCCESSFUL_ATTEMPT = (AttemptStatus.AUTHORIZED, AttemptStatus.SUCCEEDED)
+UNPAID = (AttemptStatus.FAILED, AttemptStatus.ABANDONED, AttemptStatus.CANCELED)
 
 # The modifications that hold a payment up. A reversal does not: its attempt is closed, and the
 # payment may have gone on with another one.

@@ -45,9 +45,9 @@ def begin_anew(declined: Attempt, outcome: Outcome) -> Attempt | None:
         one, or the payment has become `processing`: its payer can no longer be sent to the bank.
     """
     intent, declined = authorization.locked(declined)
-    exchanges.record_inquiry(declined, outcome)
     if declined.status not in OPEN_ATTEMPT or intent.status == Status.PROCESSING:
-        return None
+        return None  # `authorization.apply` comes next, and writes the inquiry down.
+    exchanges.record_inquiry(declined, outcome)
     declined.error = authorization.error_of(declined, explain(outcome), outcome)
     transitions.change(declined, AttemptStatus.FAILED, table=ATTEMPTS)
     declined.closed_at = clock.now()
@@ -106,7 +106,7 @@ def request_of(attempt: Attempt, cvc: str | None) -> AuthenticationRequest:
     """Return the request by which the attempt's payer is authenticated."""
     return AuthenticationRequest(
         order=order_of(attempt),
-        capture=attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC,
+        capture=authorization.captures_at_once(attempt),
         merchant_name=attempt.intent.merchant.name,
         callback_url=payer_links.return_address(attempt),
         return_url=payer_links.way_back(attempt),

@@ -15,6 +15,7 @@ from acquirers.courses import Course
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Exchange
 from acquirers.sandbox.gateway import SandboxGateway
+from payments.intents import confirmation as conclusions
 from payments.intents.models import Attempt, Modification
 from testbank.models import Authorization
 from tests.audit.test_audit import audit
@@ -22,6 +23,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import (
     GOOD_CARD,
+    RETURN_URL,
     SILENT_CARD,
     AttemptFactory,
     confirmation,
@@ -35,6 +37,7 @@ from tests.stage.visitors import NAME, PASSWORD, an_operator
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 Operation = BankExchange.Operation
+SOFT_DECLINED = "4000002760003184"
 SENT_AT = datetime(2026, 11, 1, 12, 30, tzinfo=timezone.get_default_timezone())
 
 
@@ -109,6 +112,25 @@ def test_the_inquiry_before_a_retry_sends_again_is_kept(
 
     assert paid["status"] == "succeeded"
     assert kept() == [inquired("no_record")]
+
+
+def test_the_inquiry_by_which_a_retry_hears_of_a_soft_decline_too_late_is_kept_once(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    body = payment(SOFT_DECLINED, return_url=RETURN_URL)
+    with dies(conclusions, "conclude"), pytest.raises(Died):
+        acme.post("/v1/payment_intents", body, idempotency_key="k")
+    leases_run_out()
+    bank.fault = "delay"
+    sweep_after(10)  # From here on the payment is `processing`.
+    bank.fault = None
+
+    acme.post("/v1/payment_intents", body, idempotency_key="k")
+
+    assert [answer for _operation, answer, _code in kept()] == [
+        "unknown",
+        "authentication_required",
+    ]
 
 
 def test_a_modification_keeps_each_exchange_with_its_row(

@@ -330,6 +330,18 @@ def test_where_the_bank_may_have_charged_it_is_asked(
     assert BankExchange.objects.get().attempt == attempt
 
 
+def test_the_code_goes_when_the_payer_can_no_longer_bring_it(
+    acme: ApiClient, bank: BankTransport, paid: Answer
+) -> None:
+    bank.fault = "delay"
+
+    other_card = confirmation("5555555555554444")
+    answer = acme.post(f"/v1/payment_intents/{paid['id']}/confirm", other_card)
+
+    assert answer["status"] == "processing"
+    assert redis().keys("held:*") == []
+
+
 def test_a_payer_who_never_comes_back_has_abandoned(paid: Answer, acme: ApiClient) -> None:
     Browser(paid).go()
 
@@ -400,3 +412,46 @@ def test_the_page_with_the_card_leaves_no_trace_in_logs_or_rows(
     assert GOOD_CARD not in written
     assert cookie not in written
     assert GOOD_CARD.encode() not in bytes(SealedCard.objects.get().sealed)
+
+
+# --- A gate that charges by itself ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["canceled", "requires_payment_method"])
+@pytest.mark.parametrize("silent_at_first", [False, True])
+def test_what_the_gate_charged_after_the_end_is_given_back(
+    silent_at_first: bool, end: str, acme: ApiClient, bank: BankTransport, paid: Answer
+) -> None:
+    if end == "canceled":
+        acme.post(f"/v1/payment_intents/{paid['id']}/cancel")
+    else:
+        come_back(paid, {"oid": Attempt.objects.get().acquirer_reference})  # Unsigned.
+    attempt = Attempt.objects.get()
+    authorize(
+        GOOD_CARD, reference=attempt.acquirer_reference, merchant=attempt.merchant_id, capture=True
+    )
+
+    bank.fault = "delay" if silent_at_first else None
+    come_back(paid, {"oid": attempt.acquirer_reference, "model": "3d_pay"})
+    sweep_after(10)
+    bank.fault = None
+    sweep_after(60)
+    sweep_after(60)
+
+    assert shown(acme, paid)["status"] == end
+    assert Authorization.objects.get().state == "voided"
+    assert Attempt.objects.get().due_at is None
+
+
+def test_what_the_gate_never_charged_is_asked_about_until_it_is_sure(
+    acme: ApiClient, bank: BankTransport, paid: Answer
+) -> None:
+    acme.post(f"/v1/payment_intents/{paid['id']}/cancel")
+    attempt = Attempt.objects.get()
+
+    come_back(paid, {"oid": attempt.acquirer_reference, "model": "3d_pay"})
+    for _ in range(8):
+        sweep_after(86_400)
+
+    assert [row.answer for row in BankExchange.objects.all()] == ["no_record"] * 3
+    assert Attempt.objects.get().due_at is None

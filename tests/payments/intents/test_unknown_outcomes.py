@@ -7,9 +7,10 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError
 
+from acquirers.in_doubt import sweeper
 from core import clock
-from payments.intents import authorization, tasks
-from payments.intents.models import Attempt, PaymentIntent
+from payments.intents import authorization, inquiries, tasks
+from payments.intents.models import Attempt, Modification, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
@@ -180,6 +181,38 @@ def test_a_payment_that_cannot_be_resolved_now_does_not_hold_up_the_others(
 
     sweep_after(30)
     assert acme.payment(stuck)["status"] == "succeeded"
+
+
+def test_an_error_before_the_bank_is_asked_about_one_does_not_hold_up_the_others(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme.pay(capture_method="manual")
+    unknown = acme.pay(CHARGED)
+    Attempt.objects.filter(status="authorized").update(due_at=clock.now())
+    monkeypatch.delattr(inquiries, "_expire")
+
+    sweep_after(10)
+
+    assert acme.payment(unknown["id"])["status"] == "succeeded"
+    assert not Attempt.objects.filter(lease_until__isnull=False).exists()
+
+
+def test_an_answer_under_way_is_applied_although_the_database_was_away_meanwhile(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = acme.pay(CHARGED)
+    look = sweeper._lease_due
+
+    def away_for_modifications(kind: Any, count: int) -> list[Any]:
+        if kind.model is Modification:
+            raise OperationalError
+        return look(kind, count)
+
+    monkeypatch.setattr(sweeper, "_lease_due", away_for_modifications)
+
+    sweep_after(10)
+
+    assert acme.payment(unknown["id"])["status"] == "succeeded"
 
 
 def test_more_payments_than_are_asked_at_once_are_all_resolved(

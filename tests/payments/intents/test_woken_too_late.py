@@ -5,6 +5,7 @@ begun since, and gives back no lease and no key but its own.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from merchants import accounts, idempotency
 from merchants.models import IdempotencyKey, Merchant, NonSecureLimit
 from payments.intents import authorization, inquiries, modifications, non_secure
 from payments.intents.models import Attempt, PaymentIntent
+from testbank import behaviours
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
@@ -34,7 +36,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 
-CHARGED_IN_SILENCE = "4000001100000017"
+CHARGED_IN_SILENCE, CAPTURE_FAILS = "4000001100000017", "4000001100000066"
 DAY = 86_400
 
 
@@ -147,6 +149,35 @@ def test_the_code_of_one_card_is_not_held_for_another(
     assert vault_cvc.look(Attempt.objects.get().sealed_card_id) is None
     missing = "payment_method_data[card][cvc]"
     assert acme.post(path).refusal == (400, "parameter_missing", missing)
+
+
+@pytest.mark.at_the_sandbox("changes the test bank's cards in this process")
+def test_a_release_that_has_ended_since_it_was_found_does_not_give_captured_money_back(
+    acme: ApiClient, bank: BankTransport, road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuses = behaviours.CAPTURE_FAILS
+    stubborn = replace(refuses, refuses_void=True)
+    monkeypatch.setitem(behaviours.BY_NAME, refuses.name, stubborn)
+    path = f"{PATH}/{acme.pay(CAPTURE_FAILS, **MANUAL)['id']}"
+    with dies(modifications, "_void"), pytest.raises(Died):
+        acme.post(f"{path}/capture")
+    leases_run_out()
+    bank.fault = "delay"
+    sweep_after(10)
+    bank.fault = None
+
+    def capture_after_all() -> None:
+        sweep_after(60)  # The bank refuses the release too.
+        monkeypatch.setitem(behaviours.BY_NAME, refuses.name, behaviours.APPROVE)
+        assert acme.twin().post(f"{path}/capture")["status"] == "succeeded"
+
+    with road.overtaken(0, capture_after_all):
+        answer = acme.post(f"{path}/cancel")
+
+    assert road.passed[0] == "before the lease"
+    assert answer.refusal == (400, "payment_intent_unexpected_state", None)
+    assert bank_books.order().state == "authorized"
+    assert captured_by_bank(acme) == acme.pending() == 12500
 
 
 @pytest.mark.parametrize("button", ["Approve", "Reject"])
