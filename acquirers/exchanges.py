@@ -48,7 +48,7 @@ def record(
 def record_modification(
     attempt: KnownAttempt, outcome: Outcome, *, operation: BankExchange.Operation, row_id: str
 ) -> None:
-    """Write down each exchange that a modification's outcome was learnt by, the first one first.
+    """Write down each exchange that a modification's outcome was learnt by; `sent_at` orders them.
 
     :param operation: the request's, for those that are no inquiries.
     """

@@ -10,7 +10,7 @@ from django.db.models import Q
 class InDoubt(models.Model):
     """A request to a bank: it exists before the bank is asked, and until it is known how it ended.
 
-    `schedule` and `leases` are the doors to the columns below; nothing else writes them.
+    Nothing but `schedule` writes `due_at`, and nothing but `leases` writes `lease_until`.
     """
 
     # The relations that are read with a row that the bank is asked about.

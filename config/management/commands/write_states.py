@@ -21,7 +21,7 @@ Every change there is, with the one event that tells it. The database refuses an
 leads to its own state is another attempt of the same payment. What changes no status (a new
 description, say) tells no event.
 """
-# What a section begins with, by the noun of its table.
+# The first sentences of each section, by the noun of its table.
 INTRODUCTIONS = {
     "attempt": """\
 A payment has one attempt for each time that its bank was to be asked for money (`attempts`, oldest

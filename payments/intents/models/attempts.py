@@ -29,7 +29,7 @@ class Attempt(InDoubt):
     status = models.CharField(
         max_length=16, choices=AttemptStatus, default=AttemptStatus.PROCESSING
     )
-    # Where the bank is asked; it never changes, so that a void goes where the charge went.
+    # The terminal that is asked; it never changes, so that a void goes where the charge went.
     terminal = models.ForeignKey(Terminal, models.PROTECT, related_name="+", db_index=False)
     # Ours, sent to the bank with everything that concerns this attempt.
     acquirer_reference = CodeField(max_length=40, unique=True)
