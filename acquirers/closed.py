@@ -1,6 +1,7 @@
 """The gateway of a disabled terminal: it asks nobody, and says so."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from acquirers.gateway import (
     AuthenticationRequest,
@@ -11,6 +12,7 @@ from acquirers.gateway import (
     StatementLine,
 )
 from acquirers.models import Terminal
+from acquirers.noticed import Notice
 from acquirers.outcomes import Answer, Finding, Outcome, Standing
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 
@@ -23,6 +25,7 @@ class ClosedGateway:
         inquires_modifications=False,
         voids_partially=False,
         cvc_at_handoff=False,
+        refunds_are_idempotent=False,
     )
 
     def facts(self, _number: str) -> IssuerFacts | None:
@@ -44,6 +47,26 @@ class ClosedGateway:
         return Outcome(Answer.NOT_SENT)
 
     def void(self, _order: Order) -> Outcome:
+        return Outcome(Answer.NOT_SENT)
+
+    def voidable_until(self, captured_at: datetime) -> datetime | None:
+        return None
+
+    def refund(self, _order: Order, *, reference: str, amount: int) -> Outcome:
+        return Outcome(Answer.NOT_SENT)
+
+    def inquire_refund(self, _order: Order, *, reference: str) -> Standing:
+        return Standing(Finding.UNKNOWN)
+
+    def notices(self, _terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:
+        return None
+
+    def submit_evidence(
+        self, _order: Order, *, dispute: str, number: int, evidence: Mapping[str, str]
+    ) -> Outcome:
+        return Outcome(Answer.NOT_SENT)
+
+    def accept_dispute(self, _order: Order, *, dispute: str) -> Outcome:
         return Outcome(Answer.NOT_SENT)
 
     def inquire(self, _order: Order) -> Standing:

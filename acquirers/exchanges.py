@@ -6,6 +6,15 @@ from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Exchange, Outcome
 from core import context
 
+_Operation = BankExchange.Operation
+# The inquiry about what was asked for.
+_INQUIRIES = {
+    _Operation.CAPTURE: _Operation.MODIFICATION_INQUIRY,
+    _Operation.VOID: _Operation.MODIFICATION_INQUIRY,
+    _Operation.REVERSAL: _Operation.MODIFICATION_INQUIRY,
+    _Operation.REFUND: _Operation.REFUND_INQUIRY,
+}
+
 
 class KnownAttempt(Protocol):
     """The attempt that the bank was asked about."""
@@ -48,13 +57,15 @@ def record(
 def record_modification(
     attempt: KnownAttempt, outcome: Outcome, *, operation: BankExchange.Operation, row_id: str
 ) -> None:
-    """Write down each exchange that a modification's outcome was learnt by; `sent_at` orders them.
+    """Write down each exchange that a modification's or a refund's outcome was learnt by.
+
+    Their `sent_at` orders them.
 
     :param operation: the request's, for those that are no inquiries.
     """
     if outcome.after:
         record_modification(attempt, outcome.after, operation=operation, row_id=row_id)
-    asked = BankExchange.Operation.MODIFICATION_INQUIRY if outcome.is_from_inquiry else operation
+    asked = _INQUIRIES[operation] if outcome.is_from_inquiry else operation
     record(attempt, outcome.exchange, outcome.answer, operation=asked, operation_id=row_id)
 
 

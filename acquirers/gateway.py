@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import time
+from datetime import datetime
 from typing import Protocol
 
 from acquirers.models import Terminal
+from acquirers.noticed import Notice
 from acquirers.outcomes import Outcome, Standing
 from acquirers.three_d_secure import Form, FormPost, Proof, Redirect, Return
 from vault.models import SealedCard
@@ -20,15 +21,14 @@ class Capabilities:
     :param voids_partially: a part of an authorisation can be released.
     :param cvc_at_handoff: the security code goes to the bank from the payer's browser, so it is
         held until the payer presses the button.
-    :param ends_its_day_at: the bank's local time after which a captured payment is refunded
-        instead of voided; None if the bank has no such end.
+    :param refunds_are_idempotent: a refund sent again under its reference is one refund.
     """
 
     references_are_idempotent: bool
     inquires_modifications: bool
     voids_partially: bool
     cvc_at_handoff: bool
-    ends_its_day_at: time | None = None
+    refunds_are_idempotent: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,11 @@ class StatementLine:
     """One line of the bank's statement: the amounts under one reference, in minor units.
 
     :param captured: the captured amount that the bank's authorisation shows.
-    :param moved: the sum of the money that the bank took, less the money that it gave back.
+    :param moved: the sum of the money that the bank took, less the money that it gave back by
+        voids, refunds and lost disputes; what bounced or was regained came back again.
+    :param refunds: what went back by refunds and did not bounce, by their own references; a void
+        is none.
+    :param charged_back: what lost disputes took and did not give back again.
     """
 
     reference: str
@@ -115,6 +119,8 @@ class StatementLine:
     authorized: int
     captured: int
     moved: int
+    refunds: Mapping[str, int]
+    charged_back: int
     currency: str
 
 
@@ -153,7 +159,52 @@ class Gateway(Protocol):
         """Take money that was authorised, at most once; `amount` in minor units."""
 
     def void(self, order: Order) -> Outcome:
-        """Release an authorised amount, or give back money that was captured today."""
+        """Release an authorised amount, or give back money that was captured today.
+
+        `SETTLED` if the bank's day is over: the money can be refunded, and not voided any more.
+        """
+
+    def voidable_until(self, captured_at: datetime) -> datetime | None:
+        """Return the end of the bank's day in which money was captured; None if it has no end.
+
+        From then on captured money is refunded instead of voided.
+        """
+
+    def refund(self, order: Order, *, reference: str, amount: int) -> Outcome:
+        """Give captured money back to the card.
+
+        The outcome's `network_reference` is the number that the cardholder finds on the statement.
+
+        :param reference: ours, of this refund alone, of the same form as an order's.
+        :param amount: in minor units.
+        """
+
+    def inquire_refund(self, order: Order, *, reference: str) -> Standing:
+        """Ask what the bank has of one refund, which changes nothing there.
+
+        The standing holds operations `REFUND` of this reference only; `acquirers.standings.refund`
+        concludes from them. A refund that bounced is DECLINED.
+        """
+
+    def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:
+        """Return the bank's notices behind a number, in their order; None if this bank has none.
+
+        Terminals of one bank may be told of each other's orders.
+
+        :raises NoticesUnreadable: the bank did not give them, or one of them cannot be read.
+        """
+
+    def submit_evidence(
+        self, order: Order, *, dispute: str, number: int, evidence: Mapping[str, str]
+    ) -> Outcome:
+        """Hand in evidence; APPROVED: the bank has it. Idempotent by dispute and number.
+
+        :param dispute: the bank's name for it.
+        :param number: of this submission, from 1.
+        """
+
+    def accept_dispute(self, order: Order, *, dispute: str) -> Outcome:
+        """Give a dispute up, or let an inquiry end; APPROVED: the bank knows. Idempotent."""
 
     def inquire(self, order: Order) -> Standing:
         """Ask what the bank has of the order, which changes nothing there."""

@@ -16,6 +16,7 @@ class Answer(enum.Enum):
     UNKNOWN = "unknown"  # The request may have reached the bank: an inquiry has to find out.
     NOT_SENT = "not_sent"  # The request certainly never reached the bank.
     NOT_CHARGED = "not_charged"  # The acquirer refused before it asked the host: credentials, form.
+    SETTLED = "settled"  # A void that came after the bank's day: the money can be refunded.
     NO_RECORD = "no_record"  # Derived from a standing: the bank has no such order, so far.
     VOIDED = "voided"  # Derived from a standing: authorised once, and released since.
     LAPSED = "lapsed"  # Derived from a standing: authorised once, and expired at the bank.
@@ -104,7 +105,7 @@ class Finding(enum.Enum):
 class Standing:
     """The bank's answer to an inquiry: everything that it has of one order, the oldest first.
 
-    `acquirers.standings` derives from it how an authorisation or a modification ended.
+    `acquirers.standings` derives from it how an authorisation, a modification or a refund ended.
     """
 
     finding: Finding

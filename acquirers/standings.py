@@ -1,4 +1,4 @@
-"""Standings read: how an authorisation or a modification ended, by all that the bank has of it.
+"""Standings read: how an authorisation, a modification or a refund ended, by all that a bank has.
 
 The one place where an answer is derived from a standing; it asks nobody.
 """
@@ -42,6 +42,31 @@ def modification(standing: Standing, deed: Deed) -> Outcome:
     """
     answer, captured = _of_modification(standing, deed)
     return Outcome(answer, captured=captured, exchange=standing.exchange, is_from_inquiry=True)
+
+
+def refund(standing: Standing) -> Outcome:
+    """Return how one refund ended, by an inquiry about it alone.
+
+    `NO_RECORD`: the bank has no such refund, so far.
+    """
+    return Outcome(
+        answer=_of_refund(standing),
+        response_code=standing.response_code,
+        network_reference=standing.network_reference,
+        exchange=standing.exchange,
+        is_from_inquiry=True,
+    )
+
+
+def _of_refund(standing: Standing) -> Answer:
+    if standing.finding is Finding.NO_RECORD:
+        return Answer.NO_RECORD
+    states = {one.state for one in _of(standing, Deed.REFUND)}
+    # One that was refused may have been sent again: money that went back decides, or may yet.
+    answers = (Answer.APPROVED, Answer.PENDING, Answer.DECLINED)
+    if not states <= {*answers} and Answer.APPROVED not in states:
+        return Answer.UNKNOWN
+    return next((answer for answer in answers if answer in states), Answer.UNKNOWN)
 
 
 def _of_modification(standing: Standing, deed: Deed) -> tuple[Answer, int | None]:

@@ -1,37 +1,100 @@
-"""The check of balances: the API shows a merchant the sum of the merchant's ledger movements."""
+"""The checks of balances: each entry is counted again, without checkpoints.
+
+The API shows the sums of the entries; a checkpoint is the sum of the entries up to its boundary;
+and balance transactions sum to what the merchant has.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 
 from django.db.models import Sum
 
+from audit import queries
 from audit.findings import Findings
 from ledger import balance
-from ledger.models import Account, Entry
+from ledger.models import Entry
 from merchants.models import Merchant
 
-SHOWN = (Account.Kind.PENDING, Account.Kind.AVAILABLE, Account.Kind.RESERVED)
+# By kind of account and currency, minor units.
+Amounts = dict[tuple[str, str], int]
+
+KEPT = "SELECT count(*) FROM ledger_checkpoint"
+WRONGLY_KEPT = """
+    SELECT format('account %s has %s in its checkpoint, its entries up to %s sum to %s',
+                  c.account_id, c.sum, c.boundary, coalesce(counted.sum, 0))
+    FROM ledger_checkpoint c
+    LEFT JOIN LATERAL (
+        SELECT sum(e.amount) FROM ledger_entry e
+        WHERE (e.merchant_id, e.account_id) = (c.merchant_id, c.account_id) AND e.id <= c.boundary
+    ) counted ON true
+    WHERE c.sum <> coalesce(counted.sum, 0)
+"""
+# Entries up to there are read by no job and by no balance any more.
+LEFT_OUT = """
+    SELECT format('account %s: its checkpoint ends at %s, and entry %s behind it is not in one',
+                  e.account_id, coalesce(c.boundary, 0), min(e.id))
+    FROM ledger_entry e
+    JOIN ledger_boundary b ON e.id <= b.reached
+    LEFT JOIN ledger_checkpoint c ON c.account_id = e.account_id
+    WHERE e.id > coalesce(c.boundary, 0)
+    GROUP BY e.account_id, c.boundary
+"""
+HELD = """
+    SELECT count(*) FROM (SELECT DISTINCT merchant_id, currency FROM ledger_movement) held
+"""
+OTHERWISE_CHANGED = """
+    SELECT format('the balance transactions of merchant %s sum to %s %s, and %s is pending or'
+                  ' available', merchant_id, coalesce(net, 0), currency, coalesce(held, 0))
+    FROM (
+        SELECT merchant_id, currency, sum(net) AS net
+        FROM ledger_movement WHERE type IS NOT NULL GROUP BY merchant_id, currency
+    ) transactions
+    FULL JOIN (
+        SELECT e.merchant_id, e.currency, sum(e.amount) AS held
+        FROM ledger_entry e
+        JOIN ledger_account a ON a.id = e.account_id AND a.kind IN ('pending', 'available')
+        GROUP BY e.merchant_id, e.currency
+    ) entries USING (merchant_id, currency)
+    WHERE coalesce(net, 0) <> coalesce(held, 0)
+"""
 
 
-def check() -> Findings:
+def shown() -> Findings:
     """Compare each balance that the API shows with the entries of the merchant's movements."""
     found = Findings("balances are their entries")
+    booked = _booked()
     for merchant in Merchant.objects.order_by("id").iterator():
-        shown, booked = _shown(merchant), _booked(merchant)
-        found.looked_at += len(shown)
-        for place in sorted(shown.keys() | booked.keys()):
-            if shown.get(place, 0) != booked.get(place, 0):
+        told, counted = _told(merchant), booked[merchant.id]
+        found.looked_at += len(told)
+        for place in sorted(told.keys() | counted.keys()):
+            if told.get(place, 0) != counted.get(place, 0):
                 kind, currency = place
                 found.differences.append(
-                    f"merchant {merchant.id} is shown {shown.get(place, 0)} {currency} {kind},"
-                    f" its movements made it {booked.get(place, 0)}"
+                    f"merchant {merchant.id} is shown {told.get(place, 0)} {currency} {kind},"
+                    f" its movements made it {counted.get(place, 0)}"
                 )
     return found
 
 
-def _shown(merchant: Merchant) -> dict[tuple[str, str], int]:
+def _told(merchant: Merchant) -> Amounts:
     body = balance.shown(merchant)
-    return {(kind, row["currency"]): row["amount"] for kind in SHOWN for row in body[kind]}
+    return {(kind, row["currency"]): row["amount"] for kind in balance.SHOWN for row in body[kind]}
 
 
-def _booked(merchant: Merchant) -> dict[tuple[str, str], int]:
-    entries = Entry.objects.filter(movement__merchant=merchant, account__kind__in=SHOWN)
-    sums = entries.values_list("account__kind", "currency").annotate(total=Sum("amount"))
-    return {(kind, currency): int(total) for kind, currency, total in sums}
+def _booked() -> defaultdict[str, Amounts]:
+    """Return by merchant what the entries of its movements sum to."""
+    entries = Entry.objects.filter(account__kind__in=balance.SHOWN)
+    place = ("movement__merchant", "account__kind", "currency")
+    booked: defaultdict[str, Amounts] = defaultdict(dict)
+    for merchant_id, kind, currency, amount in entries.values_list(*place).annotate(Sum("amount")):
+        booked[merchant_id][kind, currency] = int(amount)
+    return booked
+
+
+CHECKS: list[Callable[[], Findings]] = [
+    shown,
+    partial(queries.look, "checkpoints are their entries", KEPT, WRONGLY_KEPT),
+    partial(queries.look, "checkpoints leave no entry out", KEPT, LEFT_OUT),
+    partial(queries.look, "balance transactions sum to balances", HELD, OTHERWISE_CHANGED),
+]

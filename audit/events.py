@@ -17,7 +17,10 @@ LOST = """
         FROM events_event GROUP BY aggregate_id, merchant_id
     ), objects AS (
         SELECT id, merchant_id, created_at FROM intents_paymentintent
+        UNION ALL SELECT id, merchant_id, created_at FROM refunds_refund
         UNION ALL SELECT id, merchant_id, created_at FROM customers_customer
+        UNION ALL SELECT id, merchant_id, created_at FROM disputes_dispute
+        UNION ALL SELECT 'bal_' || substr(id, 5), id, created_at FROM merchants_merchant
     )
     SELECT format('%%s has %%s events, from %%s to %%s, and %%s were given out%%s',
                   given.aggregate_id, coalesce(kept.count, 0), coalesce(kept.first, 0),

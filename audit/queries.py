@@ -6,15 +6,16 @@ from functools import partial
 
 from django.db import connection
 
+from audit import money_back
 from audit.findings import Findings
 
-# A charge's amount is the sum of its entries in the merchant's pending account.
+# A charge's amount is what the acquirer owes us for it: surcharge and fee are in it.
 CHARGES = """
-    SELECT m.merchant_id, m.cause_id, sum(e.amount) AS amount, min(e.currency) AS currency
+    SELECT m.merchant_id, m.cause_id, -sum(e.amount) AS amount, m.currency, m.fee
     FROM ledger_movement m
     JOIN ledger_entry e ON e.movement_id = m.id
-    JOIN ledger_account a ON a.id = e.account_id AND a.kind = 'pending'
-    WHERE m.kind = 'charge' GROUP BY m.merchant_id, m.cause_id
+    JOIN ledger_account a ON a.id = e.account_id AND a.kind = 'acquirer'
+    WHERE m.kind = 'charge' GROUP BY m.id
 """
 # name: (query that counts the rows looked at, query that returns a sentence per difference)
 QUERIES = {
@@ -31,12 +32,14 @@ QUERIES = {
     "charged attempts are in the ledger": (
         "SELECT count(*) FROM intents_attempt WHERE status = 'succeeded'",
         f"""
-        SELECT format('attempt %s of %s charged %s %s, the ledger has %s %s', t.id, t.intent_id,
-                      t.captured_minor, t.currency, coalesce(c.amount, 0), c.currency)
+        SELECT format('attempt %s of %s charged %s %s for a fee of %s, the ledger has %s %s for %s',
+                      t.id, t.intent_id, t.captured_minor, t.currency, t.fee,
+                      coalesce(c.amount, 0), c.currency, c.fee)
         FROM intents_attempt t
         LEFT JOIN ({CHARGES}) c ON (c.cause_id, c.merchant_id) = (t.id, t.merchant_id)
         WHERE t.status = 'succeeded'
-          AND (c.amount, c.currency) IS DISTINCT FROM (t.captured_minor, t.currency::text)
+          AND (c.amount, c.currency::text, c.fee)
+              IS DISTINCT FROM (t.captured_minor, t.currency::text, t.fee)
         """,  # noqa: S608
     ),
     "charges in the ledger have their attempt": (
@@ -152,5 +155,6 @@ def look(name: str, count: str, query: str, **values: datetime) -> Findings:
 
 
 CHECKS: list[Callable[[], Findings]] = [
-    partial(look, name, count, query) for name, (count, query) in QUERIES.items()
+    partial(look, name, count, query)
+    for name, (count, query) in (QUERIES | money_back.QUERIES).items()
 ]

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from django.db import connection, transaction
 
-from audit import balances, bank, events, queries
+from audit import balances, bank, events, queries, untold
 from audit.findings import Findings
 
-OUR_OWN = (*queries.CHECKS, events.check, balances.check)
+OUR_OWN = (*queries.CHECKS, events.check, *balances.CHECKS, untold.check)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from bench import (
     doubt,
     ghosts,
+    ledger,
     lists,
     lists_report,
     payments,
@@ -67,6 +68,8 @@ SUBJECTS = {
     "slow-bank": Subject(
         slow_bank.measure, slow_bank_report.table, 30, 900, slow_bank.PARTS, clients=120
     ),
+    # Ten million entries are filled in first.
+    "ledger": Subject(ledger.measure, ledger.table, 40, 3000, ledger.PARTS),
     "doubt": Subject(doubt.measure, doubt.table, 30, 300, doubt.PARTS),
     "ghosts": Subject(ghosts.measure, ghosts.table, 6, 900, ghosts.PARTS, clients=250),
 }

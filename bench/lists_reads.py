@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.http import QueryDict
 
-from bench import installation  # noqa: F401
+from bench import (
+    buffers,
+    installation,  # noqa: F401
+)
 from bench.bars import Figures
 from bench.lists_cases import COUNTED, DEEP, ENDPOINTS, FEW, LIMIT, Case
 from core import clock, context
@@ -57,10 +60,10 @@ class Reader:
         first = self._read(case, ids[:LIMIT])
         after = self._read(case, ids[place:][:LIMIT], f"&starting_after={ids[place - 1]}")
         before = self._read(case, ids[place - LIMIT : place], f"&ending_before={ids[place]}")
-        buffers = [page.buffers for page in (first, after, before)]
-        away = max(abs(count - first.buffers) for count in buffers)
+        touched = [page.buffers for page in (first, after, before)]
+        away = max(abs(count - first.buffers) for count in touched)
         return {
-            **dict(zip(_names(case, "first", "after", "before"), buffers, strict=True)),
+            **dict(zip(_names(case, "first", "after", "before"), touched, strict=True)),
             f"{case.name}_away_percent": 100 * away / first.buffers,
         }
 
@@ -106,23 +109,8 @@ def _names(case: Case, *parts: str) -> list[str]:
 
 
 def read(rows: MerchantRows, query: str) -> Read:
-    buffers: list[int] = []
-
-    def explained(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        buffers.append(_buffers(sql, params))
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(explained):
-        page = lists.page(rows, QueryDict(query), SPEC, url="/")
-    return Read([row.id for row in page.rows], page.has_more, buffers[-1])
-
-
-def _buffers(sql: str, params: Any) -> int:
-    # Past Django's cursors, which would explain the explaining.
-    with connection.connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
-        [[[found]]] = cursor.fetchall()
-    return found["Plan"]["Shared Hit Blocks"] + found["Plan"]["Shared Read Blocks"]
+    page, touched = buffers.of_statements(lambda: lists.page(rows, QueryDict(query), SPEC, url="/"))
+    return Read([row.id for row in page.rows], page.has_more, touched[-1])
 
 
 def measure(merchant_id: str, depth: int, parts: Sequence[str]) -> dict[str, Any]:

@@ -23,9 +23,9 @@ BILLED = 70_001  # So many people, each of whom pays again and again.
 CUSTOMER_COLUMNS = "id, merchant_id, email, name, preferred_locales, metadata, created_at"
 PAYMENT_COLUMNS = (
     "id, merchant_id, status, capture_method, currency, amount, surcharge, authorized_minor,"
-    " amount_capturable, captured_minor, captured_surcharge, refunded_minor, installments,"
-    " customer_id, description, metadata, billing_details, card, three_d_secure_requested,"
-    " three_d_secure_effective, attempt_ids, line_item_ids, created_at"
+    " amount_capturable, captured_minor, captured_surcharge, refunded_minor,"
+    " disputed_minor, installments, customer_id, description, metadata, billing_details, card,"
+    " three_d_secure_requested, three_d_secure_effective, attempt_ids, line_item_ids, created_at"
 )
 CARD = json.dumps(
     {
@@ -84,7 +84,7 @@ def _payment(draw: random.Random, shop: Shop, number: int, *, at: datetime, is_r
     own = f"{ids.base62(int(at.timestamp() * 1000), 8)}{number * 6364136223846793005 % 10**16:016}"
     return (
         f"pi_{own}\t{shop.merchant_id}\t{status}\t{method}\t{currency}\t{amount}\t0\t{captured}"
-        f"\t0\t{captured}\t0\t0\t1\t{customer}\tOrder {number} of {at:%d.%m.%Y}\t{metadata}"
+        f"\t0\t{captured}\t0\t0\t0\t1\t{customer}\tOrder {number} of {at:%d.%m.%Y}\t{metadata}"
         f'\t{{"name": "Ayşe Yılmaz", "email": "customer{number % BILLED}@example.com"}}'
         f'\t{CARD}\tautomatic\tautomatic\t["att_{own}"]\t[]\t{at}\n'
     )

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONE, SELF
 
+from config.beat import SCHEDULE
 from config.logs import configure_logs, logging_config
 from core.mail import is_mail_address
 from core.redis import broker_url
@@ -82,8 +83,11 @@ INSTALLED_APPS = [
     "vault",
     "ledger",
     "acquirers",
+    "acquirers.notices",
     "payments.customers",
     "payments.intents",
+    "payments.refunds",
+    "payments.disputes",
     "webhooks",
     "audit",
     "panel",
@@ -196,6 +200,20 @@ FOUND_WITH_KEY = {"terminal": "acquirers.found_with_key.TERMINAL"}
 IN_DOUBT = {
     "payments.intents.inquiries.Attempts": 8,
     "payments.intents.modifications.Modifications": 4,
+    "payments.refunds.asking.Refunds": 4,
+    "payments.disputes.deliveries.Deliveries": 2,
+}
+# The functions that apply what banks tell on their own, by the notice's kind. A kind without one
+# is kept until there is one.
+NOTICE_HANDLERS = {
+    "dispute_opened": "payments.disputes.notices.dispute_opened",
+    "inquiry_opened": "payments.disputes.notices.inquiry_opened",
+    "dispute_escalated": "payments.disputes.notices.dispute_escalated",
+    "dispute_won": "payments.disputes.notices.dispute_won",
+    "dispute_lost": "payments.disputes.notices.dispute_lost",
+    "dispute_regained": "payments.disputes.notices.dispute_won",
+    "inquiry_closed": "payments.disputes.notices.inquiry_closed",
+    "refund_bounced": "payments.refunds.notices.refund_bounced",
 }
 ACQUIRER_TIMEOUT_SECONDS = env.float("ACQUIRER_TIMEOUT_SECONDS", default=30.0 if LIVEMODE else 5.0)
 TESTBANK_URL = (
@@ -287,12 +305,15 @@ TRANSITIONS = [
     "payments.intents.states.PAYMENTS",
     "payments.intents.states.ATTEMPTS",
     "payments.intents.states.MODIFICATIONS",
+    "payments.refunds.states.REFUNDS",
+    "payments.disputes.states.DISPUTES",
+    "payments.disputes.states.DELIVERIES",
 ]
 # The objects that events are about, in the spec's order of event types.
 AGGREGATES = [
     "payments.intents.events.AGGREGATE",
-    "config.to_come.REFUND",
-    "config.to_come.DISPUTE",
+    "payments.refunds.events.AGGREGATE",
+    "payments.disputes.events.AGGREGATE",
     "config.to_come.PAYOUT",
     "config.to_come.TOPUP",
     "ledger.events.AGGREGATE",
@@ -302,9 +323,12 @@ AGGREGATES = [
 # The resources of the API, in the order of its document.
 RESOURCES = [
     "payments.intents.resource.RESOURCE",
+    "payments.refunds.resource.RESOURCE",
     "payments.customers.resource.RESOURCE",
+    "payments.disputes.resource.RESOURCE",
     "payments.search.resource.RESOURCE",
-    "ledger.resource.RESOURCE",
+    "ledger.resource.BALANCE",
+    "ledger.resource.TRANSACTIONS",
     "merchants.resource.ACCOUNT",
     "webhooks.resource.ENDPOINTS",
     "webhooks.resource.EVENTS",
@@ -357,43 +381,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"webhooks.tasks.drain": {"queue": "webhooks"}}
 CELERY_TIMEZONE = "UTC"
-CELERY_BEAT_SCHEDULE = {
-    "resolve-unknown": {
-        "task": "payments.intents.tasks.resolve_unknown",
-        "schedule": 2.0,
-        "options": {"expires": 2},
-    },
-    "forget-idempotency-keys": {
-        "task": "merchants.tasks.forget_idempotency_keys",
-        "schedule": 600.0,
-        "options": {"expires": 600},
-    },
-    "forget-request-logs": {
-        "task": "merchants.tasks.forget_request_logs",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "forget-sign-ins": {
-        "task": "merchants.tasks.forget_sign_ins",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "forget-old-deliveries": {
-        "task": "webhooks.tasks.forget_old",
-        "schedule": 600.0,
-        "options": {"expires": 600},
-    },
-    "deliver-webhooks": {
-        "task": "webhooks.tasks.drain",
-        "schedule": 1.0,
-        "options": {"expires": 1},
-    },
-    "destroy-cards": {
-        "task": "payments.intents.tasks.destroy_cards",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-}
+CELERY_BEAT_SCHEDULE = SCHEDULE
 
 # --- Mail -----------------------------------------------------------------------------------
 

@@ -23,6 +23,8 @@ v1 = [
     path("", include("merchants.urls")),
     path("", include("payments.customers.urls")),
     path("", include("payments.intents.urls")),
+    path("", include("payments.refunds.urls")),
+    path("", include("payments.disputes.urls")),
     path("", include("payments.search.urls")),
     path("", include("webhooks.urls")),
 ]

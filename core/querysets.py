@@ -42,12 +42,12 @@ class MerchantRows(QuerySet[Any]):
             raise ResourceMissing(param=param)
         return row
 
-    def lock(self, row_id: str) -> Any:
+    def lock(self, row_id: str, *, param: str | None = None) -> Any:
         """Return the row, locked until the transaction ends; decide on this one only.
 
         :raises ResourceMissing: the queryset has no such row.
         """
-        return self.select_for_update(of=("self",)).find(row_id)
+        return self.select_for_update(of=("self",)).find(row_id, param=param)
 
 
 _Manager = Manager.from_queryset(MerchantRows)

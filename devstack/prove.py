@@ -23,12 +23,14 @@ PARTS = {
     "deliveries": "webhooks that meet in one lane, and what they cost nobody else",
     "order": "the state machine of deliveries, and the faults that it must find",
     "chaos": "processes, servers and networks that go away under load",
+    "money": "the state machine of money that goes back, and the faults that it must find",
     "kills": "kill -9 of a web worker at every boundary of a payment",
     "doors": "payments, races, crashes and faults once more, at a bank of an older kind",
     "fuzz": "requests and forms that are made up",
     "walks": "the whole table of states, and walks through lists that change",
     "retention": "forgetting that is killed, at a million rows",
     "keys": "key rotation and card destruction that are killed, and secrets in files",
+    "ledger": "sums of the ledger whose job is killed, beside writers, and in another cluster",
     "bench": "benchmarks that find all their figures and leave nothing running",
 }
 AT_THE_OLD_BANK = "doors"

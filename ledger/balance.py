@@ -1,54 +1,97 @@
 """A merchant's balance: the sums of its ledger entries, in minor units per currency."""
 
-from datetime import datetime
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import Sum
 
 from core import clock
-from ledger.models import Account, Entry
+from events import outbox
+from ledger import sums
+from ledger.lines import BALANCE, Line, total
+from ledger.models import Account, Movement
+from ledger.sums import Sums
+from merchants.models import Merchant, NegativeLimit
+
+SHOWN = ("available", "pending", "reserved")
 
 
-class Merchant(Protocol):
-    """The owner of a balance, of whom only these three fields are read."""
+class InsufficientFunds(Exception):
+    """The merchant's money does not suffice for what is to be taken from it."""
 
-    id: str
-    default_currency: str
-    created_at: datetime
+
+class Funds(NamedTuple):
+    """A merchant's money in one currency, in minor units, and how far it may go below zero."""
+
+    available: int
+    pending: int
+    negative_limit: int
+
+    def allow(self, taken: int) -> bool:
+        """Tell whether a refund may take so much (contract-money, Refund)."""
+        return self.available + self.pending - taken >= -self.negative_limit
+
+    def would_cross_limit(self, taken: int) -> bool:
+        """Tell whether so much less takes `available` below its limit, where it was not before."""
+        return self.available >= -self.negative_limit > self.available - taken
+
+
+def funds(merchant_id: str, currency: str) -> Funds:
+    """Return a merchant's money; it may change until the account is locked."""
+    held = sums.of_merchant(merchant_id, BALANCE, currency=currency)
+    return Funds(
+        available=held.get((currency, Account.Kind.AVAILABLE), 0),
+        pending=held.get((currency, Account.Kind.PENDING), 0),
+        negative_limit=_limits(merchant_id).get(currency, 0),
+    )
 
 
 def shown(merchant: Merchant) -> dict[str, Any]:
     """Return the balance as the API shows it (contract 2).
 
-    Every list has a row for the merchant's default currency, amounts in minor units.
+    Every list has the same currencies: the merchant's default one, and those of its accounts and
+    limits. Amounts are in minor units.
     """
-    sums = _sums(merchant.id)
-    currencies = sorted({currency for currency, _kind in sums} | {merchant.default_currency})
+    held, limits = sums.of_merchant(merchant.id, SHOWN), _limits(merchant.id)
+    currencies = sorted(
+        {currency for currency, _kind in held} | limits.keys() | {merchant.default_currency}
+    )
     return {
         "id": f"bal_{merchant.id.removeprefix('mer_')}",
         "object": "balance",
-        "available": _rows(sums, currencies, Account.Kind.AVAILABLE),
-        "pending": _rows(sums, currencies, Account.Kind.PENDING),
-        "reserved": _rows(sums, currencies, Account.Kind.RESERVED),
-        "negative_limit": [{"amount": 0, "currency": merchant.default_currency}],
+        **{kind: _rows(held, currencies, kind) for kind in SHOWN},
+        "negative_limit": [_row(limits.get(currency, 0), currency) for currency in currencies],
         "created": clock.unix(merchant.created_at),
         "livemode": settings.LIVEMODE,
     }
 
 
-def _sums(merchant_id: str) -> dict[tuple[str, str], int]:
-    rows = (
-        Entry.objects.filter(merchant_id=merchant_id)
-        .values_list("account__currency", "account__kind")
-        .annotate(total=Sum("amount"))
-    )
-    return {(currency, kind): int(total) for currency, kind, total in rows}
+def tell(event_type: str, movement: Movement, lines: Sequence[Line]) -> None:
+    """Record an event of the merchant's balance, in the transaction of the movement behind it.
+
+    `previous_attributes` shows the movement's own change: charges may have come beside it.
+    """
+    merchant = Merchant.objects.get(id=movement.merchant_id)
+    after = shown(merchant)
+    before = after | {kind: _without(after[kind], kind, movement, lines) for kind in SHOWN}
+    outbox.record(merchant, event_type, after, before)
 
 
-def _rows(
-    sums: dict[tuple[str, str], int], currencies: list[str], kind: str
+def _without(
+    rows: list[dict[str, Any]], kind: str, movement: Movement, lines: Sequence[Line]
 ) -> list[dict[str, Any]]:
-    return [
-        {"amount": sums.get((currency, kind), 0), "currency": currency} for currency in currencies
-    ]
+    moved = {movement.currency: total(lines, kind)}
+    return [_row(row["amount"] - moved.get(row["currency"], 0), row["currency"]) for row in rows]
+
+
+def _limits(merchant_id: str) -> dict[str, int]:
+    rows = NegativeLimit.objects.filter(merchant_id=merchant_id)
+    return dict(rows.values_list("currency", "amount"))
+
+
+def _rows(held: Sums, currencies: list[str], kind: str) -> list[dict[str, Any]]:
+    return [_row(held.get((currency, kind), 0), currency) for currency in currencies]
+
+
+def _row(amount: int, currency: str) -> dict[str, Any]:
+    return {"amount": amount, "currency": currency}

@@ -1,7 +1,8 @@
 """How balances are described in the API's schema."""
 
 from core.rest import schema
-from core.rest.schema import Operation, ref
+from core.rest.schema import Operation, Schemas, nullable, ref, text
+from ledger.models import Movement
 
 _AMOUNTS = schema.array(
     schema.record(
@@ -14,7 +15,9 @@ _AMOUNTS = schema.array(
     "By currency; the account's default currency is always there.",
 )
 
-SCHEMAS = {
+_SIGNED = "Minor units; below 0 for what is taken from you."
+
+SCHEMAS: Schemas = {
     "Balance": schema.resource(
         "balance",
         "bal",
@@ -25,7 +28,25 @@ SCHEMAS = {
             "reserved": {**_AMOUNTS, "description": "Held back for disputes, by currency."},
             "negative_limit": {**_AMOUNTS, "description": "How far below 0 it may go."},
         },
-    )
+    ),
+    "BalanceTransaction": schema.resource(
+        "balance_transaction",
+        "txn",
+        "A change of what is pending and available together.",
+        {
+            "amount": schema.integer(f"Without the fee. {_SIGNED}", minimum=None),
+            "fee": schema.integer("What you paid, or got back if below 0.", minimum=None),
+            "net": schema.integer(f"`amount` less `fee`. {_SIGNED}", minimum=None),
+            "currency": schema.CURRENCY,
+            "type": schema.one_of(Movement.Type.values, "What moved the money."),
+            "source": text("The id of the object behind it; a charge's payment."),
+            "description": nullable(text("Words about it.")),
+            "available_on": schema.instant("From when it is available."),
+            "status": schema.one_of(
+                ("pending", "available"), "Pending until `available_on` is settled."
+            ),
+        },
+    ),
 }
 
 BALANCE = {
@@ -34,4 +55,9 @@ BALANCE = {
         ref("Balance"),
         description="Every valid key may: a 200 shows that the key works.",
     )
+}
+
+BALANCE_TRANSACTIONS = {
+    "list": Operation("List balance transactions", schema.list_of(ref("BalanceTransaction"))),
+    "retrieve": Operation("Read a balance transaction", ref("BalanceTransaction")),
 }

@@ -1,7 +1,9 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ledger import balance, schema
+from core.rest.lists import ListSpec
+from ledger import balance, resource, schema, transactions
+from ledger.filters import TransactionFilters
 from merchants.api import ApiViewSet
 
 
@@ -12,3 +14,24 @@ class BalanceViewSet(ApiViewSet):
 
     def retrieve(self, request: Request) -> Response:
         return Response(balance.shown(self.merchant))
+
+
+class BalanceTransactionViewSet(ApiViewSet):
+    """Balance transactions (contract-money)."""
+
+    operations = schema.BALANCE_TRANSACTIONS
+    scope = resource.SCOPE
+    lists = {
+        "list": ListSpec(
+            filters=TransactionFilters, sort_keys={"created": "created_at", "amount": "amount"}
+        )
+    }
+
+    def list(self, request: Request) -> Response:
+        page = self.page_of(transactions.of_merchant(self.merchant))
+        return self.get_paginated_response(transactions.shown(page, self.merchant))
+
+    def retrieve(self, request: Request, transaction_id: str) -> Response:
+        movement = transactions.of_merchant(self.merchant).find(transaction_id)
+        [shown] = transactions.shown([movement], self.merchant)
+        return Response(shown)

@@ -21,7 +21,7 @@ from core.rest.lists import Listing, ListSpec
 from core.rest.pagination import CursorPagination, ListFilters
 from core.rest.schema import Operation
 from merchants import idempotency
-from merchants.authentication import key_of, merchant_of, require_scope
+from merchants.authentication import key_of, may, merchant_of, require_scope
 from merchants.idempotency import Earlier
 from merchants.models import ApiKey, Merchant
 
@@ -92,7 +92,16 @@ class ApiViewSet(GenericViewSet[Any]):
         :param rows: the merchant's rows that the list shows.
         :raises DomainError: as `core.rest.lists.page` does.
         """
-        return self.paginate_queryset(self.filter_queryset(rows)) or []
+        return self.paginate_queryset(self.filter_queryset(self.searchable(rows))) or []
+
+    def searchable(self, rows: MerchantRows) -> MerchantRows:
+        """Return the rows that `q` may find: none by the id of an object that the key may not read.
+
+        :param rows: the merchant's rows that the list shows.
+        """
+        prefix, _underscore, _rest = self.request.query_params.get("q", "").strip().partition("_")
+        scope = resources.scopes_by_prefix().get(prefix)
+        return rows if scope is None or may(self.key, scope, "GET") else rows.none()
 
     def _claim(self, request: Request) -> None:
         idempotency.begin(

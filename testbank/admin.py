@@ -1,9 +1,23 @@
-"""The bank's book for operators: to read, never to write."""
+"""The bank's book for operators: to read, and to decide as the bank's people do."""
 
 from django.contrib import admin
 
 from core.admin import ReadOnly, ReadOnlyAdmin
-from testbank.models import Authentication, Authorization, Capture, Reversal
+from testbank.desk import Confirmation, DecidedAdmin, Terms
+from testbank.models import (
+    Authentication,
+    Authorization,
+    Bounce,
+    Capture,
+    Chargeback,
+    Dispute,
+    Evidence,
+    Notice,
+    Recovery,
+    Refund,
+    Repayment,
+    Reversal,
+)
 
 
 class CaptureInline(ReadOnly, admin.TabularInline):
@@ -14,10 +28,39 @@ class ReversalInline(ReadOnly, admin.TabularInline):
     model = Reversal
 
 
+class DisputeInline(ReadOnly, admin.TabularInline):
+    model = Dispute
+
+
+class RefundInline(ReadOnly, admin.TabularInline):
+    model = Refund
+
+
+class RepaymentInline(ReadOnly, admin.TabularInline):
+    model = Repayment
+
+
+class BounceInline(ReadOnly, admin.TabularInline):
+    model = Bounce
+
+
+class EvidenceInline(ReadOnly, admin.TabularInline):
+    model = Evidence
+
+
+class ChargebackInline(ReadOnly, admin.TabularInline):
+    model = Chargeback
+
+
+class RecoveryInline(ReadOnly, admin.TabularInline):
+    model = Recovery
+
+
 @admin.register(Authorization)
-class AuthorizationAdmin(ReadOnlyAdmin):
+class AuthorizationAdmin(DecidedAdmin):
+    decisions = {"dispute": Terms, "inquiry": Terms}
     date_hierarchy = "created_at"
-    inlines = [CaptureInline, ReversalInline]
+    inlines = [CaptureInline, ReversalInline, RefundInline, DisputeInline]
     list_display = [
         "reference", "merchant", "amount", "captured_amount", "currency",
         "behaviour", "state", "response_code", "answered", "created_at",
@@ -25,6 +68,48 @@ class AuthorizationAdmin(ReadOnlyAdmin):
     list_filter = ["state", "behaviour", "answered", "currency"]
     ordering = ["-id"]
     search_fields = ["reference", "merchant", "network_reference"]
+
+
+@admin.register(Refund)
+class RefundAdmin(DecidedAdmin):
+    decisions = {"bounce": Confirmation}
+    date_hierarchy = "created_at"
+    inlines = [RepaymentInline, BounceInline]
+    list_display = [
+        "reference", "authorization", "amount", "state", "response_code", "network_reference",
+        "created_at",
+    ]  # fmt: skip
+    list_filter = ["state"]
+    list_select_related = ["authorization"]
+    ordering = ["-id"]
+    search_fields = ["reference", "authorization__reference", "network_reference"]
+
+
+@admin.register(Dispute)
+class DisputeAdmin(DecidedAdmin):
+    decisions = dict.fromkeys(("win", "lose", "escalate", "regain", "end"), Confirmation)
+    date_hierarchy = "created_at"
+    inlines = [EvidenceInline, ChargebackInline, RecoveryInline]
+    list_display = [
+        "reference", "authorization", "amount", "state", "reason", "verdict", "created_at",
+        "evidence_due_by", "due_at",
+    ]  # fmt: skip
+    list_filter = ["state", "reason"]
+    list_select_related = ["authorization"]
+    ordering = ["-id"]
+    search_fields = ["reference", "authorization__reference"]
+
+
+@admin.register(Notice)
+class NoticeAdmin(ReadOnlyAdmin):
+    date_hierarchy = "created_at"
+    list_display = [
+        "number", "kind", "authorization", "dispute", "refund", "amount", "due_by", "created_at",
+    ]  # fmt: skip
+    list_filter = ["kind"]
+    list_select_related = ["authorization", "dispute", "refund"]
+    ordering = ["-number"]
+    search_fields = ["authorization__reference", "dispute__reference", "refund__reference"]
 
 
 @admin.register(Authentication)

@@ -8,7 +8,7 @@ a capture, a refund, a dispute) have two names already.
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from testbank.states import RiskLevel, State
+from testbank.states import DisputeState, RefundState, RiskLevel, State
 
 APPROVED = "00"
 DO_NOT_HONOR = "05"
@@ -16,12 +16,27 @@ IN_PROGRESS = "09"
 INVALID_TRANSACTION = "12"
 INVALID_AMOUNT = "13"
 SOFT_DECLINE = "1A"
+# The bank's day is over: the money is on its way to the merchant, and a void comes too late.
+SETTLED = "21"
 NO_SUCH_RECORD = "25"
+EXPIRED_CARD = "54"
 SYSTEM_ERROR = "96"
-# How long a pending authorisation waits for the bank's word, in the movable clock.
+# How long a pending authorisation or refund waits for the bank's word, in the movable clock.
 DECIDED_AFTER = timedelta(seconds=5)
+# How long after the capture a cardholder complains who does, and how long the bank then takes
+# evidence, in the movable clock.
+DISPUTED_AFTER = timedelta(seconds=3)
+TAKES_EVIDENCE_FOR = timedelta(days=10)
 # How long an authorisation waits to be captured, in the movable clock.
 LAPSES_AFTER = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """A complaint of the cardholder about what was captured; `opens_as` an inquiry or a dispute."""
+
+    opens_as: DisputeState
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +52,9 @@ class Behaviour:
         where that changes anything.
     :param can_authenticate: whether 3-D Secure can start at all.
     :param fails_authentication: even if the cardholder approves.
+    :param settles_at_once: captured money is refunded and never voided, on the same day too.
+    :param refund_ends_as: the state that a refund takes 5 s later; None: it is done at once.
+    :param complaint: comes after each capture; None: the cardholder is content.
     """
 
     name: str
@@ -51,6 +69,10 @@ class Behaviour:
     fails_authentication: bool = False
     refuses_capture: bool = False
     refuses_void: bool = False
+    refuses_refund: bool = False
+    settles_at_once: bool = False
+    refund_ends_as: RefundState | None = None
+    complaint: Complaint | None = None
 
     def authenticated(self) -> "Behaviour":
         """Return the behaviour towards an authorisation that comes with authentication."""
@@ -69,6 +91,14 @@ def _approve(name: str) -> Behaviour:
     return Behaviour(name, State.AUTHORIZED, APPROVED)
 
 
+def _refund_later(name: str, ends_as: RefundState) -> Behaviour:
+    return replace(_approve(name), settles_at_once=True, refund_ends_as=ends_as)
+
+
+def _dispute(name: str, reason: str, opens_as: DisputeState = DisputeState.OPEN) -> Behaviour:
+    return replace(_approve(name), complaint=Complaint(opens_as, reason))
+
+
 def _decline(name: str, response_code: str) -> Behaviour:
     return Behaviour(name, State.DECLINED, response_code)
 
@@ -85,7 +115,9 @@ def _pend(name: str, decides: State) -> Behaviour:
 UNLISTED = replace(_decline("decline_incorrect_number", "14"), can_authenticate=False)
 APPROVE = _approve("approve")
 CAPTURE_FAILS = replace(_approve("approve_capture_fails"), refuses_capture=True)
-VOID_FAILS = replace(_approve("approve_void_and_refund_fail"), refuses_void=True)
+VOID_FAILS = replace(
+    _approve("approve_void_and_refund_fail"), refuses_void=True, refuses_refund=True
+)
 AUTHENTICATE_THEN_APPROVE = _demand_authentication("authenticate_then_approve", then=APPROVED)
 CANNOT_START = replace(
     _demand_authentication("authentication_cannot_start"), can_authenticate=False
@@ -108,10 +140,13 @@ CARDS: dict[str, Behaviour] = {
     # Approved now, trouble later.
     "4000001100000066": CAPTURE_FAILS,
     "4000001100000074": VOID_FAILS,
-    "4000000000007726": _approve("approve_refund_pends_then_succeeds"),
-    "4000000000005126": _approve("approve_refund_pends_then_fails"),
-    "4000000000000259": _approve("approve_disputed_as_fraudulent"),
-    "4000000000002685": _approve("approve_disputed_as_product_not_received"),
+    "4000000000007726": _refund_later("approve_refund_pends_then_succeeds", RefundState.REFUNDED),
+    "4000000000005126": _refund_later("approve_refund_pends_then_fails", RefundState.REFUSED),
+    "4000000000000259": _dispute("approve_disputed_as_fraudulent", "fraudulent"),
+    "4000000000002685": _dispute(
+        "approve_disputed_as_product_not_received", "product_not_received"
+    ),
+    "4000000000001976": _dispute("approve_inquired_about", "general", DisputeState.INQUIRY),
     "4000000000005423": _approve("approve_reported_as_fraud"),
     # Nothing without the cardholder's authentication.
     "4766620000000001": AUTHENTICATE_THEN_APPROVE,
@@ -126,7 +161,7 @@ CARDS: dict[str, Behaviour] = {
     "4111111111111129": INSUFFICIENT_FUNDS,
     "4000000000009987": _decline("decline_lost_card", "41"),
     "4000000000009979": _decline("decline_stolen_card", "43"),
-    "4000000000000069": _decline("decline_expired_card", "54"),
+    "4000000000000069": _decline("decline_expired_card", EXPIRED_CARD),
     "4000000000000127": _decline("decline_incorrect_cvc", "82"),
     "4000000000000119": _decline("decline_processing_error", SYSTEM_ERROR),
     "4129111111111111": _decline("decline_do_not_honor", DO_NOT_HONOR),

@@ -5,9 +5,9 @@ from typing import Any
 from django.db import transaction
 
 from core import clock, ids
-from testbank import authentications, behaviours
+from testbank import authentications, behaviours, chargebacks, repayments
 from testbank.behaviours import Behaviour
-from testbank.models import Authorization
+from testbank.models import Authorization, Dispute, Refund
 from testbank.orders import NAME, AuthorizationOrder
 from testbank.router import BANK
 from testbank.states import Decision, State
@@ -40,13 +40,44 @@ def look_up(reference: str) -> Authorization | None:
 def locked(reference: str) -> Authorization | None:
     """Return a reference's row, locked and up to date, for the caller's own transaction.
 
-    A pending one whose time has come is decided here, and an uncaptured one that has
-    become too old lapses, before the caller sees it.
+    Before the caller sees it, all that the bank does by itself is done: a pending one is decided,
+    its refunds and disputes too, and an uncaptured one lapses.
     """
     if not NAME.fullmatch(reference):
         return None  # No order was accepted with it, and the database may not take it as a text.
     row = Authorization.objects.select_for_update().filter(reference=reference).first()
     return _up_to_date(row) if row else None
+
+
+def locked_refund(reference: str) -> Refund | None:
+    """Return a refund of an authorisation that is locked and up to date with it."""
+    found = Refund.objects.filter(reference=reference).select_related("authorization").first()
+    authorization = locked(found.authorization.reference) if found else None
+    return authorization.refunds.get(reference=reference) if authorization else None
+
+
+def locked_dispute(reference: str) -> Dispute | None:
+    """Return a dispute of an authorisation that is locked and up to date with it."""
+    found = Dispute.objects.filter(reference=reference).select_related("authorization").first()
+    authorization = locked(found.authorization.reference) if found else None
+    return authorization.disputes.get(reference=reference) if authorization else None
+
+
+@transaction.atomic(using=BANK, durable=True)
+def _look_at(reference: str) -> None:
+    locked(reference)
+
+
+def catch_up() -> None:
+    """Do all that the bank should have done by itself until now, order by order.
+
+    Each in a transaction of its own: two orders in one could lock each other out.
+    """
+    now = clock.now()
+    for rows in (Refund.objects, Dispute.objects):
+        due = rows.filter(due_at__lte=now).order_by("due_at", "pk")
+        for reference in list(due.values_list("authorization__reference", flat=True)):
+            _look_at(reference)
 
 
 def _up_to_date(row: Authorization) -> Authorization:
@@ -55,6 +86,9 @@ def _up_to_date(row: Authorization) -> Authorization:
     if _is_lapsed_now(row):
         row.state = State.LAPSED
         row.save()
+    now = clock.now()
+    repayments.decide_due(row, now)
+    chargebacks.decide_due(row, now)
     return row
 
 
@@ -75,8 +109,9 @@ def behaviour_of(authorization: Authorization) -> Behaviour:
 
 
 def take_money(authorization: Authorization) -> None:
-    """Write down that the row's captured amount was taken."""
+    """Write down that the row's captured amount was taken, which its cardholder may dispute."""
     authorization.captures.create(amount=authorization.captured_amount, created_at=clock.now())
+    chargebacks.expect(authorization)
 
 
 def _behaviour_for(order: AuthorizationOrder) -> Behaviour:

@@ -17,6 +17,10 @@ CVC = re.compile(r"[0-9]{3,4}")
 MERCHANT_NAME = re.compile(r"[^\x00\ud800-\udfff]{1,200}")
 # Any short text: a proof of another form than ours proves nothing, and is declined.
 PROOF = re.compile(r"[ -~]{0,64}")
+TEXT_NAME = re.compile(r"[a-z_]{1,40}")
+# More submissions than anybody makes, and more texts than there are.
+SUBMISSION_MAX, TEXTS_MAX = 10_000, 20
+NOTICE_NUMBER = re.compile(r"[0-9]{1,18}")
 ANYTHING = re.compile(r".*", re.DOTALL)
 AMOUNT_MAX_MINOR = 10**15
 
@@ -65,6 +69,23 @@ class AuthenticationOrder:
     return_origin: str
 
 
+@dataclass(frozen=True, slots=True)
+class RefundOrder:
+    """One request to refund, in minor units, under a reference of its own."""
+
+    reference: str
+    authorization: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One submission of evidence: texts by their names."""
+
+    number: int
+    texts: dict[str, str] = field(repr=False)
+
+
 def read_authorization(body: bytes) -> AuthorizationOrder:
     """Read the body of `POST /authorizations`.
 
@@ -106,6 +127,44 @@ def read_amount(body: bytes) -> int:
     :raises Malformed: it is not an amount.
     """
     return _integer(_object(_json(body), "the body"), "amount", 1, AMOUNT_MAX_MINOR)
+
+
+def read_refund(body: bytes) -> RefundOrder:
+    """Read the body of `POST /refunds`.
+
+    :raises Malformed: a field is missing or of another form.
+    """
+    sent = _object(_json(body), "the body")
+    return RefundOrder(
+        reference=_name(sent, "reference"),
+        authorization=_name(sent, "authorization"),
+        amount=_integer(sent, "amount", 1, AMOUNT_MAX_MINOR),
+    )
+
+
+def read_submission(body: bytes) -> Submission:
+    """Read the body of `POST /disputes/{reference}/evidence`.
+
+    :raises Malformed: a field is missing or of another form.
+    """
+    sent = _object(_json(body), "the body")
+    texts = _object(sent.get("evidence"), "evidence")
+    if len(texts) > TEXTS_MAX or not all(map(TEXT_NAME.fullmatch, texts)):
+        raise Malformed("evidence has other names")
+    return Submission(
+        number=_integer(sent, "number", 1, SUBMISSION_MAX),
+        texts={name: _text(texts, name, ANYTHING) for name in texts},
+    )
+
+
+def read_notice_number(text: str) -> int:
+    """Read the number of a notice that stands in an address.
+
+    :raises Malformed: it is none.
+    """
+    if not NOTICE_NUMBER.fullmatch(text):
+        raise Malformed("the number is malformed")
+    return int(text)
 
 
 def read_reference(text: str) -> str:

@@ -13,6 +13,45 @@ class State(TextChoices):
     LAPSED = "lapsed"
 
 
+class RefundState(TextChoices):
+    PENDING = "pending"
+    REFUNDED = "refunded"
+    REFUSED = "refused"
+    BOUNCED = "bounced"
+
+
+class DisputeState(TextChoices):
+    """States of a dispute; an inquiry is a question before it, and moves no money."""
+
+    TO_COME = "to_come"  # The cardholder will complain, and has not yet.
+    DROPPED = "dropped"  # There was nothing left to complain about.
+    INQUIRY = "inquiry"
+    CLOSED = "closed"  # An inquiry that ended.
+    OPEN = "open"
+    WON = "won"
+    LOST = "lost"
+    ACCEPTED = "accepted"  # Lost, because the merchant gave it up.
+    REGAINED = "regained"  # Won after it was lost.
+
+
+class Verdict(TextChoices):
+    """The decision that evidence leads to by itself."""
+
+    WON = "won"
+    LOST = "lost"
+
+
+class NoticeKind(TextChoices):
+    DISPUTE_OPENED = "dispute_opened"
+    INQUIRY_OPENED = "inquiry_opened"
+    DISPUTE_ESCALATED = "dispute_escalated"
+    DISPUTE_WON = "dispute_won"
+    DISPUTE_LOST = "dispute_lost"
+    DISPUTE_REGAINED = "dispute_regained"
+    INQUIRY_CLOSED = "inquiry_closed"
+    REFUND_BOUNCED = "refund_bounced"
+
+
 class AuthenticationState(TextChoices):
     CANNOT_START = "cannot_start"
     CHALLENGED = "challenged"

@@ -10,9 +10,20 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
-from core import connections
-from testbank import authentications, book, captures, orders, statements, voids
-from testbank.models import Authorization
+from core import clock, connections
+from testbank import (
+    authentications,
+    behaviours,
+    book,
+    captures,
+    disputes,
+    notices,
+    orders,
+    refunds,
+    statements,
+    voids,
+)
+from testbank.models import Authorization, Notice, Refund
 from testbank.states import AuthenticationState, State
 
 THREE_D_SECURE_VERSION = "2.2.0"
@@ -86,15 +97,69 @@ def capture(request: HttpRequest, reference: str) -> HttpResponse:
 @require_POST
 def void(_request: HttpRequest, reference: str) -> HttpResponse:
     """Take an authorisation back whole."""
-    is_voided = voids.void(reference)
-    return JsonResponse({"reference": reference, "result": "voided" if is_voided else "refused"})
+    code = voids.void(reference)
+    result = "voided" if code == behaviours.APPROVED else "refused"
+    return JsonResponse({"reference": reference, "result": result, "response_code": code})
+
+
+@require_POST
+def refund(request: HttpRequest) -> HttpResponse:
+    """Give captured money back to the card, once per reference."""
+    order = orders.read_refund(request.body)
+    done = refunds.refund(order)
+    if done is None:
+        told = {"authorization": order.authorization, "amount": order.amount}
+        code = {"response_code": behaviours.NO_SUCH_RECORD, "network_reference": None}
+        return JsonResponse({"reference": order.reference, "result": "refused", **told, **code})
+    return JsonResponse(_told_of_refund(done))
+
+
+@require_GET
+def inquire_refund(_request: HttpRequest, reference: str) -> HttpResponse:
+    """Tell what became of a refund; "no record" is an answer here too."""
+    found = refunds.look_up(reference)
+    if found is None:
+        return JsonResponse({"reference": reference, "result": "no_record"})
+    return JsonResponse(_told_of_refund(found))
+
+
+@require_GET
+def tell_notices(request: HttpRequest) -> HttpResponse:
+    """Tell the notices behind a number, a page at a time; the book is brought up to date first."""
+    after = orders.read_notice_number(request.GET.get("after", "0"))
+    book.catch_up()
+    return JsonResponse({"notices": [_told_notice(one) for one in notices.behind(after)]})
+
+
+@require_POST
+def take_evidence(request: HttpRequest, reference: str) -> HttpResponse:
+    """Take evidence against a dispute, each submission once."""
+    submission = orders.read_submission(request.body)
+    return _receipt(reference, disputes.submit(reference, submission))
+
+
+@require_POST
+def take_acceptance(_request: HttpRequest, reference: str) -> HttpResponse:
+    """Take it that the merchant gives a dispute up, or lets an inquiry end."""
+    return _receipt(reference, disputes.accept(reference))
 
 
 @require_GET
 def statement(request: HttpRequest) -> HttpResponse:
     """Tell what the book holds, in order of the references, a page at a time."""
+    book.catch_up()
     after = orders.read_reference(request.GET.get("after", ""))
     return JsonResponse({"lines": statements.page(after)})
+
+
+@require_GET
+def statement_of_refunds(request: HttpRequest) -> HttpResponse:
+    """Tell all refunds, in order of their orders' references and their own, a page at a time."""
+    book.catch_up()
+    after, refund = (
+        orders.read_reference(request.GET.get(name, "")) for name in ("after", "refund")
+    )
+    return JsonResponse({"lines": statements.page_of_refunds(after, refund)})
 
 
 @require_GET
@@ -111,6 +176,38 @@ def _told(authorization: Authorization) -> dict[str, Any]:
         "network_reference": authorization.network_reference,
         "risk": {"level": authorization.risk_level, "score": authorization.risk_score},
     }
+
+
+def _told_of_refund(refund: Refund) -> dict[str, Any]:
+    return {
+        "reference": refund.reference,
+        "result": refund.state,
+        "authorization": refund.authorization.reference,
+        "amount": refund.amount,
+        "response_code": refund.response_code,
+        "network_reference": refund.network_reference or None,
+    }
+
+
+def _told_notice(notice: Notice) -> dict[str, Any]:
+    return {
+        "number": notice.number,
+        "kind": notice.kind,
+        "reference": notice.authorization.reference,
+        "refund_reference": notice.refund.reference if notice.refund else None,
+        "dispute": notice.dispute.reference if notice.dispute else None,
+        "amount": notice.amount,
+        "currency": notice.authorization.currency,
+        "reason": notice.reason or None,
+        "network_reason_code": notice.network_reason_code,
+        "due_by": clock.unix(notice.due_by) if notice.due_by else None,
+        "at": clock.unix(notice.created_at),
+    }
+
+
+def _receipt(dispute: str, code: str) -> HttpResponse:
+    result = "on_record" if code == behaviours.APPROVED else "refused"
+    return JsonResponse({"dispute": dispute, "result": result, "response_code": code})
 
 
 def _silence() -> HttpResponse:

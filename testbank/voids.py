@@ -1,28 +1,50 @@
-"""Taking an authorisation back whole, and with it the money that was captured of it."""
+"""Taking an authorisation back whole, and with it the money that was captured of it that day."""
 
 from django.db import transaction
 
 from core import clock
-from testbank import book
+from testbank import behaviours, book, days
 from testbank.models import Authorization, Reversal
 from testbank.router import BANK
 from testbank.states import State
 
 
 @transaction.atomic(using=BANK, durable=True)
-def void(reference: str) -> bool:
-    """Release an authorisation, give captured money back; tell whether it is voided now."""
+def void(reference: str) -> str:
+    """Release an authorisation and give captured money back; return the bank's code.
+
+    `APPROVED` again for what is voided already; `SETTLED` for captured money once the day is over.
+    """
     authorization = book.locked(reference)
     if authorization is None:
-        return False
-    if _is_voidable(authorization):
+        return behaviours.NO_SUCH_RECORD
+    if authorization.state == State.VOIDED:
+        return behaviours.APPROVED
+    refusal = _refusal(authorization)
+    if refusal is None:
         _void(authorization)
-    return authorization.state == State.VOIDED
+    return refusal or behaviours.APPROVED
 
 
-def _is_voidable(authorization: Authorization) -> bool:
-    is_authorized = authorization.state == State.AUTHORIZED
-    return is_authorized and not book.behaviour_of(authorization).refuses_void
+def _refusal(authorization: Authorization) -> str | None:
+    """Return the code by which the bank refuses, None if it does not."""
+    if authorization.state != State.AUTHORIZED:
+        return behaviours.INVALID_TRANSACTION
+    if book.behaviour_of(authorization).refuses_void:
+        return behaviours.DO_NOT_HONOR
+    if _is_settled(authorization):
+        return behaviours.SETTLED
+    is_whole = authorization.available_amount == authorization.captured_amount
+    return None if is_whole else behaviours.INVALID_TRANSACTION
+
+
+def _is_settled(authorization: Authorization) -> bool:
+    """Tell whether captured money is beyond a void, so that only a refund brings it back."""
+    capture = authorization.captures.order_by("created_at").first()
+    if capture is None:
+        return False
+    is_day_over = clock.now() >= days.end_of(capture.created_at)
+    return is_day_over or book.behaviour_of(authorization).settles_at_once
 
 
 def _void(authorization: Authorization) -> None:

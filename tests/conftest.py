@@ -33,6 +33,7 @@ from tests.stage.one_way_out import watched
 from tests.stage.own_servers import migrated, throw_away
 from tests.stage.redis_places import patient_budget
 from tests.stage.sdk_service import SdkService, running
+from tests.stage.teller import Teller, teller_behind
 from tests.stage.web_process import READ_SECONDS, WebProcess
 from webhooks.delivery import fairness
 from webhooks.delivery.http import sender
@@ -212,6 +213,13 @@ def old_bank(old_bank_process: OldBank) -> OldBank:
     """A bank of the old kind, whose book is empty."""
     old_bank_process.reset()
     return old_bank_process
+
+
+@pytest.fixture
+def teller() -> Iterator[Teller]:
+    """A bank that tells what the test lets it tell, before the sandbox's own."""
+    with teller_behind() as bank:
+        yield bank
 
 
 @pytest.fixture

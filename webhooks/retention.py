@@ -12,7 +12,7 @@ from core import clock, prepared
 from webhooks import signing_secrets
 
 CHUNK = 5_000
-# A run is short, so that a process that ends never waits for it; the next run goes on.
+# A run is short, so that a process that ends need not wait for it; the next run goes on.
 RUN_SECONDS = 3
 # Sorts before every id.
 START = ""
@@ -89,7 +89,8 @@ def _all_of(forget: Forget, before: datetime) -> int:
     ends_at = time.monotonic() + RUN_SECONDS
     count, after = 0, START
     is_old: bool | None = True
-    while is_old and time.monotonic() < ends_at:
+    # Each run begins with the rows that are kept, so it goes on at least until it is past them.
+    while is_old and (count == 0 or time.monotonic() < ends_at):
         some, last, is_old = forget(after, before)
         count, after = count + some, last or after
     return count

@@ -16,7 +16,9 @@ from core.errors import InternalError
 T = TypeVar("T")
 # These answers are facts about the reference: any process may apply them. Silence and our own
 # conclusions, such as "not sent", are about one request: only the lease's holder may apply them.
-BANKS_WORD = (Answer.APPROVED, Answer.DECLINED, Answer.VOIDED, Answer.LAPSED)
+BANKS_WORD = (
+    Answer.APPROVED, Answer.DECLINED, Answer.SETTLED, Answer.VOIDED, Answer.LAPSED,
+)  # fmt: skip
 log = structlog.get_logger(__name__)
 
 

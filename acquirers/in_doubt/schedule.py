@@ -28,6 +28,15 @@ def begin_asking(row: InDoubt, now: datetime) -> None:
     row.inquiry_count = row.no_record_count = 0
 
 
+def begin_again(row: InDoubt, now: datetime) -> None:
+    """Note that the bank gets the request now, so that "no record" counts from now on only.
+
+    The waits between inquiries go on growing: the row may have been sent in vain before.
+    """
+    row.asked_at = now
+    row.no_record_count = 0
+
+
 def count_inquiry(row: InDoubt, now: datetime) -> None:
     """Count an inquiry that is about to be made, and note when the next one would be due.
 

@@ -20,6 +20,10 @@ class BankExchange(models.Model):
         VOID = "void"
         REVERSAL = "reversal"
         MODIFICATION_INQUIRY = "modification_inquiry"
+        REFUND = "refund"
+        REFUND_INQUIRY = "refund_inquiry"
+        EVIDENCE = "evidence"
+        ACCEPTANCE = "acceptance"
 
     merchant = models.ForeignKey(
         "merchants.Merchant", models.PROTECT, related_name="+", db_index=False

@@ -5,6 +5,7 @@ checked to the last character.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from acquirers.gateway import StatementLine
@@ -21,6 +22,12 @@ TO_AUTHORIZATIONS = {
 TO_OPERATIONS = {
     "captured": Answer.APPROVED,
     "voided": Answer.APPROVED,
+    "refused": Answer.DECLINED,
+}
+# To a void: the bank has closed its day.
+SETTLED = "21"
+TO_DISPUTES = {
+    "on_record": Answer.APPROVED,
     "refused": Answer.DECLINED,
 }
 RESPONSE_CODE = re.compile(r"[0-9A-Z]{2}")
@@ -50,11 +57,25 @@ def operation(told: Any, reference: str) -> Outcome:
     """Read the answer to a capture or a void."""
     try:
         require_about(told, reference)
+        answer = TO_OPERATIONS[told["result"]]
+        code = text(told.get("response_code"), RESPONSE_CODE)
+        is_settled = answer is Answer.DECLINED and code == SETTLED
         return Outcome(
-            answer=TO_OPERATIONS[told["result"]],
-            response_code=_text(told.get("response_code"), RESPONSE_CODE),
+            answer=Answer.SETTLED if is_settled else answer,
+            response_code=code,
             captured=amount(told.get("captured_amount")),
         )
+    except UNREADABLE:
+        return Outcome(Answer.UNKNOWN)
+
+
+def receipt(told: Any, dispute: str) -> Outcome:
+    """Read the answer to evidence, or to the acceptance of a dispute."""
+    try:
+        if told["dispute"] != dispute:
+            raise _NotAbout
+        code = text(told["response_code"], RESPONSE_CODE)
+        return Outcome(TO_DISPUTES[told["result"]], response_code=code)
     except UNREADABLE:
         return Outcome(Answer.UNKNOWN)
 
@@ -66,21 +87,25 @@ def redirect(told: Any, reference: str) -> Redirect | None:
         if told["result"] != "challenge":
             return None
         urls.parse(told["acs_url"])
-        transaction_id = _required(told["transaction_id"], REFERENCE)
-        return Redirect(told["acs_url"], transaction_id, _required(told["version"], VERSION))
+        transaction_id = required(told["transaction_id"], REFERENCE)
+        return Redirect(told["acs_url"], transaction_id, required(told["version"], VERSION))
     except UNREADABLE:
         return None
 
 
-def statement_line(told: dict[str, Any]) -> StatementLine:
-    """Read one line of the bank's book."""
+def statement_line(told: dict[str, Any], refunds: Mapping[str, int]) -> StatementLine:
+    """Read one line of the bank's book; its refunds, by their references, come beside it."""
     is_held = told["state"] == "authorized"
+    charged_back = told["charged_back_amount"] - told["regained_amount"]
+    taken = told["taken_amount"] - told["returned_amount"]
     return StatementLine(
         reference=told["reference"],
         merchant_id=told["merchant"],
         authorized=told["amount"] if is_held else 0,
         captured=told["captured_amount"] if is_held else 0,
-        moved=told["taken_amount"] - told["returned_amount"],
+        moved=taken - told["repaid_amount"] + told["bounced_amount"] - charged_back,
+        refunds=refunds,
+        charged_back=charged_back,
         currency=told["currency"],
     )
 
@@ -91,10 +116,10 @@ def facts_of(told: Any) -> dict[str, Any]:
     :raises UNREADABLE: a value has another form than the bank's.
     """
     return {
-        "response_code": _text(told["response_code"], RESPONSE_CODE),
-        "authorization_code": _text(told["authorization_code"], AUTHORIZATION_CODE),
-        "network_reference": _text(told["network_reference"], REFERENCE),
-        "risk_level": _required(told["risk"]["level"], RISK_LEVEL),
+        "response_code": text(told["response_code"], RESPONSE_CODE),
+        "authorization_code": text(told["authorization_code"], AUTHORIZATION_CODE),
+        "network_reference": text(told["network_reference"], REFERENCE),
+        "risk_level": required(told["risk"]["level"], RISK_LEVEL),
         "risk_score": _score(told["risk"]["score"]),
     }
 
@@ -105,11 +130,19 @@ def require_about(told: Any, reference: str) -> None:
         raise _NotAbout
 
 
-def _text(value: Any, form: re.Pattern[str]) -> str | None:
-    return None if value is None else _required(value, form)
+def text(value: Any, form: re.Pattern[str]) -> str | None:
+    """Read a text of a form, None if the bank does not tell it.
+
+    :raises ValueError: it is none.
+    """
+    return None if value is None else required(value, form)
 
 
-def _required(value: Any, form: re.Pattern[str]) -> str:
+def required(value: Any, form: re.Pattern[str]) -> str:
+    """Read a text of a form.
+
+    :raises ValueError: it is none.
+    """
     if not isinstance(value, str) or not form.fullmatch(value):
         raise ValueError
     return value

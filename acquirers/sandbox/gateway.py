@@ -1,9 +1,9 @@
 """The gateway of sandbox installations: the test bank, over HTTP."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 
 import requests
 from django.conf import settings
@@ -17,11 +17,21 @@ from acquirers.gateway import (
     IssuerFacts,
     Order,
     StatementLine,
-    StatementUnreadable,
 )
 from acquirers.models import Terminal
+from acquirers.noticed import Notice, NoticesUnreadable
 from acquirers.outcomes import Answer, Finding, Outcome, Standing
-from acquirers.sandbox import answers, authentication, bodies, cards, inquiry
+from acquirers.sandbox import (
+    answers,
+    authentication,
+    bodies,
+    cards,
+    days,
+    inquiry,
+    notices,
+    refunds,
+    statements,
+)
 from acquirers.sandbox.access import access_of
 from acquirers.terminals import CredentialsUnreadable
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
@@ -40,6 +50,7 @@ class SandboxGateway:
         inquires_modifications=True,
         voids_partially=False,
         cvc_at_handoff=False,
+        refunds_are_idempotent=True,
     )
 
     def __init__(self) -> None:
@@ -52,7 +63,12 @@ class SandboxGateway:
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Send one authorisation, within the bank's time-out and the request's time budget."""
         order = request.order
-        return self._post(order, "", lambda: bodies.authorization(request), answers.authorization)
+        return self._post(
+            order,
+            "authorizations",
+            lambda: bodies.authorization(request),
+            lambda told: answers.authorization(told, order.reference),
+        )
 
     def begin(self, request: AuthenticationRequest) -> Redirect | FormPost | None:
         """Ask the bank to begin 3-D Secure, and for the page where its customer authenticates."""
@@ -86,66 +102,97 @@ class SandboxGateway:
         """Release an authorised amount; safe to repeat."""
         return self._operate(order, "void", {})
 
+    def voidable_until(self, captured_at: datetime) -> datetime | None:
+        """Return the next midnight in Istanbul, when the bank closes its day."""
+        return days.end_of(captured_at)
+
+    def refund(self, order: Order, *, reference: str, amount: int) -> Outcome:
+        """Give captured money back; the same reference again counts as the same refund."""
+        sent = {"reference": reference, "authorization": order.reference, "amount": amount}
+        return self._post(order, "refunds", lambda: sent, lambda told: refunds.outcome(told, sent))
+
+    def inquire_refund(self, order: Order, *, reference: str) -> Standing:
+        """Ask what the bank has of one refund, within the bounds of an inquiry."""
+        return self._ask(
+            order,
+            f"refunds/{reference}",
+            lambda told, course: refunds.standing(told, order.reference, reference, course),
+        )
+
+    def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:
+        """Read the bank's notices page by page until a page is empty, or there are enough."""
+        try:
+            return notices.behind(self.session, access_of(terminal).url, after=after, limit=limit)
+        except CredentialsUnreadable as error:
+            raise NoticesUnreadable("The terminal's credentials do not open.") from error
+
+    def submit_evidence(
+        self, order: Order, *, dispute: str, number: int, evidence: Mapping[str, str]
+    ) -> Outcome:
+        """Hand in evidence; the same number again counts as the same submission."""
+        sent = {"number": number, "evidence": dict(evidence)}
+        return self._dispute(order, dispute, "evidence", sent)
+
+    def accept_dispute(self, order: Order, *, dispute: str) -> Outcome:
+        """Give a dispute up; safe to repeat."""
+        return self._dispute(order, dispute, "acceptance", {})
+
     def inquire(self, order: Order) -> Standing:
         """Ask what the bank has of an order, within the same bounds and ten seconds."""
-        seconds = min(INQUIRY_SECONDS, _patience_seconds())
-        if seconds <= 0:
-            return Standing(Finding.UNKNOWN)
-        course = Course()
-        try:
-            url = f"{access_of(order.terminal).url}/authorizations/{order.reference}"
-            told = wire.get_json(self.session, url, seconds=seconds)
-        except CredentialsUnreadable:
-            return Standing(Finding.UNKNOWN)
-        except wire.NoAnswer:
-            return Standing(Finding.UNKNOWN, exchange=course.ended())
-        return inquiry.standing(told, order.reference, course)
+        return self._ask(
+            order,
+            f"authorizations/{order.reference}",
+            lambda told, course: inquiry.standing(told, order.reference, course),
+        )
 
     def statement(self, terminal: Terminal) -> Iterator[StatementLine] | None:
-        """Read the bank's statement page by page until a page is empty."""
-        try:
-            return self._statement(access_of(terminal).url)
-        except CredentialsUnreadable as error:
-            raise StatementUnreadable("The terminal's credentials do not open.") from error
+        """Read the bank's statement, orders and refunds, page by page until a page is empty."""
+        return statements.lines(self.session, terminal)
 
     def _operate(self, order: Order, operation: str, sent: dict[str, Any]) -> Outcome:
-        path = f"/{order.reference}/{operation}"
-        return self._post(order, path, lambda: sent, answers.operation)
+        path, reference = f"authorizations/{order.reference}/{operation}", order.reference
+        return self._post(
+            order, path, lambda: sent, lambda told: answers.operation(told, reference)
+        )
+
+    def _dispute(self, order: Order, dispute: str, door: str, sent: dict[str, Any]) -> Outcome:
+        path = f"disputes/{dispute}/{door}"
+        return self._post(order, path, lambda: sent, lambda told: answers.receipt(told, dispute))
 
     def _post(
         self,
         order: Order,
         path: str,
         sent: Callable[[], dict[str, Any]],
-        read: Callable[[Any, str], Outcome],
+        read: Callable[[Any], Outcome],
     ) -> Outcome:
         seconds = _patience_seconds()
         if seconds <= 0:
             return Outcome(Answer.NOT_SENT)
         course = Course()
         try:
-            url = f"{access_of(order.terminal).url}/authorizations{path}"
+            url = f"{access_of(order.terminal).url}/{path}"
             told = wire.post_json(self.session, url, sent(), seconds=seconds)
         except (wire.NotSent, CredentialsUnreadable):
             return Outcome(Answer.NOT_SENT)
         except wire.NoAnswer:
             return Outcome(Answer.UNKNOWN, exchange=course.ended())
-        outcome = read(told, order.reference)
+        outcome = read(told)
         return replace(outcome, exchange=course.ended(code=outcome.response_code))
 
-    def _statement(self, url: str) -> Iterator[StatementLine]:
-        after = ""
-        while lines := self._statement_page(url, after):
-            yield from lines
-            after = lines[-1].reference
-
-    def _statement_page(self, url: str, after: str) -> list[StatementLine]:
-        page = f"{url}/statement?{urlencode({'after': after})}"
+    def _ask(self, order: Order, path: str, read: Callable[[Any, Course], Standing]) -> Standing:
+        seconds = min(INQUIRY_SECONDS, _patience_seconds())
+        if seconds <= 0:
+            return Standing(Finding.UNKNOWN)
+        course = Course()
         try:
-            told = wire.get_json(self.session, page, seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
-            return [answers.statement_line(line) for line in told["lines"]]
-        except (wire.NoAnswer, KeyError, TypeError) as error:
-            raise StatementUnreadable("The bank's statement cannot be read.") from error
+            url = f"{access_of(order.terminal).url}/{path}"
+            told = wire.get_json(self.session, url, seconds=seconds)
+        except CredentialsUnreadable:
+            return Standing(Finding.UNKNOWN)
+        except wire.NoAnswer:
+            return Standing(Finding.UNKNOWN, exchange=course.ended())
+        return read(told, course)
 
 
 def _patience_seconds() -> float:

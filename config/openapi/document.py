@@ -27,6 +27,8 @@ method with 405. HEAD is taken where GET is.
 # Objects that a refusal may carry besides its words: those that it is about.
 CARRIED = {
     "payment_intent": schema.ref("PaymentIntent"),
+    "refund": schema.ref("Refund"),
+    "dispute": schema.ref("Dispute"),
     "webhook_endpoint": schema.ref("WebhookEndpoint"),
 }
 

@@ -283,13 +283,18 @@ class Instants(Range):
 
 
 class RelatedId(Equal):
-    """`customer=cus_…`: the id of another of the merchant's objects."""
+    """`customer=cus_…`: the id of another of the merchant's objects.
 
-    def __init__(self, field_name: str, related: MerchantRows, **options: Any) -> None:
+    :param param: the filter's name, where the column has another.
+    """
+
+    def __init__(
+        self, field_name: str, related: MerchantRows, *, param: str | None = None, **options: Any
+    ) -> None:
         super().__init__(field_name, form=".*", **options)
-        self.related = related
+        self.related, self.param = related, param or field_name
 
     def narrowed(self, rows: Any, wanted: str) -> Rows:
         """:raises ResourceMissing: the merchant of the rows has no such object."""
-        found = self.related.for_merchant(rows.merchant).find(wanted, param=self.field_name)
+        found = self.related.for_merchant(rows.merchant).find(wanted, param=self.param)
         return rows.filter(**{self.field_name: found.pk})

@@ -65,6 +65,12 @@ def kinds() -> Mapping[str, Kind]:
 
 
 @cache
+def scopes_by_prefix() -> Mapping[str, str]:
+    """Return the scope that each kind of object is read with, by the prefix of its ids."""
+    return {kind.prefix: kind.scope for kind in kinds().values()}
+
+
+@cache
 def expandable(*shown: str) -> Expandable:
     """Return the fields that `expand[]` takes where objects of the `shown` kinds are shown."""
     return expansion.expandable(kinds(), *shown)

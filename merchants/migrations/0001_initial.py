@@ -308,6 +308,38 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="NegativeLimit",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("currency", models.CharField(max_length=3)),
+                ("amount", models.BigIntegerField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="negative_limits",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("merchant", "currency"), name="one_negative_limit_per_currency"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("amount__gte", 0)),
+                        name="a_negative_limit_is_not_negative",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="NonSecureLimit",
             fields=[
                 (

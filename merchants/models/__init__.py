@@ -1,5 +1,11 @@
 from merchants.models.access import ApiKey, IdempotencyKey
-from merchants.models.merchant import CallbackUrl, Merchant, NonSecureLimit, Website
+from merchants.models.merchant import (
+    CallbackUrl,
+    Merchant,
+    NegativeLimit,
+    NonSecureLimit,
+    Website,
+)
 from merchants.models.people import Member, User, WrongPasswords
 from merchants.models.request_logs import RequestLog
 
@@ -9,6 +15,7 @@ __all__ = [
     "IdempotencyKey",
     "Member",
     "Merchant",
+    "NegativeLimit",
     "NonSecureLimit",
     "RequestLog",
     "User",

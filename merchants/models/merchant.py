@@ -84,6 +84,29 @@ class NonSecureLimit(models.Model):
         ]
 
 
+class NegativeLimit(models.Model):
+    """How far below zero a merchant's available balance may go, per currency, in minor units.
+
+    A currency without a row: not at all (contract-money, Balance).
+    """
+
+    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="negative_limits")
+    currency = models.CharField(max_length=3)
+    amount = models.BigIntegerField()
+
+    objects = MerchantManager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["merchant", "currency"], name="one_negative_limit_per_currency"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(amount__gte=0), name="a_negative_limit_is_not_negative"
+            ),
+        ]
+
+
 class Website(models.Model):
     """A host of the merchant's: addresses on it and below it are trusted."""
 

@@ -5,6 +5,7 @@ sweeper.
 """
 
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import structlog
 from django.db import transaction
@@ -18,7 +19,9 @@ from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.three_d_secure import Proof
 from core import clock
 from events import transitions
-from ledger import book
+from ledger import book, calendar
+from ledger.book import Sale
+from ledger.models import Movement
 from merchants import idempotency
 from payments.intents import deadlines, modification_rows, render
 from payments.intents.models import Attempt, PaymentIntent
@@ -175,17 +178,26 @@ def take_money(intent: PaymentIntent, attempt: Attempt, captured: int) -> Status
     intent.captured_minor = captured
     # A part can be captured only if there is no surcharge, so it is captured whole.
     intent.captured_surcharge = min(attempt.surcharge, captured)
-    attempt.captured_minor = captured
+    attempt.captured_minor, attempt.captured_at = captured, clock.now()
     transitions.change(attempt, AttemptStatus.SUCCEEDED, table=ATTEMPTS)
     schedule.never_look(attempt)
-    book.charge(
-        intent.merchant_id,
-        amount=captured,
-        currency=attempt.currency,
-        cause_id=attempt.id,
-        now=clock.now(),
-    )
+    attempt.fee = _charge(intent, attempt).fee
     return Status.SUCCEEDED
+
+
+def _charge(intent: PaymentIntent, attempt: Attempt) -> Movement:
+    now = clock.now()
+    sale = Sale(
+        amount=attempt.captured_minor,
+        surcharge=intent.captured_surcharge,
+        currency=attempt.currency,
+        card_type=attempt.card["card_type"],
+        installments=attempt.installments,
+        source_id=intent.id,
+    )
+    here = now.astimezone(ZoneInfo(intent.merchant.timezone)).date()
+    dates = calendar.value_dates(here)
+    return book.charge(intent.merchant_id, sale, cause_id=attempt.id, available_on=dates, now=now)
 
 
 def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
@@ -261,6 +273,7 @@ def show_attempt(intent: PaymentIntent, attempt: Attempt) -> None:
             *intent.attempt_ids, attempt.id,
         ]  # fmt: skip
     intent.card, intent.return_url = attempt.card, attempt.return_url
+    intent.installments = attempt.installments
     intent.three_d_secure_requested = attempt.three_d_secure_requested
     intent.three_d_secure_effective = "required" if attempt.authentication_demanded else "none"
 

@@ -15,9 +15,17 @@ from acquirers.in_doubt.models import begun
 from acquirers.outcomes import Answer, Outcome
 from core import clock, context, ids
 from core.errors import LockTimeout, ParameterMissing
+from ledger import accounts as ledger_accounts
 from merchants import accounts, idempotency, sites
 from merchants.models import Merchant
-from payments.intents import authorization, intents, methods, non_secure, three_d_secure
+from payments.intents import (
+    authorization,
+    installments,
+    intents,
+    methods,
+    non_secure,
+    three_d_secure,
+)
 from payments.intents.methods import OfferedCard
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
@@ -82,6 +90,7 @@ def _create_and_confirm(
     if offered is None:
         raise ParameterMissing(param="payment_method_data")
     terms = terms_of_draft(draft, offered)
+    ledger_accounts.ensure(merchant.id, draft["currency"])
     intent_id = ids.new("pi")
     with transaction.atomic(durable=True):
         idempotency.take(intent_id, is_finished=False)
@@ -109,6 +118,7 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     if not _is_confirmable(intent):
         _refuse_on_locked_row(merchant, intent_id)
     terms, offered = terms_of_confirmation(merchant, intent, confirmation)
+    ledger_accounts.ensure(merchant.id, intent.currency)
     asked = _asked_meanwhile(intent) if intent.status == Status.REQUIRES_ACTION else None
     if asked and asked.paid:
         vault_cvc.drop(asked.attempt.id)  # The bank has it, or nobody will bring it there.
@@ -203,7 +213,7 @@ def _is_confirmable(intent: PaymentIntent) -> bool:
 def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
     # Committed before the bank is called: after a crash the sweeper finds it and asks.
     assert intent.sealed_card is not None  # A payment without a card was refused before.
-    now = clock.now()
+    now, plan = clock.now(), installments.plan_of(intent, terms.card)
     return Attempt.objects.create(
         id=ids.new("att"),
         merchant_id=intent.merchant_id,
@@ -211,29 +221,31 @@ def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
         terminal=terms.terminal,
         acquirer_reference=references.new(),
         amount=intent.amount,
+        surcharge=plan.surcharge,
         currency=intent.currency,
-        installments=intent.installments,
+        installments=plan.installments,
         capture_method=intent.capture_method,
         sealed_card=intent.sealed_card,
         card=terms.card,
         return_url=terms.return_url,
         three_d_secure_requested=terms.requested,
-        authentication_demanded=_demand_of(intent, terms),
+        authentication_demanded=_demand_of(intent, terms, intent.amount + plan.surcharge),
         request_id=context.request_id(),
         created_at=now,
         **begun(now, lease_until=leases.end()),
     )
 
 
-def _demand_of(intent: PaymentIntent, terms: Terms) -> bool:
+def _demand_of(intent: PaymentIntent, terms: Terms, amount: int) -> bool:
     """Tell whether the payer must authenticate, now that the payment is locked.
 
+    :param amount: minor units, surcharge included.
     :raises NonSecureNotAllowed: the merchant asked for no 3-D Secure, and its limits forbid that.
     :raises ParameterMissing: the payer must authenticate, and no return URL is known.
     """
     if terms.authentication_demanded:
         return True
-    if non_secure.is_allowed(intent.merchant, amount=intent.amount, currency=intent.currency):
+    if non_secure.is_allowed(intent.merchant, amount=amount, currency=intent.currency):
         return False
     if terms.requested == "none":
         raise non_secure.NonSecureNotAllowed

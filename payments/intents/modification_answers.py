@@ -16,9 +16,10 @@ from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from core import context
 from events import transitions
 from merchants import idempotency
-from payments.intents import authorization, modification_rows, render
+from payments.intents import authorization, modification_rows, render, reversals
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.modification_rows import close
+from payments.intents.repayments import RELEASED
 from payments.intents.states import (
     ATTEMPTS,
     AttemptStatus,
@@ -35,7 +36,6 @@ EXCHANGES = {
     ModificationKind.FALL_BACK: BankExchange.Operation.VOID,
     ModificationKind.REVERSE: BankExchange.Operation.REVERSAL,
 }
-RELEASED = (Answer.APPROVED, Answer.LAPSED)
 
 
 class Applied(NamedTuple):
@@ -60,6 +60,8 @@ def apply(modification: Modification, outcome: Outcome) -> Applied:
     if modification.status != ModificationStatus.PROCESSING:
         _finish_unless_released(modification)
         return Applied(modification)  # Another process has applied an answer already.
+    if not reversals.is_about(modification, asked, outcome):
+        return Applied(modification)
     if not answers.counts(outcome, asked=asked, locked=modification):
         return Applied(modification)
     intent = modification.attempt.intent
@@ -185,7 +187,9 @@ def _fallen_back(modification: Modification, outcome: Outcome) -> Status:
 
 def _reversed(modification: Modification, outcome: Outcome) -> Status:
     if outcome.answer not in RELEASED:
-        return _still_unknown(modification)
+        _still_unknown(modification)
+        reversals.go_on(modification, outcome)
+        return Status(modification.attempt.intent.status)
     close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
     return Status(modification.attempt.intent.status)
 

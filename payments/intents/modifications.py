@@ -1,17 +1,16 @@
 """Modifications of an authorised attempt at the bank: capture it, void it, give it back."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import acquirers
-from acquirers import refused_requests, standings
+from acquirers import refused_requests
 from acquirers.in_doubt import answers, leases
 from acquirers.in_doubt.kinds import Kind
-from acquirers.outcomes import Answer, Deed, Outcome
+from acquirers.outcomes import Deed, Outcome
 from core import context
-from payments.intents import modification_answers
+from payments.intents import modification_answers, repayments, reversals
 from payments.intents.models import Modification
-from payments.intents.modification_answers import EXPIRED, RELEASED
+from payments.intents.modification_answers import EXPIRED
 from payments.intents.orders import order_of
 from payments.intents.states import ModificationKind
 
@@ -20,6 +19,9 @@ class Modifications(Kind[Modification]):
     """Captures, voids and reversals whose end is not known."""
 
     model = Modification
+
+    def begun(self, row: Modification) -> Modification | None:
+        return reversals.begun(row) if row.refund_reference else row
 
     def ask(self, row: Modification) -> Outcome:
         return ask(row)
@@ -59,10 +61,11 @@ def ask(modification: Modification) -> Outcome:
     """Inquire how the modification ended; one that must succeed in the end is asked for again.
 
     That is every release that no merchant asked for: of a refused capture, of a late charge, of an
-    expired authorisation.
+    expired authorisation. A late charge may have to be refunded instead.
     """
-    is_ours = modification.kind in (ModificationKind.FALL_BACK, ModificationKind.REVERSE)
-    if is_ours or modification.reason == EXPIRED:
+    if modification.kind == ModificationKind.REVERSE:
+        return reversals.ask(modification)
+    if modification.kind == ModificationKind.FALL_BACK or modification.reason == EXPIRED:
         return answers.in_doubt(_void(modification))
     return _inquire(modification)
 
@@ -73,6 +76,8 @@ def resolve(modification: Modification, outcome: Outcome) -> Modification:
 
 
 def _order(modification: Modification) -> Outcome:
+    if modification.kind == ModificationKind.REVERSE:
+        return reversals.ask(modification)
     if modification.kind != ModificationKind.CAPTURE:
         return _void(modification)
     assert modification.amount is not None  # a_capture_has_an_amount
@@ -82,25 +87,9 @@ def _order(modification: Modification) -> Outcome:
 
 
 def _void(modification: Modification) -> Outcome:
-    attempt = modification.attempt
-    outcome = acquirers.of(attempt).void(order_of(attempt))
-    refused_requests.watched(attempt.terminal, outcome)
-    if outcome.answer is not Answer.DECLINED:
-        return outcome
-    # The bank may refuse because it holds nothing any more: then the release is done.
-    known = _inquire(modification)
-    if known.answer in RELEASED:
-        return replace(known, after=outcome)
-    return replace(outcome, after=known)
+    return repayments.void(modification.attempt)
 
 
 def _inquire(modification: Modification) -> Outcome:
-    """Inquire about the authorisation, and translate its state into an answer to the request."""
-    attempt = modification.attempt
-    gateway = acquirers.of(attempt)
-    deed = Deed.CAPTURE if modification.kind == ModificationKind.CAPTURE else Deed.VOID
-    found = standings.modification(gateway.inquire(order_of(attempt)), deed)
-    if found.answer is Answer.NO_RECORD and not gateway.capabilities.inquires_modifications:
-        # The bank tells of the sale alone: it may have done what it does not tell of.
-        return replace(found, answer=Answer.UNKNOWN)
-    return found
+    is_capture = modification.kind == ModificationKind.CAPTURE
+    return repayments.inquire(modification.attempt, Deed.CAPTURE if is_capture else Deed.VOID)

@@ -65,7 +65,7 @@ def _breakdown(intent: PaymentIntent) -> dict[str, Any]:
         "amount_capturable": intent.amount_capturable,
         "captured_minor": captured,
         "refunded_minor": intent.refunded_minor,
-        "amount_refundable": max(0, captured - intent.refunded_minor),
+        "amount_refundable": intent.amount_refundable,
         "card": _card(intent.card),
     }
 

@@ -24,8 +24,8 @@ def matching(rows: Any, text: str) -> Rows:
     """Return the payments that a text finds.
 
     :param rows: one merchant's payments.
-    :param text: an id of a payment, attempt or customer; an e-mail address; or the start of a
-        description.
+    :param text: an id of a payment, attempt, customer, refund or dispute; an e-mail address; or
+        the start of a description.
     """
     if by_id := BY_ID.get(_prefix(text)):
         return by_id(rows, text)
@@ -58,15 +58,19 @@ def _by_customer(rows: Rows, text: str) -> Rows:
     return rows.filter(customer_id=text)
 
 
-def _nothing_yet(rows: Rows, text: str) -> Rows:
-    # Refunds and disputes do not exist yet, so no payment has one.
-    return rows.none()
+def _by_refund(rows: Rows, text: str) -> Rows:
+    # The rooms of refunds and disputes are above this one: their rows are reached by foreign key.
+    return rows.filter(refunds__id=text)
+
+
+def _by_dispute(rows: Rows, text: str) -> Rows:
+    return rows.filter(disputes__id=text)
 
 
 BY_ID: dict[str, Callable[[Any, str], Rows]] = {
     "pi": _by_own_id,
     "att": _by_attempt,
     "cus": _by_customer,
-    "re": _nothing_yet,
-    "dp": _nothing_yet,
+    "re": _by_refund,
+    "dp": _by_dispute,
 }

@@ -3,6 +3,8 @@
 spec: States and transitions; contract 8.
 """
 
+import enum
+
 from django.db import models
 
 from events.transitions import Change, Table
@@ -48,6 +50,14 @@ class ModificationStatus(models.TextChoices):
     SUCCEEDED = "succeeded"
     FAILED = "failed"  # The bank refused it, or has certainly not done it.
     SUPERSEDED = "superseded"  # The merchant canceled while an expired authorisation was released.
+
+
+class Errand(enum.Enum):
+    """The next thing to do with a refund at the bank; its lease's holder keeps it in memory."""
+
+    ASK = "ask"
+    SEND = "send"
+    SEND_AGAIN = "send_again"  # An earlier request is believed lost.
 
 
 CONFIRMABLE = (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)

@@ -2,4 +2,4 @@
 
 from core.rest.resources import Resource
 
-RESOURCE = Resource(path="search", tag=("Search", "Payments and customers by one text."))
+RESOURCE = Resource(path="search", tag=("Search", "Objects of several kinds by one text."))

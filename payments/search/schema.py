@@ -7,10 +7,10 @@ from core.rest.schema import Operation, ref
 SEARCH = {
     "list": Operation(
         "Search",
-        schema.list_of(ref("PaymentIntent"), ref("Customer")),
+        schema.list_of(ref("PaymentIntent"), ref("Customer"), ref("Refund"), ref("Dispute")),
         description=(
             "By an id, an exact e-mail address or the start of a payment's description; newest "
-            "first. A key that may not read customers finds payments only."
+            "first. A key finds only objects that it may read."
         ),
         needs=("q",),
         refuses=(ParameterMissing,),

@@ -1,8 +1,9 @@
-"""The API's door to search: one list, merged from payments and customers."""
+"""The API's door to search: one list, merged from objects of several kinds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from django.db.models import Model
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,24 +16,41 @@ from payments.customers import search as customer_search
 from payments.customers.models import Customer
 from payments.customers.render import customer as shown_customer
 from payments.customers.views import CustomerViewSet
+from payments.disputes import search as dispute_search
+from payments.disputes.models import Dispute
+from payments.disputes.render import DISPUTES as SHOWN_DISPUTES
+from payments.disputes.render import dispute as shown_dispute
+from payments.disputes.views import DisputeViewSet
 from payments.intents import search as intent_search
 from payments.intents.models import PaymentIntent
 from payments.intents.render import payment_intent as shown_intent
+from payments.refunds import search as refund_search
+from payments.refunds.models import Refund
+from payments.refunds.render import refund as shown_refund
+from payments.refunds.views import RefundViewSet
 from payments.search import schema
 
 PAYMENTS = ListSpec(search=intent_search.matching)
 CUSTOMERS = ListSpec(search=customer_search.matching)
+REFUNDS = ListSpec(search=refund_search.matching)
+DISPUTES = ListSpec(search=dispute_search.matching)
+SHOW: dict[type[Model], Callable[[Any], dict[str, Any]]] = {
+    PaymentIntent: shown_intent,
+    Customer: shown_customer,
+    Refund: shown_refund,
+    Dispute: shown_dispute,
+}
 
 
 class SearchViewSet(ApiViewSet):
-    """Payments and customers that one text finds, newest first (spec: Search).
+    """Payments, customers, refunds and disputes that one text finds, newest first (spec: Search).
 
-    A key that may not read customers finds payments only.
+    A key finds objects of the kinds that it may read only.
     """
 
     operations = schema.SEARCH
     scope = "payment_intents"
-    shows = ("payment_intent", "customer")
+    shows = ("payment_intent", "customer", "refund", "dispute")
     lists = {"list": PAYMENTS}
 
     def list(self, request: Request) -> Response:
@@ -43,12 +61,20 @@ class SearchViewSet(ApiViewSet):
         return Response(page.envelope(self.expanded([_found(row) for row in page.rows])))
 
     def _sources(self) -> Sequence[Source]:
-        found = [Source(PaymentIntent.objects.for_merchant(self.merchant), PAYMENTS)]
-        if may(self.key, CustomerViewSet.scope, "GET"):
+        payments = PaymentIntent.objects.for_merchant(self.merchant)
+        found = [Source(self.searchable(payments), PAYMENTS, cursors=payments)]
+        if self._may_read(CustomerViewSet):
             own = Customer.objects.for_merchant(self.merchant)
             found.append(Source(own.existing(), CUSTOMERS, cursors=own))
+        if self._may_read(RefundViewSet):
+            found.append(Source(Refund.objects.for_merchant(self.merchant), REFUNDS))
+        if self._may_read(DisputeViewSet):
+            found.append(Source(SHOWN_DISPUTES.for_merchant(self.merchant), DISPUTES))
         return found
 
+    def _may_read(self, view: type[ApiViewSet]) -> bool:
+        return view.scope is not None and may(self.key, view.scope, "GET")
 
-def _found(row: PaymentIntent | Customer) -> dict[str, Any]:
-    return shown_customer(row) if isinstance(row, Customer) else shown_intent(row)
+
+def _found(row: Model) -> dict[str, Any]:
+    return SHOW[type(row)](row)

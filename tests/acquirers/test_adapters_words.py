@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from acquirers.sandbox import answers
+from acquirers.sandbox import answers, refunds
 from devstack.state import ROOT
 
 ROOMS = ("payments", "audit", "ledger", "events", "webhooks", "vault", "merchants", "core")
@@ -20,6 +20,7 @@ OURS = {"approved", "declined", "authentication_required", "pending", "unknown",
 WORDS = {
     *settings.ACQUIRERS,
     *({*answers.TO_AUTHORIZATIONS, *answers.TO_OPERATIONS} - OURS - {"captured", "refused"}),
+    *({*answers.TO_DISPUTES, *refunds.TO_REFUNDS} - OURS - {"refused"}),
     "TESTBANK_URL",
     "TESTBANK_SIGNING_KEY",
 }

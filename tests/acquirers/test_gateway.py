@@ -51,6 +51,7 @@ CARD_TABLE = [
     ("4000000000005126", Answer.APPROVED, None),
     ("4000000000000259", Answer.APPROVED, None),
     ("4000000000002685", Answer.APPROVED, None),
+    ("4000000000001976", Answer.APPROVED, None),
     ("4000000000005423", Answer.APPROVED, None),
     ("4766620000000001", Answer.AUTHENTICATION_REQUIRED, "authentication_required"),
     ("9792020000000001", Answer.AUTHENTICATION_REQUIRED, "authentication_required"),

@@ -15,6 +15,8 @@ from acquirers.outcomes import Answer, Outcome
 from core import clock, context
 from payments.intents import inquiries, modifications
 from payments.intents.models import Modification
+from payments.refunds import asking
+from payments.refunds.models import Refund
 from tests.stage.factories import AttemptFactory
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
@@ -23,9 +25,11 @@ PATIENCE_SECONDS = 60
 MANY = 10_000
 ATTEMPTS = "payments.intents.inquiries.Attempts"
 MODIFICATIONS = "payments.intents.modifications.Modifications"
+REFUNDS = "payments.refunds.asking.Refunds"
 SLOTS = {
     "attempt": settings.IN_DOUBT[ATTEMPTS],
     "modification": settings.IN_DOUBT[MODIFICATIONS],
+    "refund": settings.IN_DOUBT[REFUNDS],
 }
 UNKNOWN = Outcome(Answer.UNKNOWN)
 
@@ -62,6 +66,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> SilentBank:
     bank = SilentBank()
     monkeypatch.setattr(inquiries, "ask", bank.hears("attempt"))
     monkeypatch.setattr(modifications, "ask", bank.hears("modification"))
+    monkeypatch.setattr(asking, "ask", bank.hears("refund"))
     return bank
 
 
@@ -78,7 +83,9 @@ def sweeping(silent: SilentBank) -> Iterator[Thread]:
 
     thread = Thread(target=run)
     yield thread
-    Modification.objects.update(due_at=None)  # The run need not ask about all that are left.
+    # The run need not ask about all that are left.
+    Modification.objects.update(due_at=None)
+    Refund.objects.update(due_at=None)
     silent.may_answer.set()
     thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive()
@@ -108,6 +115,43 @@ REVERSE_ALL = """
 """
 
 
+def silent_refunds(count: int) -> None:
+    """Write down so many refunds of one payment, which are due at once."""
+    now = clock.now()
+    paid = AttemptFactory(
+        status="succeeded", captured_minor=12500, captured_at=now, closed_at=now, due_at=None
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(REFUND_BY_ONE, [count, paid.id])
+
+
+REFUND_BY_ONE = """
+    INSERT INTO refunds_refund (
+        id, merchant_id, intent_id, attempt_id, acquirer_reference, amount, currency, status,
+        method, pending_reason, metadata, request_id, sent_at, created_at, asked_at, due_at,
+        inquiry_count, no_record_count)
+    SELECT 're_' || n, merchant_id, intent_id, id, 'refund_' || n, 1, currency, 'pending',
+        'refund', 'processing', '{}', 'req_1', created_at, created_at, asked_at, created_at, 0, 0
+    FROM intents_attempt, generate_series(1, %s) n WHERE id = %s
+"""
+
+
+@pytest.mark.dear("10,000 rows that are due at once")
+def test_ten_thousand_silent_refunds_delay_no_authorisation(
+    silent: SilentBank, sweeping: Thread
+) -> None:
+    silent_refunds(MANY)
+    sweeping.start()
+    silent.await_asked("refund", SLOTS["refund"])
+    assert silent.asked["attempt"] == 0
+
+    AttemptFactory()
+
+    silent.await_asked("attempt", 1)  # In the round that is under way: nobody was answered yet.
+    assert silent.asked == {"attempt": 1, "refund": SLOTS["refund"]}
+    print(f"{Refund.objects.count()} refunds due")  # noqa: T201
+
+
 @pytest.mark.dear("10,000 rows that are due at once")
 def test_ten_thousand_silent_modifications_delay_no_authorisation(
     silent: SilentBank, sweeping: Thread
@@ -124,17 +168,18 @@ def test_ten_thousand_silent_modifications_delay_no_authorisation(
     print(f"{Modification.objects.count()} modifications due")  # noqa: T201
 
 
-@pytest.mark.parametrize("kind", ["attempt", "modification"])
+@pytest.mark.parametrize("kind", SLOTS)
 def test_a_kind_has_no_more_rows_at_the_bank_than_its_slots(
     kind: str, silent: SilentBank, sweeping: Thread
 ) -> None:
     silent_reversals(3 * max(SLOTS.values()))
+    silent_refunds(3 * max(SLOTS.values()))
     for _ in range(3 * max(SLOTS.values())):
         AttemptFactory()
 
     sweeping.start()
-    silent.await_asked("attempt", SLOTS["attempt"])
-    silent.await_asked("modification", SLOTS["modification"])
+    for each, slots in SLOTS.items():
+        silent.await_asked(each, slots)
 
     assert silent.asked[kind] == SLOTS[kind]
 

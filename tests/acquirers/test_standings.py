@@ -106,3 +106,41 @@ def test_the_facts_of_the_authorisation_and_the_course_of_the_inquiry_are_kept()
 
     assert told == Outcome(OK, "00", "A1B2C3", "net_1", "normal", 12, captured=0)
     assert (told.exchange, told.is_from_inquiry) == (exchange, True)
+
+
+def back(state: Answer) -> BankOperation:
+    return BankOperation(Deed.REFUND, state, 100)
+
+
+@pytest.mark.parametrize(
+    ("operations", "answer"),
+    [
+        ((back(OK),), OK),
+        ((back(OPEN),), OPEN),
+        ((back(NO),), NO),
+        ((back(NO), back(OK)), OK),
+        ((back(OPEN), back(NO)), OPEN),
+        ((back(NO), back(Answer.UNKNOWN)), Answer.UNKNOWN),
+        ((back(ASKS),), Answer.UNKNOWN),
+        ((YES, TAKEN), Answer.UNKNOWN),
+        ((), Answer.UNKNOWN),
+    ],
+)
+def test_what_the_bank_has_of_a_refund_tells_how_it_ended(
+    operations: tuple[BankOperation, ...], answer: Answer
+) -> None:
+    exchange = Exchange(code="ISO8583-00")
+    standing = Standing(Finding.FOUND, operations, "00", network_reference="A1", exchange=exchange)
+
+    told = standings.refund(standing)
+
+    assert told == Outcome(answer, response_code="00", network_reference="A1")
+    assert (told.exchange, told.is_from_inquiry) == (exchange, True)
+
+
+@pytest.mark.parametrize(
+    ("finding", "answer"),
+    [(Finding.UNKNOWN, Answer.UNKNOWN), (Finding.NO_RECORD, Answer.NO_RECORD)],
+)
+def test_an_inquiry_that_finds_no_refund(finding: Finding, answer: Answer) -> None:
+    assert standings.refund(Standing(finding)).answer is answer

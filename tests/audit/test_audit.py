@@ -5,7 +5,8 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, connections
+from django.db.models import Model
 
 from core import clock
 from testbank.models import Authorization, Capture, Reversal
@@ -106,22 +107,26 @@ def test_a_bank_that_cannot_be_read_proves_nothing(
 # --- Each difference, planted -----------------------------------------------------------------
 
 
-def unguarded(statement: str, *values: object) -> None:
+def unguarded(statement: str, *values: object, database: str = "default") -> None:
     """Write past every guard, as a bug in the database or a hand at its console would."""
-    with connection.cursor() as cursor:
+    with connections[database].cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")
         cursor.execute(statement, values)
         assert cursor.rowcount > 0, "nothing planted"
         cursor.execute("SET session_replication_role = origin")
 
 
+def forgotten_by_the_bank(model: type[Model]) -> None:
+    unguarded(f"DELETE FROM {model._meta.db_table}", database="bank")  # noqa: S608
+
+
 def no_line_at_the_bank() -> None:
-    Capture.objects.all().delete()
-    Authorization.objects.all().delete()
+    forgotten_by_the_bank(Capture)
+    forgotten_by_the_bank(Authorization)
 
 
 def nothing_captured_at_the_bank() -> None:
-    Capture.objects.all().delete()
+    forgotten_by_the_bank(Capture)
     Authorization.objects.update(captured_amount=0)
 
 
@@ -138,7 +143,7 @@ def a_second_take_at_the_bank() -> None:
 
 
 def a_take_that_the_bank_forgot() -> None:
-    Capture.objects.all().delete()
+    forgotten_by_the_bank(Capture)
 
 
 def money_given_back_at_the_bank() -> None:
@@ -152,7 +157,11 @@ def a_line_that_we_never_asked_for() -> None:
 
 
 def an_entry_too_large() -> None:
-    unguarded("UPDATE ledger_entry SET amount = amount + 1 WHERE amount > 0")
+    unguarded("UPDATE ledger_entry SET amount = amount - 1 WHERE amount < 0")
+
+
+def a_fee_that_the_ledger_lacks() -> None:
+    unguarded("UPDATE intents_attempt SET fee = 1")
 
 
 def a_movement_without_entries() -> None:
@@ -230,6 +239,7 @@ PLANTED: list[tuple[Callable[[], None], str, str]] = [
     (a_line_that_we_never_asked_for, "the bank's book is ours", "attempt"),
     (an_entry_too_large, "movements sum to zero", "attempt"),
     (an_entry_too_large, "charged attempts are in the ledger", "attempt"),
+    (a_fee_that_the_ledger_lacks, "charged attempts are in the ledger", "attempt"),
     (a_movement_without_entries, "movements sum to zero", "attempt"),
     (no_movement, "charged attempts are in the ledger", "payment"),
     (a_charge_of_nothing, "charges in the ledger have their attempt", "attempt"),

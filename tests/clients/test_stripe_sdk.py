@@ -293,6 +293,41 @@ def test_events_are_filtered() -> None:
     assert [event.type for event in found] == ["payment_intent.succeeded"]
 
 
+# --- The balance ------------------------------------------------------------------------------
+
+
+def test_the_balance_is_read() -> None:
+    before = stripe.Balance.retrieve()
+    stripe.PaymentIntent.create(**payment())
+
+    after = stripe.Balance.retrieve()
+
+    assert [row.currency for row in after.pending] == [row.currency for row in after.available]
+    earned = sum(row.amount for row in after.pending) - sum(row.amount for row in before.pending)
+    assert 0 < earned <= 12500
+
+
+def test_balance_transactions_are_listed_and_read() -> None:
+    paid = stripe.PaymentIntent.create(**payment())
+
+    [charge] = stripe.BalanceTransaction.list(source=paid.id)
+    read = stripe.BalanceTransaction.retrieve(charge.id)
+
+    assert isinstance(read, stripe.BalanceTransaction)
+    assert read.to_dict() == charge.to_dict()
+    assert (read.type, read.source, read.status) == ("charge", paid.id, "pending")
+    assert read.net == read.amount - read.fee
+    assert read.available_on > read.created
+
+
+def test_balance_transactions_are_paged_through_both_ways() -> None:
+    made = [stripe.PaymentIntent.create(**payment(amount=4321)).id for _one in range(5)]
+
+    charges = walked(stripe.BalanceTransaction, type="charge", currency="try")
+
+    assert [one.source for one in charges if one.source in made] == made[::-1]
+
+
 # --- Webhook endpoints ------------------------------------------------------------------------
 
 

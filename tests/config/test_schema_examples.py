@@ -5,16 +5,22 @@
 
 import os
 from typing import Any
+from unittest.mock import patch
 
 import orjson
 import pytest
 
 from config.openapi.operations import EXAMPLES, examples
+from core import clock
+from ledger import book
 from merchants.models import ApiKey
+from testbank.behaviours import DISPUTED_AFTER
 from tests.stage import described
+from tests.stage.bank_disputes import DISPUTED
 from tests.stage.bank_transport import BankTransport
-from tests.stage.client import Answer, ApiClient
+from tests.stage.client import REFUNDS, Answer, ApiClient
 from tests.stage.factories import line, payment, payment_method
+from tests.stage.teller import take_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -59,9 +65,13 @@ def tell(client: ApiClient, settings: Any) -> dict[str, Any]:
     story = Storyteller(client)
     endpoint = about_an_endpoint(story)
     about_payments(story, about_a_customer(story))
+    about_refunds(story)
+    about_a_dispute(story)
     about_events(story, endpoint)
     for address in ("balance", "merchant", "search?q=Order", "request_logs?limit=2"):
         story.get(f"/v1/{address}")
+    newest = story.get("/v1/balance_transactions?type=charge&limit=2")["data"][0]["id"]
+    story.get(f"/v1/balance_transactions/{newest}")
     log = story.client.get("/v1/request_logs?limit=1")["data"][0]["id"]
     story.get(f"/v1/request_logs/{log}")
     story.delete(f"{ENDPOINTS}/{endpoint}")
@@ -101,6 +111,31 @@ def about_payments(story: Storyteller, customer: str) -> None:
     story.post(f"{PAYMENTS}/{began}/capture", {"amount_to_capture": 5000})
     other = story.client.pay(**MANUAL)["id"]
     story.post(f"{PAYMENTS}/{other}/cancel", {"cancellation_reason": "requested_by_customer"})
+
+
+def about_refunds(story: Storyteller) -> None:
+    paid = story.client.pay()["id"]
+    body = {"payment_intent": paid, "amount": 4000, "reason": "requested_by_customer"}
+    refund = story.post(REFUNDS, body)["id"]
+    story.get(f"{REFUNDS}/{refund}")
+    story.post(f"{REFUNDS}/{refund}", {"metadata": {"return": "12"}})
+    story.get(f"{REFUNDS}?payment_intent={paid}")
+    with patch.object(book, "refund", side_effect=book.InsufficientFunds):
+        waits = story.client.refund(paid, 1000)["id"]
+    story.post(f"{REFUNDS}/{waits}/cancel")
+
+
+def about_a_dispute(story: Storyteller) -> None:
+    for number in (DISPUTED, DISPUTED):
+        story.client.pay(number)
+    clock.advance(DISPUTED_AFTER)
+    take_in()
+    rows = story.get("/v1/disputes?status=needs_response&sort=evidence_due_by")["data"]
+    dispute, other = (row["id"] for row in rows)
+    story.get(f"/v1/disputes/{dispute}")
+    evidence = {"shipping_carrier": "Yurt Kargo", "shipping_date": "2026-11-02"}
+    story.post(f"/v1/disputes/{dispute}", {"evidence": evidence, "submit": True})
+    story.post(f"/v1/disputes/{other}/close")
 
 
 def about_events(story: Storyteller, endpoint: str) -> None:

@@ -1,22 +1,22 @@
 """How PostgreSQL reads lists of 100,000 payments: by index, on page 400 as on page 1."""
 
-import json
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.db.models import QuerySet
 from django.http import QueryDict
-from django.test.utils import CaptureQueriesContext
 
 from core.rest import lists
 from merchants.models import Merchant
 from payments.intents.models import PaymentIntent
 from payments.intents.views import PaymentIntentViewSet
+from tests.stage import list_reads
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory
+from tests.stage.list_reads import Read
 
 pytestmark = [
     pytest.mark.slow,
@@ -34,13 +34,13 @@ MINUTE_AGO = int(time.time()) - 60
 PAYMENTS = f"""
     INSERT INTO intents_paymentintent (
         id, merchant_id, status, capture_method, currency, amount, surcharge, authorized_minor,
-        amount_capturable, captured_minor, captured_surcharge, refunded_minor, installments,
-        customer_id, description, metadata, billing_details, three_d_secure_requested,
-        three_d_secure_effective, attempt_ids, line_item_ids, created_at)
+        amount_capturable, captured_minor, captured_surcharge, refunded_minor,
+        disputed_minor, installments, customer_id, description, metadata, billing_details,
+        three_d_secure_requested, three_d_secure_effective, attempt_ids, line_item_ids, created_at)
     SELECT 'pi_' || lpad(n::text, 24, '0'), (%s::text[])[1 + n %% 2],
         CASE WHEN n %% 10 < 7 THEN 'succeeded' WHEN rare THEN 'processing' ELSE 'canceled' END,
         CASE WHEN rare THEN 'manual' ELSE 'automatic' END,
-        CASE WHEN rare THEN 'gbp' ELSE 'try' END, amount, 0, amount, 0, amount, 0, 0, 1,
+        CASE WHEN rare THEN 'gbp' ELSE 'try' END, amount, 0, amount, 0, amount, 0, 0, 0, 1,
         NULL, CASE WHEN rare THEN 'Çay ' ELSE 'Order ' END || n,
         jsonb_build_object('shop', n / 2 %% 2)
             || CASE WHEN rare THEN '{{"vip": "1"}}' ELSE '{{}}' END::jsonb,
@@ -75,33 +75,8 @@ def shop(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
         empty("default")
 
 
-class Read(NamedTuple):
-    """A page's ids and its cost: the buffers of all its SQL, and the nodes of its query plans."""
-
-    ids: list[str]
-    buffers: int
-    nodes: set[str]
-
-
 def read(rows: QuerySet, query: str) -> Read:
-    with CaptureQueriesContext(connection) as statements:
-        page = lists.page(rows, QueryDict(query), SPEC, url="/")
-    plans = [_plan(statement["sql"]) for statement in statements]
-    buffers = sum(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] for plan in plans)
-    return Read([row.id for row in page.rows], buffers, {n for plan in plans for n in _nodes(plan)})
-
-
-def _plan(sql: str) -> dict[str, Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}")
-        [[found]] = cursor.fetchall()
-    return (found if isinstance(found, list) else json.loads(found))[0]["Plan"]
-
-
-def _nodes(plan: dict[str, Any]) -> Iterator[str]:
-    yield plan["Node Type"]
-    for inner in plan.get("Plans", []):
-        yield from _nodes(inner)
+    return list_reads.read(rows, query, SPEC)
 
 
 @pytest.fixture

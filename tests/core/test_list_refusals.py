@@ -13,6 +13,7 @@ import pytest
 from core.rest import list_query, lists
 from core.rest.query import Given
 from tests.stage import described
+from tests.stage.book_keeping import Till
 from tests.stage.books import logged
 from tests.stage.client import Answer, ApiClient
 from tests.stage.refusals import assert_envelope
@@ -42,6 +43,8 @@ EVERY_LIST = pytest.mark.parametrize("path", LISTS)
 # The prefixes of the ids that may be a cursor.
 SHOWN = {
     PAYMENTS: {"pi"},
+    "/v1/refunds": {"re"},
+    "/v1/disputes": {"dp"},
     "/v1/customers": {"cus"},
     "/v1/search": {"pi", "cus"},
     "/v1/events": {"evt"},
@@ -49,6 +52,7 @@ SHOWN = {
     "/v1/webhook_endpoints": {"we"},
     "/v1/webhook_endpoints/{endpoint_id}/deliveries": {"whd"},
     "/v1/request_logs": {"req"},
+    "/v1/balance_transactions": {"txn"},
 }
 
 
@@ -60,6 +64,7 @@ class Owned(NamedTuple):
     event_id: str
     endpoint_id: str
     request: str
+    transaction: str
     merchant: str
 
 
@@ -73,6 +78,7 @@ def owned(client: ApiClient) -> Owned:
         client.get("/v1/events?limit=1")["data"][0]["id"],
         client.post("/v1/webhook_endpoints", endpoint)["id"],
         payment.headers["Request-Id"],
+        Till(client.merchant).topup(100).id,
         client.merchant.id,
     )
 

@@ -14,6 +14,8 @@ from django.utils import timezone
 from config.urls import v1
 from core import ids
 from core.rest import resources
+from ledger import pricing
+from ledger.book import Sale
 from ledger.views import BalanceViewSet
 from merchants import keys
 from merchants.models import ApiKey, Member, Merchant, User
@@ -289,6 +291,22 @@ def test_create_merchant_opens_a_whole_account() -> None:
     owner = User.objects.get(email=told["panel_email"])
     assert owner.check_password(told["panel_password"])
     assert Member.objects.get(user=owner).role == "owner"
+
+
+@pytest.mark.parametrize(("is_live", "limits"), [(False, [("try", 100_000)]), (True, [])])
+def test_a_merchant_of_a_sandbox_has_a_price_and_a_limit(
+    is_live: bool, limits: list[tuple[str, int]], settings: Any
+) -> None:
+    settings.LIVEMODE = is_live
+
+    told = json.loads(
+        run("create_merchant", "--name", "Initech", "--email", "o@initech.example", "--json")
+    )
+
+    merchant = Merchant.objects.get(id=told["merchant_id"])
+    assert list(merchant.negative_limits.values_list("currency", "amount")) == limits
+    fee = pricing.fee_of(merchant.id, Sale(10_000, "try"))
+    assert fee == (0 if is_live else 275, False)
 
 
 def test_create_merchant_prints_for_people_too() -> None:

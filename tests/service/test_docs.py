@@ -10,6 +10,7 @@ from django.conf import settings
 from acquirers.sandbox import cards
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.sweeper import sweep_after
 
 ROOT = settings.BASE_DIR
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -55,3 +56,35 @@ def test_a_payment_that_is_shown_can_be_made(
     answer = acme.post("/v1/payment_intents", json.loads(body))
 
     assert (answer.status, answer["status"]) == (200, status)
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_a_refund_that_is_shown_can_be_made(acme: ApiClient, bank: BankTransport) -> None:
+    page = (ROOT / "docs/refunds.md").read_text()
+    [body] = re.findall(r"/v1/refunds \\\n.*?-d '(\{.*?\})'", page, re.DOTALL)
+    shown = json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL)[1])
+    paid = acme.pay()
+
+    answer = acme.post("/v1/refunds", {**json.loads(body), "payment_intent": paid["id"]})
+
+    told = {"id", "payment_intent", "attempt", "reference", "created"}
+    assert list(answer.body) == list(shown)
+    assert {name: answer[name] for name in shown if name not in told} == {
+        name: value for name, value in shown.items() if name not in told
+    }
+
+
+SANDBOX_REFUND = re.compile(r"^\| (\d{16}) \| (.*) \|$", re.MULTILINE)
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_the_cards_of_refunds_do_what_is_said(acme: ApiClient, bank: BankTransport) -> None:
+    ended = {"4242424242424242": "succeeded", "4000001100000074": "failed",
+             "4000000000007726": "succeeded", "4000000000005126": "failed"}  # fmt: skip
+    cards = dict(SANDBOX_REFUND.findall((ROOT / "docs/refunds.md").read_text()))
+    assert cards.keys() == ended.keys()
+
+    made = {card: acme.refund(acme.pay(card)["id"])["id"] for card in cards}
+    sweep_after(10)
+
+    assert {card: acme.refunded(one)["status"] for card, one in made.items()} == ended

@@ -24,6 +24,13 @@ APPROVED, DECLINED, SILENT, LATER = (
 )  # fmt: skip
 HELD, MISPLACED, NOT_LISTED = "5400010000000004", "4603450000000000", "4929111111111113"
 NUMBERS = (APPROVED, DECLINED, SILENT, LATER, HELD, MISPLACED, NOT_LISTED)
+# A hang is ended after this.
+PATIENCE_SECONDS = 120
+# The rows of requests that were written after their answers, and the payments still in doubt.
+LEFT = """
+SELECT (SELECT count(*) FROM merchants_requestlog WHERE kind = 'api'),
+    (SELECT count(*) FROM intents_paymentintent WHERE status = 'processing')
+"""
 WRONG_KEY = "sk_sandbox_" + "A" * 43 + "000000"
 
 
@@ -54,7 +61,7 @@ def base64_parts(raw: bytes) -> Iterator[bytes]:
 
 
 def make_traffic(service: RunningService) -> int:
-    """Pay, fail and be refused in every way over real HTTP; return how many requests."""
+    """Pay, fail and be refused in every way over real HTTP; return how many requests to the API."""
     path = "/v1/payment_intents"
     held = payment(payment_method_data=payment_method(HELD), confirm=False)
     calls: list[tuple[str, str, Any]] = [
@@ -81,7 +88,7 @@ def make_traffic(service: RunningService) -> int:
             headers={"Authorization": f"Bearer {wrong}"},
             timeout=10,
         )
-    return len(calls) * 2 + 3
+    return sum(place.startswith("/v1/") for _method, place, _body in calls) * 2 + 3
 
 
 def files_of(service: RunningService) -> Iterator[Path]:
@@ -116,9 +123,9 @@ def test_no_file_of_a_running_installation_shows_a_number_or_a_key(
     service: RunningService,
 ) -> None:
     requested = make_traffic(service)
+    _await_all_that_follows(service, requested)
     # Everything that waits in memory goes to its file: tables, log, and what Redis holds.
     _checkpoint(service)
-    time.sleep(3)
 
     texts = {str(file): file.read_bytes() for file in files_of(service)}
     texts["the processes' log"] = printed_by(service)
@@ -140,10 +147,24 @@ def test_the_search_finds_what_is_planted() -> None:
         assert leaks({"planted": b"\x00 " + spelling + b" \x00"}, [APPROVED, WRONG_KEY])
 
 
+def _await_all_that_follows(service: RunningService, requested: int) -> None:
+    """Return when each request has its row, and the bank has been asked about each payment."""
+    service.call("run", "python", "manage.py", "clock", "advance", "1m")
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    with _connected(service) as connection:
+        while (left := connection.execute(LEFT).fetchone()) != (requested, 0):
+            assert time.monotonic() < deadline, (left, requested)
+            time.sleep(0.05)
+
+
 def _checkpoint(service: RunningService) -> None:
-    url = service.call("run", "sh", "-c", "printf %s $DATABASE_URL").stdout
-    with psycopg.connect(url, autocommit=True) as connection:
+    with _connected(service) as connection:
         connection.execute("CHECKPOINT")
+
+
+def _connected(service: RunningService) -> psycopg.Connection:
+    url = service.call("run", "sh", "-c", "printf %s $DATABASE_URL").stdout
+    return psycopg.connect(url, autocommit=True)
 
 
 def _redis_dump(service: RunningService) -> bytes:

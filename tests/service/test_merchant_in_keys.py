@@ -1,15 +1,21 @@
 """The merchant is in every table and every key, or the exception is listed (docs/adr/0023, I11)."""
 
+from datetime import date
+
 import pytest
 from django.db import IntegrityError, connection, transaction
 
 from core import clock
 from core.querysets import MerchantRows
-from ledger import book
+from ledger import accounts, book
+from ledger.book import Sale
+from ledger.models import Account, Checkpoint
 from tests.stage import merchant_keys
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.complaints import Complaint, dispute_past_the_bank
 from tests.stage.factories import DECLINED_CARD, EndpointFactory, line
+from tests.stage.teller import Teller
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -25,7 +31,10 @@ TABLES_WITHOUT = {
     "merchants_wrongpasswords": "The name that was typed at the sign-in may be nobody's.",
     "merchants_requestlog": "Null for a request without a key that we know.",
     "acquirers_terminal": "Null for the installation's own, which serves every merchant.",
+    "notices_inbox": "A terminal's, which may serve every merchant.",
+    "notices_notice": "A bank may tell of what we do not know.",
     "core_clock": "The sandbox has one clock for all.",
+    "ledger_boundary": "Ids of entries are given out for all merchants together.",
     "auth_group": DJANGOS,
     "auth_group_permissions": DJANGOS,
     "auth_permission": DJANGOS,
@@ -38,18 +47,25 @@ REFERENCES_WITHOUT: dict[str, str] = {}
 UNIQUE_KEYS_WITHOUT = {
     "acquirers_bankexchange_pkey": OWN_ID,
     "customers_customer_pkey": OWN_ID,
+    "disputes_dispute_pkey": OWN_ID,
+    "disputes_disputedelivery_pkey": OWN_ID,
     "events_event_pkey": OWN_ID,
     "intents_attempt_pkey": OWN_ID,
     "intents_lineitem_pkey": OWN_ID,
     "intents_modification_pkey": OWN_ID,
     "intents_paymentintent_pkey": OWN_ID,
+    "refunds_refund_pkey": OWN_ID,
     "ledger_account_pkey": "The merchant is the first part of the id.",
+    "ledger_checkpoint_pkey": "It is an account's, in whose id the merchant is the first part.",
     "ledger_entry_pkey": OWN_ID,
     "ledger_movement_pkey": OWN_ID,
+    "ledger_price_pkey": OWN_ID,
+    "ledger_run_pkey": OWN_ID,
     "merchants_apikey_pkey": OWN_ID,
     "merchants_callbackurl_pkey": OWN_ID,
     "merchants_idempotencykey_pkey": OWN_ID,
     "merchants_member_pkey": OWN_ID,
+    "merchants_negativelimit_pkey": OWN_ID,
     "merchants_nonsecurelimit_pkey": OWN_ID,
     "merchants_website_pkey": OWN_ID,
     "vault_sealedcard_pkey": OWN_ID,
@@ -59,6 +75,8 @@ UNIQUE_KEYS_WITHOUT = {
     "webhooks_signingsecret_pkey": OWN_ID,
     "merchants_apikey_hash_key": "A key is looked up by its hash before its merchant is known.",
     "intents_attempt_acquirer_reference_key": "The bank knows no merchants of ours.",
+    "intents_modification_refund_reference_key": "The bank knows no merchants of ours.",
+    "refunds_refund_acquirer_reference_key": "The bank knows no merchants of ours.",
 }
 
 LANE = "ALTER TABLE webhooks_lane ADD CONSTRAINT planted"
@@ -132,13 +150,19 @@ def test_a_key_that_is_planted_without_the_merchant_is_named(planted: str, check
 
 
 @pytest.fixture
-def ours(acme: ApiClient, bank: BankTransport) -> str:
+def ours(acme: ApiClient, bank: BankTransport, teller: Teller) -> str:
     """A merchant with a row in every table that refers to another of the merchant's tables."""
     EndpointFactory(merchant=acme.merchant)
     customer = acme.post("/v1/customers")["id"]
     acme.pay(customer=customer, metadata={"a": "1"}, line_items=[line(12500)])
     authorized = acme.pay(capture_method="manual")["id"]
     acme.post(f"/v1/payment_intents/{authorized}/capture")
+    acme.refund(authorized, 100)
+    Complaint(acme, teller).opened().submit()
+    some = Account.objects.filter(merchant=acme.merchant).first()
+    Checkpoint.objects.create(
+        account=some, merchant=acme.merchant, currency=some.currency, sum=0, boundary=0
+    )
     return acme.merchant.id
 
 
@@ -147,9 +171,12 @@ def theirs(globex: ApiClient, bank: BankTransport) -> str:
     """A merchant with a row in every table that is referred to; no attempt of it took money."""
     merchant = EndpointFactory(merchant=globex.merchant).merchant
     customer = globex.post("/v1/customers")["id"]
-    globex.pay(DECLINED_CARD, customer=customer)
+    declined = globex.pay(DECLINED_CARD, customer=customer)
+    dispute_past_the_bank(declined["id"])
+    terms = {"cause_id": "att_1", "available_on": [date(2026, 11, 2)], "now": clock.now()}
+    accounts.ensure(merchant.id, "try")
     with transaction.atomic():
-        book.charge(merchant.id, amount=1, currency="try", cause_id="att_1", now=clock.now())
+        book.charge(merchant.id, Sale(1, "try"), **terms)
     return merchant.id
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from django.db.models import F
 
-from testbank.models import Authorization
+from testbank.models import Authorization, Repayment, Reversal
 from testbank.states import State
 from tests.stage import bank_orders
 
@@ -21,6 +21,8 @@ class BookedOrder:
     :param captured_amount: what was ever taken.
     :param taken: each amount that was taken and not given back.
     :param held: the number of authorisations that hold money for a capture.
+    :param given_back: each captured amount that went back to the card, by a void or a refund, and
+        stayed there.
     """
 
     reference: str
@@ -31,6 +33,7 @@ class BookedOrder:
     captured_amount: int
     taken: tuple[int, ...]
     held: int
+    given_back: tuple[int, ...] = ()
 
 
 class Book(Protocol):
@@ -103,7 +106,14 @@ def _booked(row: Authorization) -> BookedOrder:
         captured_amount=row.captured_amount,
         taken=() if is_voided else captures,
         held=int(row.state == State.AUTHORIZED and not captures),
+        given_back=tuple(_given_back(row)),
     )
+
+
+def _given_back(row: Authorization) -> Iterator[int]:
+    yield from Reversal.objects.filter(authorization=row).values_list("amount", flat=True)
+    paid = Repayment.objects.filter(refund__authorization=row, refund__bounce=None)
+    yield from paid.order_by("id").values_list("amount", flat=True)
 
 
 _books: list[Book] = [_SandboxBook()]

@@ -68,6 +68,30 @@ def void(reference: str = "ref_1") -> dict[str, Any]:
     return ask(b"", f"/authorizations/{reference}/void")[1]
 
 
+def refund(
+    amount: int = 12500, reference: str = "back_1", authorization: str = "ref_1"
+) -> dict[str, Any]:
+    sent = {"reference": reference, "authorization": authorization, "amount": amount}
+    return ask(sent, "/refunds")[1]
+
+
+def inquire_refund(reference: str = "back_1") -> dict[str, Any]:
+    return ask(b"", f"/refunds/{reference}", "GET")[1]
+
+
+def notices(after: int = 0) -> list[dict[str, Any]]:
+    return ask(b"", f"/notices?after={after}", "GET")[1]["notices"]
+
+
+def submit(dispute: str, text: str = "It was sent.", number: int = 1) -> dict[str, Any]:
+    sent = {"number": number, "evidence": {"uncategorized_text": text}}
+    return ask(sent, f"/disputes/{dispute}/evidence")[1]
+
+
+def accept(dispute: str) -> dict[str, Any]:
+    return ask(b"", f"/disputes/{dispute}/acceptance")[1]
+
+
 def inquire(reference: str = "ref_1") -> dict[str, Any]:
     return ask(b"", f"/authorizations/{reference}", "GET")[1]
 
@@ -86,8 +110,23 @@ def captured(amount: int, code: str = "00") -> dict[str, Any]:
     return {"reference": "ref_1", **told}
 
 
-def voided(result: str = "voided") -> dict[str, Any]:
-    return {"reference": "ref_1", "result": result}
+def voided(code: str = "00") -> dict[str, Any]:
+    """Return the answer to a void, by its code."""
+    result = "voided" if code == "00" else "refused"
+    return {"reference": "ref_1", "result": result, "response_code": code}
+
+
+def refunded(result: str = "refunded", code: str = "00", **changes: Any) -> dict[str, Any]:
+    """Return the answer to a refund, apart from the number for the cardholder."""
+    about = {"reference": "back_1", "authorization": "ref_1", "amount": 12500}
+    return {**about, "result": result, "response_code": code, **changes}
+
+
+def numbered(told: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer without its number, which is there once the money has left."""
+    number = told.pop("network_reference")
+    assert (number is not None) == (told["result"] in ("refunded", "bounced"))
+    return told
 
 
 def booked() -> tuple[str, int, int, int]:

@@ -2,7 +2,7 @@
 
 import io
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,6 +36,7 @@ class BankTransport(BaseAdapter):
 
     `fault_of_posts` may be `cut_before`, for what changes something. `lost` is what never
     arrived. `seen` are the paths that the bank was asked for; `pause_seconds` is how long it takes.
+    `meanwhile` is called while a request is on its way.
     """
 
     # The same reference sent twice is one order at this bank.
@@ -49,6 +50,7 @@ class BankTransport(BaseAdapter):
         self.lost: list[tuple[str, str, bytes]] = []
         self.seen: list[str] = []
         self.pause_seconds = 0.0
+        self.meanwhile: Callable[[], object] = lambda: None
 
     def send(self, request: requests.PreparedRequest, **_kwargs: Any) -> requests.Response:
         if self.fault == "cut_before":
@@ -69,10 +71,11 @@ class BankTransport(BaseAdapter):
         pass
 
     def inquiries_seen(self) -> int:
-        return sum(path.startswith("/authorizations/") for path in self.seen)
+        return sum(path.startswith(("/authorizations/", "/refunds/")) for path in self.seen)
 
     def _ask(self, request: requests.PreparedRequest) -> tuple[int, bytes]:
         self.seen.append(request.path_url)
+        self.meanwhile()
         time.sleep(self.pause_seconds)
         return call_bank(request.method, request.path_url, _read(request))
 
@@ -120,12 +123,14 @@ def an_order(reference: str = "ref_1", **changes: Any) -> Order:
 
 
 @contextmanager
-def bank_in_process() -> Iterator[BankTransport]:
+def bank_in_process(transport: BankTransport | None = None) -> Iterator[BankTransport]:
     """Put the test bank behind the installation's gateway for the length of the block.
 
     A silent bank does not keep the test waiting: it answers its empty 504 at once.
+
+    :param transport: the way to it, one that never breaks by itself if none is given.
     """
-    session, transport = sandbox().session, BankTransport()
+    session, transport = sandbox().session, transport or BankTransport()
     session.mount(IN_PROCESS_URL, transport)
     try:
         with override_settings(TESTBANK_URL=IN_PROCESS_URL, TESTBANK_SILENCE_SECONDS=0):

@@ -6,9 +6,12 @@ from typing import Any
 
 from django.test import Client
 
+from merchants import keys
 from merchants.accounts import Opened
 from tests.stage import described
 from tests.stage.factories import GOOD_CARD, payment
+
+REFUNDS = "/v1/refunds"
 
 
 class Answer:
@@ -47,6 +50,10 @@ class ApiClient:
         twin.key, twin.http = key or self.key, Client(raise_request_exception=False)
         return twin
 
+    def with_scopes(self, **scopes: str) -> "ApiClient":
+        """Another client of the same merchant, whose key has these scopes."""
+        return self.twin(keys.create(self.merchant, name="some", scopes=scopes)[1])
+
     def get(self, path: str, **headers: str) -> Answer:
         return self._call("GET", path, b"", headers)
 
@@ -61,6 +68,16 @@ class ApiClient:
     def pay(self, number: str = GOOD_CARD, **changes: Any) -> Answer:
         """Create and confirm a payment with a card."""
         return self.post("/v1/payment_intents", payment(number, **changes))
+
+    def refund(self, payment_id: str, amount: int | None = None, **changes: Any) -> Answer:
+        """Refund a payment, or a part of it; `idempotency_key` is a header, the rest the body."""
+        headers = {"idempotency_key": key} if (key := changes.pop("idempotency_key", "")) else {}
+        part = {} if amount is None else {"amount": amount}
+        return self.post(REFUNDS, {"payment_intent": payment_id, **part, **changes}, **headers)
+
+    def refunded(self, refund_id: str) -> Answer:
+        """Return a refund as it is now."""
+        return self.get(f"{REFUNDS}/{refund_id}")
 
     def payment(self, payment_id: str) -> Answer:
         return self.get(f"/v1/payment_intents/{payment_id}")

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
 
+from acquirers.outcomes import Answer, Outcome
+from ledger import book
 from payments.intents import authorization, modifications
 from payments.intents.models import Attempt
-from tests.stage.client import ApiClient
+from payments.refunds import asking, tasks
+from tests.stage.client import REFUNDS, ApiClient
 from tests.stage.factories import RETURN_URL, confirmation, payment, three_d_secure, unconfirmed
 from tests.stage.sweeper import Died, dies, leases_run_out, sweep_after
 from tests.stage.threeds import bring, challenged, decide
@@ -68,6 +72,29 @@ def _dead_modification(shop: ApiClient, action: str) -> Payment:
     return _dead(shop, payment_id, path, {}, (modifications, "_order", True))
 
 
+def _refunded(shop: ApiClient, amount: int, fault: str) -> Payment:
+    """A charged payment, of which a refund did not leave, or was not answered."""
+    payment_id = shop.pay()["id"]
+    with patch.object(asking, "ask", lambda _row: Outcome(SAYS[fault])):
+        shop.refund(payment_id, amount)
+    return Payment(payment_id)
+
+
+def _waiting(shop: ApiClient) -> Payment:
+    """A charged payment, whose refund waits until the merchant has funds."""
+    payment_id = shop.pay()["id"]
+    with patch.object(book, "refund", side_effect=book.InsufficientFunds):
+        shop.refund(payment_id, 5_000)
+    return Payment(payment_id)
+
+
+def _dead_refund(shop: ApiClient) -> Payment:
+    payment_id = shop.pay()["id"]
+    body = {"payment_intent": payment_id, "amount": 5_000}
+    return _dead(shop, payment_id, REFUNDS, body, (asking, "ask", True))
+
+
+SAYS = {"not sent": Answer.NOT_SENT, "unanswered": Answer.UNKNOWN}
 STARTS: dict[str, Start] = {
     "no card": lambda shop: Payment(shop.post(PATH, {"amount": 12500, "currency": "try"})["id"]),
     "stored card": lambda shop: Payment(shop.post(PATH, unconfirmed())["id"]),
@@ -78,6 +105,12 @@ STARTS: dict[str, Start] = {
     "dead after the bank": lambda shop: _dead_authorization(shop, sent=True),
     "dead capture": lambda shop: _dead_modification(shop, "capture"),
     "dead cancellation": lambda shop: _dead_modification(shop, "cancel"),
+    "charged": lambda shop: Payment(shop.pay()["id"]),
+    "refund not sent": lambda shop: _refunded(shop, 5_000, "not sent"),
+    "void not sent": lambda shop: _refunded(shop, 12_500, "not sent"),
+    "refund unanswered": lambda shop: _refunded(shop, 5_000, "unanswered"),
+    "refund waits": _waiting,
+    "dead refund": _dead_refund,
 }
 
 
@@ -100,6 +133,15 @@ def _send_again(shop: ApiClient, payment: Payment) -> Any:
     return shop.twin().post(path, sent, idempotency_key=body["key"])
 
 
+def _refund(amount: int | None) -> Door:
+    return lambda shop, payment: shop.twin().refund(payment.id, amount)
+
+
+def _cancel_a_refund(shop: ApiClient, payment: Payment) -> Any:
+    [*made] = shop.twin().get(f"{REFUNDS}?payment_intent={payment.id}")["data"]
+    return shop.twin().post(f"{REFUNDS}/{made[-1]['id']}/cancel") if made else None
+
+
 def _sweep(seconds: int) -> Door:
     return lambda shop, payment: sweep_after(seconds)
 
@@ -116,6 +158,10 @@ DOORS: dict[str, Door] = {
     "cancel": _ask("/cancel"),
     "come back": _come_back,
     "send again": _send_again,
+    "refund": _refund(None),
+    "refund a part": _refund(5_000),
+    "cancel a refund": _cancel_a_refund,
+    "look at what waits": lambda _shop, _payment: tasks.send_waiting(),
     "sweep": _sweep(15),
     "sweep after an hour": _sweep(HOUR),
     "sweep after a week": _sweep(WEEK),
@@ -136,7 +182,7 @@ def _too_late(door: Door) -> Door:
 LATE: dict[str, Door] = {
     f"{name}, late": _too_late(DOORS[name])
     for name in (
-        "confirm securely", "capture", "cancel", "come back", "send again",
+        "confirm securely", "capture", "cancel", "come back", "send again", "refund",
         "sweep", "sweep after an hour", "sweep after a week",
     )
 }  # fmt: skip

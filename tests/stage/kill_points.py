@@ -19,11 +19,12 @@ from config.wsgi import application as web
 from acquirers.in_doubt import answers
 from core.rest import expansion
 from payments.intents import authorization, modifications, pages
+from payments.refunds import asking
 from testbank.wsgi import application as honest_bank
 from tests.stage.mortal import BANK_WORKS_SECONDS
 
-ASKS_THE_BANK = ((authorization, "authorize"), (modifications, "run"))
-# At each of them a payment, a payer's return, a capture and a cancellation can die.
+ASKS_THE_BANK = ((authorization, "authorize"), (modifications, "run"), (asking, "pursue"))
+# At each of them a payment, a payer's return, a capture, a cancellation and a refund can die.
 BOUNDARIES = {
     "after_the_first_transaction": ASKS_THE_BANK,
     "while_the_bank_works": ASKS_THE_BANK,
@@ -47,14 +48,24 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _deadly(function: Callable[..., Any], boundary: str) -> Callable[..., Any]:
+def deadly(
+    function: Callable[..., Any], boundary: str, *, then: str | None = None
+) -> Callable[..., Any]:
+    """Return the function with a boundary before it, or in it if the bank works there.
+
+    :param then: the boundary behind it, if there is one.
+    """
+
     def call(*arguments: Any, **options: Any) -> Any:
         if _is_deadly(boundary):
-            if boundary == "while_the_bank_works":
+            if "while_the_bank_works" in boundary:
                 threading.Timer(BANK_WORKS_SECONDS / 2, _die).start()
             else:
                 _die()
-        return function(*arguments, **options)
+        done = function(*arguments, **options)
+        if then and _is_deadly(then):
+            _die()
+        return done
 
     return call
 
@@ -62,7 +73,7 @@ def _deadly(function: Callable[..., Any], boundary: str) -> Callable[..., Any]:
 def _prepared() -> Callable[..., Any]:
     for boundary, places in BOUNDARIES.items():
         for module, name in places:
-            setattr(module, name, _deadly(getattr(module, name), boundary))
+            setattr(module, name, deadly(getattr(module, name), boundary))
     return web
 
 

@@ -15,7 +15,8 @@ import requests
 from django.core.management import call_command
 
 from payments.intents.models import Attempt, Modification
-from tests.stage.client import ApiClient
+from payments.refunds.models import Refund
+from tests.stage.client import REFUNDS, ApiClient
 from tests.stage.factories import payment
 from tests.stage.oldbank import way
 from tests.stage.threeds import return_of
@@ -32,7 +33,17 @@ LEASE_SECONDS = 2
 BANK_WORKS_SECONDS = 0.6
 # A hang is ended after this; alone it takes two seconds.
 PATIENCE_SECONDS = 60
-SWEEPER = ["celery", "-q", "-A", "config", "worker", "-B", "-c", "1", "-Q", "default"]
+# The same in a Celery worker that runs the sweeper, at a row of any kind.
+SWEEPERS_BOUNDARIES = (
+    "sweeper: after_the_first_transaction",
+    "sweeper: while_the_bank_works",
+    "sweeper: after_the_bank_answered",
+    "sweeper: after_the_last_transaction",
+)
+WORKER = ["worker", "-B", "-c", "1", "-Q", "default"]
+SWEEPER = ["celery", "-q", "-A", "config", *WORKER]
+# Its child may die as by `kill -9`; Celery starts another in its place.
+DEADLY_SWEEPER = ["celery", "-q", "-A", "tests.stage.deadly_worker", *WORKER]
 
 # Marks of every test of a kill: they take minutes together, and commit rows for processes to see.
 PROOF_OF_KILLS = [
@@ -40,6 +51,8 @@ PROOF_OF_KILLS = [
     pytest.mark.timeout(600),
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
+
+PAYMENTS = "/v1/payment_intents"
 
 Call = Callable[[], requests.Response]
 
@@ -74,13 +87,13 @@ class Installation:
         self._sweeper: Running | None = None
 
     def start(self, boundary: str) -> None:
-        assert boundary in BOUNDARIES
+        assert boundary in (*BOUNDARIES, *SWEEPERS_BOUNDARIES)
         self.once.write_text(boundary)
 
-    def start_sweeper(self) -> None:
+    def start_sweeper(self, *, is_deadly: bool = False) -> None:
         schedule = ["-s", str(self._directory / "schedule"), "--pidfile="]
-        log = self._directory / "sweeper.log"
-        self._sweeper = Running(log, [*SWEEPER, *schedule], **self.settings)
+        log, command = self._directory / "sweeper.log", DEADLY_SWEEPER if is_deadly else SWEEPER
+        self._sweeper = Running(log, [*command, *schedule], **self.settings)
 
     def stop(self) -> None:
         self.once.unlink(missing_ok=True)
@@ -88,11 +101,18 @@ class Installation:
             self._sweeper.stop()
 
     def pay(self, client: ApiClient) -> requests.Response:
-        return self._post(client, "", payment())
+        return self._post(client, PAYMENTS, payment())
 
     def ask(self, client: ApiClient, payment_id: str, action: str) -> requests.Response:
         """Ask for a capture or a cancellation, always with the same idempotency key."""
-        return self._post(client, f"/{payment_id}/{action}", {})
+        return self._post(client, f"{PAYMENTS}/{payment_id}/{action}", {})
+
+    def refund(
+        self, client: ApiClient, payment_id: str, amount: int | None = None
+    ) -> requests.Response:
+        """Ask for a refund, always with the same idempotency key."""
+        part = {} if amount is None else {"amount": amount}
+        return self._post(client, REFUNDS, {"payment_intent": payment_id, **part})
 
     def bring(self, fields: dict[str, str]) -> requests.Response:
         """Bring the bank's answer, as the payer's browser does."""
@@ -105,7 +125,7 @@ class Installation:
         assert not self.once.exists(), "nobody died"
 
     def _post(self, client: ApiClient, path: str, body: dict[str, Any]) -> requests.Response:
-        url = f"{self._web.url}/v1/payment_intents{path}"
+        url = f"{self._web.url}{path}"
         headers = {"Authorization": f"Bearer {client.key}", "Idempotency-Key": "order 7"}
         return requests.post(url, json=body, headers=headers, timeout=PATIENCE_SECONDS)
 
@@ -133,6 +153,6 @@ def three_days_pass() -> None:
         until(lambda count=count: _under_way().no_record_count >= count)
 
 
-def _under_way() -> Attempt | Modification:
+def _under_way() -> Attempt | Modification | Refund:
     """Return the row that the bank is asked about; once it is over, the last one."""
-    return Modification.objects.last() or Attempt.objects.get()
+    return Refund.objects.last() or Modification.objects.last() or Attempt.objects.get()

@@ -21,7 +21,8 @@ from tests.stage.threeds import bring
 
 PATH = "/v1/payment_intents"
 # By how much the contestants miss each other at most, and how long the bank takes: a request
-# takes about as long, so that each of its moments is met now and then.
+# takes about as long, so that each of its moments is met now and then. These times are drawn and
+# not waited for: what is tried is every order of the contestants' steps, which no fact names.
 SPREAD_SECONDS = 0.05
 BANK_SECONDS = (0.0, 0.01, 0.03)
 CONTESTANTS_MAX = 3
@@ -132,7 +133,7 @@ def sweeping(*, times: int = 1, not_before: datetime | None = None) -> Contestan
     """The sweeper, run after run; it tells whether there was anything to ask about."""
 
     def call() -> str:
-        if not_before:
+        if not_before:  # The moment itself is what it meets.
             time.sleep(max(0.0, (not_before - clock.now()).total_seconds()))
         asked = 0
         for _ in range(times):

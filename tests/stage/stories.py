@@ -10,30 +10,40 @@ from events.models import Event
 from ledger.models import Entry
 from payments.intents import states
 from payments.intents.models import Attempt, PaymentIntent
+from testbank.states import State
 from tests.stage import bank_books
+from tests.stage.bank_books import BookedOrder
 
 LISTED = {(change.before, change.after): change.event for change in states.PAYMENTS.changes}
 FIRST = ("requires_payment_method", "requires_confirmation")
 
 
 def assert_charged_at_most_once(payment_id: str) -> int:
-    """Compare the bank's book with ours; return what was taken, in minor units."""
-    attempts = dict(
-        Attempt.objects.filter(intent_id=payment_id).values_list("acquirer_reference", "id")
-    )
+    """Compare the bank's book with ours; return what was taken, in minor units.
+
+    A charge that its merchant had voided was taken too; one that we reversed never counted.
+    """
+    rows = Attempt.objects.filter(intent_id=payment_id)
+    attempts = dict(rows.values_list("acquirer_reference", "id"))
+    charged = {*rows.filter(captured_minor__gte=1).values_list("acquirer_reference", flat=True)}
     at_the_bank = bank_books.orders(attempts) if attempts else []
-    charges = [amount for one in at_the_bank for amount in one.taken]
+    charges = [amount for one in at_the_bank for amount in _taken(one, one.reference in charged)]
     held = sum(one.held for one in at_the_bank)
-    pending = Entry.objects.filter(
-        account__kind="pending", movement__cause_id__in=attempts.values()
+    owed = Entry.objects.filter(
+        account__kind="acquirer", movement__cause_id__in=attempts.values()
     ).aggregate(total=Sum("amount"))["total"]
 
     shown = PaymentIntent.objects.get(id=payment_id)
-    told = f"the bank took {charges} and holds {held} more, pending is {pending}"
+    told = f"the bank took {charges} and holds {held} more, it owes us {owed}"
     assert len(charges) + held <= 1, told
-    assert sum(charges) == (pending or 0) == shown.captured_minor, told
+    assert sum(charges) == -(owed or 0) == shown.captured_minor, told
     assert held == (shown.amount_capturable > 0) or shown.status == "processing"
     return shown.captured_minor
+
+
+def _taken(order: BookedOrder, is_charged: bool) -> tuple[int, ...]:
+    is_voided = order.state == State.VOIDED
+    return order.given_back if is_charged and is_voided else order.taken
 
 
 def assert_one_event_per_change(payment_id: str) -> list[str]:

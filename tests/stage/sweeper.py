@@ -14,6 +14,7 @@ from core import clock
 from merchants.models import IdempotencyKey
 from payments.intents import tasks
 from payments.intents.models import Attempt, Modification
+from payments.refunds.models import Refund
 
 
 class OneThread:
@@ -55,7 +56,7 @@ def leases_run_out() -> None:
     """Let the real time pass for which a dead request keeps others from its work."""
     past = timezone.now() - timedelta(seconds=1)
     IdempotencyKey.objects.update(lease_until=past)
-    for rows in (Attempt.objects, Modification.objects):
+    for rows in (Attempt.objects, Modification.objects, Refund.objects):
         rows.filter(lease_until__isnull=False).update(lease_until=past)
 
 

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Barrier
+from contextvars import ContextVar
+from threading import Barrier, Condition
 from typing import Any
 
 from django.db import connection, connections
@@ -14,6 +15,46 @@ from tests.stage.client import Answer
 Call = Callable[[], Answer]
 # Makes calls at the same moment, each in a thread of its own.
 Meet = Callable[[Sequence[Callable[[], Any]]], list[Any]]
+# A hang is ended after this.
+PATIENCE_SECONDS = 60
+
+
+class Crowd:
+    """Calls that are under way at the same time; each can wait for all the others."""
+
+    def __init__(self, size: int) -> None:
+        self._under_way, self._waiting, self._times = size, 0, 0
+        self._moved = Condition()
+
+    def wait_for_the_others(self) -> None:
+        """Return when each of the others has ended, or waits here too."""
+        with self._moved:
+            self._waiting += 1
+            times = self._times
+            self._go_on_if_complete()
+            assert self._moved.wait_for(lambda: self._times > times, PATIENCE_SECONDS)
+
+    def end(self) -> None:
+        with self._moved:
+            self._under_way -= 1
+            self._go_on_if_complete()
+
+    def _go_on_if_complete(self) -> None:
+        if self._waiting == self._under_way:
+            self._waiting, self._times = 0, self._times + 1
+            self._moved.notify_all()
+
+
+_crowd: ContextVar[Crowd | None] = ContextVar("crowd", default=None)
+
+
+def wait_for_the_others() -> None:
+    """Return when each call that was begun together with this one has ended, or waits here too.
+
+    It makes the moment in which a race is lost as long as it takes the others to come to it.
+    """
+    if crowd := _crowd.get():
+        crowd.wait_for_the_others()
 
 
 def at_once(calls: Sequence[Call]) -> list[Answer]:
@@ -37,8 +78,8 @@ def team(size: int) -> Iterator[Meet]:
     with ThreadPoolExecutor(size) as pool:
 
         def meet(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-            barrier = Barrier(len(calls))
-            return list(pool.map(lambda call: _when_all_are_there(call, barrier), calls))
+            barrier, crowd = Barrier(len(calls)), Crowd(len(calls))
+            return list(pool.map(lambda call: _when_all_are_there(call, barrier, crowd), calls))
 
         try:
             yield meet
@@ -50,9 +91,14 @@ def _code(answer: Answer) -> str:
     return answer.error["code"] if answer.status >= 400 else ""
 
 
-def _when_all_are_there(call: Callable[[], Any], barrier: Barrier) -> Any:
-    barrier.wait(timeout=20)
-    return call()
+def _when_all_are_there(call: Callable[[], Any], barrier: Barrier, crowd: Crowd) -> Any:
+    barrier.wait(PATIENCE_SECONDS)
+    token = _crowd.set(crowd)
+    try:
+        return call()
+    finally:
+        _crowd.reset(token)
+        crowd.end()
 
 
 @contextmanager

@@ -225,8 +225,10 @@ def _laid_over(now: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     return {**now, **told, **nested}
 
 
-def _not_null(shown: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in shown.items() if value is not None}
+def _not_null(shown: Any) -> Any:
+    if not isinstance(shown, dict):
+        return shown
+    return {name: _not_null(value) for name, value in shown.items() if value is not None}
 
 
 def _needless(now: dict[str, Any], told: dict[str, Any]) -> list[str]:

@@ -20,7 +20,7 @@ from tests.stage.factories import EndpointFactory, MerchantFactory
 from tests.stage.lengths import chance, length, tried
 from tests.stage.receivers import Receiver, Request
 from tests.stage.webhook_journal import Findings, Got, Journal
-from tests.stage.webhook_workers import LEASE_SECONDS, Worker
+from tests.stage.webhook_workers import Worker
 from webhooks.models import Delivery, Endpoint, Lane
 
 pytestmark = [
@@ -37,7 +37,7 @@ KILL, STAND_STILL = "kill -9", "SIGSTOP"
 
 
 class Choosy(Receiver):
-    """Takes most of what it gets, refuses some, and remembers which."""
+    """Takes most of what it gets, refuses some, each after a moment; remembers which."""
 
     def __init__(self, number: int) -> None:
         super().__init__(lambda _wire: None)
@@ -93,6 +93,7 @@ class Chaos:
         """Let one of the processes die or stand still while something is under way."""
         before, number = self.received, self._random.randrange(2)
         until(lambda: self.received > before + 10)
+        # A drawn moment of what is under way: no fact names all of them.
         time.sleep(self._random.random() / 20)
         worker = self._workers[number]
         self._journal.fault_times.append(time.time())
@@ -102,7 +103,9 @@ class Chaos:
             self._workers[number] = self._worker()
         else:
             worker.signal(signal.SIGSTOP)
-            time.sleep(LEASE_SECONDS + 2)
+            before_it = leases()
+            # The other one takes over each lane that it had, when its lease has run out.
+            until(lambda: not before_it & leases())
             worker.signal(signal.SIGCONT)
 
     def settle(self) -> Findings:
@@ -128,14 +131,19 @@ class Chaos:
             theirs.close()
 
     def _is_nothing_owed(self) -> bool:
-        clock.advance(timedelta(minutes=1))
-        time.sleep(0.5)
+        if not Lane.objects.filter(due_at__lte=clock.now()).exists():
+            clock.advance(timedelta(minutes=1))  # To the next attempts at what was refused.
         return not Lane.objects.exists()
 
     def _worker(self) -> Worker:
         hosts = [theirs.host for theirs in self._receivers]
         log = self._directory / f"worker {time.monotonic()}"
         return Worker(log, *hosts, without=self._without)
+
+
+def leases() -> set[Any]:
+    """Return the leases that lanes have now; each claim is another one."""
+    return set(Lane.objects.exclude(lease_id=None).values_list("lease_id", flat=True))
 
 
 def until(is_so: Callable[[], bool]) -> None:

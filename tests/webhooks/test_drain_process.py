@@ -116,14 +116,17 @@ def test_a_process_that_stood_still_for_longer_than_its_lease_writes_nothing(log
         until(lambda: len(theirs.requests) == 2)
         first.signal(signal.SIGSTOP)
         with worker(log.with_name("second"), theirs.host):
-            until(lambda: all_is_delivered(5))
-            before, (one, *rest) = received(theirs), planned()
-
+            # It has taken the lane over, and has something under way in it.
+            until(lambda: len(theirs.requests) == 4)
             first.signal(signal.SIGCONT)
-            tell(endpoint.merchant, "cus_2")
+            until(lambda: all_is_delivered(5))
+        before, (one, *rest) = received(theirs), planned()
 
-            until(lambda: all_is_delivered(6))
-            time.sleep(1)
+        tell(endpoint.merchant, "cus_2")
+        # The first alone is left to deliver this; then it has no old request any more.
+        until(lambda: all_is_delivered(6))
+        first.signal(signal.SIGTERM)
+        assert first.ends_with(PATIENCE_SECONDS) == 0
 
     assert before == [one, rest[0], *rest]
     assert len(received(theirs)) == len(before) + 1
@@ -131,6 +134,7 @@ def test_a_process_that_stood_still_for_longer_than_its_lease_writes_nothing(log
 
 
 def slow(wire: Any) -> None:
+    """Take a moment: so something is under way when a process is killed, stopped or ends."""
     time.sleep(0.3)
     wire.sendall(receivers.OK)
 
@@ -140,7 +144,6 @@ def slow(wire: Any) -> None:
 def test_between_two_runs_of_the_task_nobody_waits(log: Path) -> None:
     told, times = 0, NO_HURRY | {"RUN_SECONDS": str(RUN_SECONDS)}
     command = celery(log.parent, "tests.stage.short_runs")
-    # Each takes 0.3 s to answer: at the end of a run some are always under way.
     with receiver(slow) as theirs, worker(log, theirs.host, command=command, **times) as process:
         endpoint = endpoint_at(theirs)
         while process.log.count("run_ended") < RUNS:

@@ -1,6 +1,5 @@
 """Webhook endpoints: created, listed, read, changed, disabled, deleted (contract 3 and 9)."""
 
-import time
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import EndpointFactory
 from tests.stage.hooks import PATH, URL, created, endpoint, limited, tell
 from tests.stage.refusals import assert_envelope
-from tests.stage.threads import at_once
+from tests.stage.threads import at_once, wait_for_the_others
 from webhooks.models import Delivery, Endpoint, Lane
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -227,7 +226,7 @@ def test_without_the_lock_more_than_sixteen_are_made(
 
 
 def _slowly_created(_endpoint: Endpoint) -> str:
-    time.sleep(0.2)  # In the transaction, so that the others count before it commits.
+    wait_for_the_others()  # In the transaction: all have counted before one commits.
     return "whsec_"
 
 

@@ -50,6 +50,21 @@ def test_an_attempt_is_forgotten_after_30_days_and_its_event_after_90(
     assert kept() == left
 
 
+def test_a_run_gets_past_what_is_kept_however_long_that_takes(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(endpoint, "cus_1")
+    tell(endpoint, "cus_1")
+    end(tell(endpoint, "cus_2"), "succeeded")
+    monkeypatch.setattr(retention, "CHUNK", 1)
+    monkeypatch.setattr(retention, "RUN_SECONDS", 0)
+
+    clock.advance(timedelta(days=91))
+    retention.forget_old()
+
+    assert kept() == (2, 2)
+
+
 def test_what_is_pending_is_never_forgotten(endpoint: Endpoint) -> None:
     tell(endpoint, "cus_1")
 

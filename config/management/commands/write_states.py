@@ -31,6 +31,19 @@ first). At most one of them is open or successful.
 A capture, a void or a reversal of an authorised attempt is a modification: a row of its own, which
 operators see. The bank is asked for one at a time.
 """,
+    "refund": """\
+A refund gives captured money back, whole or in part ([refunds](refunds.md)). A change that shows in
+the refund and leads to its own state is told as well; so is a new description or metadata.
+""",
+    "dispute": """\
+A dispute is a cardholder's complaint at the bank about a payment ([disputes](disputes.md)). Where
+the status begins with `warning_` it is an inquiry, at which the bank takes no money. The bank's
+word counts after the end, too: a lost dispute may be won later.
+""",
+    "dispute_delivery": """\
+Submitted evidence, and the acceptance of a dispute that its merchant closed, are owed to the bank:
+a row of its own, which operators see. It is sent until the bank acknowledges it.
+""",
 }
 
 
@@ -63,7 +76,7 @@ def page() -> str:
 def _section(table: Table) -> str:
     statuses = [f"| `{status}` | {meaning} |\n" for status, meaning in table.meanings.items()]
     meanings = "| status | meaning |\n|---|---|\n" + "".join(statuses) + "\n" if statuses else ""
-    heading = f"## The states of {_with_article(table.noun)}\n\n"
+    heading = f"## The states of {_with_article(table.noun.replace('_', ' '))}\n\n"
     return f"{heading}{INTRODUCTIONS[table.noun]}\n{meanings}{_changes(table)}"
 
 

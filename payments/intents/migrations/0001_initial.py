@@ -59,6 +59,7 @@ class Migration(migrations.Migration):
                 ("captured_minor", models.BigIntegerField(default=0)),
                 ("captured_surcharge", models.BigIntegerField(default=0)),
                 ("refunded_minor", models.BigIntegerField(default=0)),
+                ("disputed_minor", models.BigIntegerField(default=0)),
                 ("installments", models.SmallIntegerField(default=1)),
                 ("description", models.CharField(max_length=1000, null=True)),
                 ("metadata", models.JSONField(default=dict)),
@@ -230,6 +231,8 @@ class Migration(migrations.Migration):
                 ("amount", models.BigIntegerField()),
                 ("surcharge", models.BigIntegerField(default=0)),
                 ("captured_minor", models.BigIntegerField(default=0)),
+                ("fee", models.BigIntegerField(default=0)),
+                ("captured_at", models.DateTimeField(null=True)),
                 ("currency", models.CharField(max_length=3)),
                 ("installments", models.SmallIntegerField(default=1)),
                 (
@@ -338,6 +341,11 @@ class Migration(migrations.Migration):
                 ),
                 ("amount", models.BigIntegerField(null=True)),
                 ("reason", models.CharField(max_length=30, null=True)),
+                (
+                    "refund_reference",
+                    core.fields.CodeField(max_length=40, null=True, unique=True),
+                ),
+                ("refund_sent_at", models.DateTimeField(null=True)),
                 ("answer", models.CharField(max_length=24, null=True)),
                 ("created_at", models.DateTimeField()),
                 ("closed_at", models.DateTimeField(null=True)),
@@ -387,6 +395,16 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="a_capture_has_an_amount",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("refund_reference__isnull", True), ("refund_sent_at__isnull", True)
+                            ),
+                            models.Q(("kind", "reverse"), ("refund_reference__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="a_reversal_alone_becomes_a_refund",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -487,6 +505,7 @@ class Migration(migrations.Migration):
                 condition=models.Q(
                     ("amount_capturable__gte", 0),
                     ("captured_surcharge__gte", 0),
+                    ("disputed_minor__gte", 0),
                     ("surcharge__gte", 0),
                 ),
                 name="no_part_of_a_payment_is_negative",

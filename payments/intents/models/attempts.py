@@ -36,6 +36,9 @@ class Attempt(InDoubt):
     amount = models.BigIntegerField()
     surcharge = models.BigIntegerField(default=0)
     captured_minor = models.BigIntegerField(default=0)
+    # What the merchant pays for it, in minor units, and when the money was taken.
+    fee = models.BigIntegerField(default=0)
+    captured_at = models.DateTimeField(null=True)
     currency = models.CharField(max_length=3)
     installments = models.SmallIntegerField(default=1)
     capture_method = models.CharField(max_length=9, choices=PaymentIntent.CaptureMethod)

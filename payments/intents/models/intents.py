@@ -43,6 +43,8 @@ class PaymentIntent(models.Model):
     captured_minor = models.BigIntegerField(default=0)
     captured_surcharge = models.BigIntegerField(default=0)
     refunded_minor = models.BigIntegerField(default=0)
+    # Of open and lost disputes, so that what can be refunded is known without another table.
+    disputed_minor = models.BigIntegerField(default=0)
     installments = models.SmallIntegerField(default=1)
 
     customer = models.ForeignKey(
@@ -122,7 +124,12 @@ class PaymentIntent(models.Model):
                 condition=Q(amount__range=(1, 999_999_999_999)), name="a_payment_is_at_least_one"
             ),
             models.CheckConstraint(
-                condition=Q(surcharge__gte=0, amount_capturable__gte=0, captured_surcharge__gte=0),
+                condition=Q(
+                    surcharge__gte=0,
+                    amount_capturable__gte=0,
+                    captured_surcharge__gte=0,
+                    disputed_minor__gte=0,
+                ),
                 name="no_part_of_a_payment_is_negative",
             ),
             models.CheckConstraint(
@@ -153,6 +160,11 @@ class PaymentIntent(models.Model):
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def amount_refundable(self) -> int:
+        """Return what can be given back, in minor units: neither refunded nor disputed so far."""
+        return max(0, self.captured_minor - self.refunded_minor - self.disputed_minor)
 
 
 class LineItem(models.Model):

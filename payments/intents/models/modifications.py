@@ -5,10 +5,10 @@ from django.db.models import Q
 
 from acquirers.in_doubt.models import InDoubt
 from acquirers.outcomes import Answer
-from core.fields import id_field
+from core.fields import CodeField, id_field
 from core.querysets import MerchantManager
 from payments.intents.models.attempts import Attempt
-from payments.intents.states import ModificationKind, ModificationStatus
+from payments.intents.states import Errand, ModificationKind, ModificationStatus
 
 
 class Modification(InDoubt):
@@ -19,6 +19,8 @@ class Modification(InDoubt):
     """
 
     read_with = ("attempt__terminal",)
+    # In memory alone: written down it would outlive the process that does it.
+    errand = Errand.ASK
 
     id = id_field()
     merchant = models.ForeignKey(
@@ -35,6 +37,10 @@ class Modification(InDoubt):
     amount = models.BigIntegerField(null=True)
     # Of a void: the canceled payment shows it once the bank has released the money.
     reason = models.CharField(max_length=30, null=True)
+    # Of a reversal that came after the bank's day: it goes on as a refund under this reference.
+    refund_reference = CodeField(max_length=40, null=True, unique=True)
+    # When that may first have left for the bank; null while it certainly has not.
+    refund_sent_at = models.DateTimeField(null=True)
     # The answer that ended it, as `acquirers.outcomes.Answer` names it.
     answer = models.CharField(max_length=24, null=True)
     created_at = models.DateTimeField()
@@ -53,6 +59,11 @@ class Modification(InDoubt):
                 condition=Q(kind=ModificationKind.CAPTURE, amount__isnull=False, amount__gte=1)
                 | (~Q(kind=ModificationKind.CAPTURE) & Q(amount__isnull=True)),
                 name="a_capture_has_an_amount",
+            ),
+            models.CheckConstraint(
+                condition=Q(refund_reference__isnull=True, refund_sent_at__isnull=True)
+                | Q(kind=ModificationKind.REVERSE, refund_reference__isnull=False),
+                name="a_reversal_alone_becomes_a_refund",
             ),
             models.CheckConstraint(
                 condition=Q(

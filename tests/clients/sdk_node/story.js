@@ -135,6 +135,31 @@ const steps = {
     assert.match(sent.next_action.redirect_to_url.url, /^http/);
   },
 
+  async "refunds"() {
+    const paid = await stripe.paymentIntents.create({ ...MONEY, ...GOOD, confirm: true });
+    const payment_intent = paid.id;
+    const part = await stripe.refunds.create({ payment_intent, amount: 4000, reason: "duplicate" });
+    const rest = await stripe.refunds.create({ payment_intent });
+    assert.deepEqual([part.status, part.amount], ["succeeded", 4000]);
+    assert.deepEqual([rest.status, rest.amount], ["succeeded", 8500]);
+    const changed = await stripe.refunds.update(part.id, { metadata: { return: "12" } });
+    assert.deepEqual(changed, await stripe.refunds.retrieve(part.id));
+    const shown = await stripe.refunds.retrieve(part.id, { expand: ["payment_intent"] });
+    assert.equal(shown.payment_intent.amount_refundable, 0);
+    const found = await walked((more) => stripe.refunds.list(more), { payment_intent });
+    assert.deepEqual(ids(found), [rest.id, part.id]);
+    const again = await refused(
+      () => stripe.refunds.create({ payment_intent }),
+      errors.StripeInvalidRequestError,
+    );
+    assert.equal(again.code, "payment_already_refunded");
+    const late = await refused(
+      () => stripe.refunds.cancel(part.id),
+      errors.StripeInvalidRequestError,
+    );
+    assert.equal(late.code, "refund_unexpected_state");
+  },
+
   async "customers"() {
     const email = "three@example.com";
     const made = [];
@@ -151,6 +176,20 @@ const steps = {
     assert.equal(gone.deleted, true);
     assert.equal((await stripe.customers.retrieve(made[0])).deleted, true);
     assert.deepEqual(ids((await stripe.customers.list({ email })).data), made.slice(1));
+  },
+
+  async "disputes"() {
+    const [open, other] = await walked((more) => stripe.disputes.list(more));
+    assert.deepEqual(await stripe.disputes.retrieve(open.id), open);
+    const evidence = { customer_name: "Ayşe", service_date: "" };
+    const sent = await stripe.disputes.update(open.id, { evidence, submit: true });
+    assert.deepEqual([sent.status, sent.evidence.customer_name], ["under_review", "Ayşe"]);
+    assert.equal((await stripe.disputes.close(other.id)).status, "lost");
+    const error = await refused(
+      () => stripe.disputes.close(other.id),
+      errors.StripeInvalidRequestError,
+    );
+    assert.equal(error.code, "dispute_unexpected_state");
   },
 
   async "customers and expansion"() {
@@ -177,6 +216,22 @@ const steps = {
     const told = found.map((event) => event.data.object.id).filter((id) => made.includes(id));
     assert.deepEqual(await stripe.events.retrieve(newest.data[0].id), newest.data[0]);
     assert.deepEqual(told, made.reverse());
+  },
+
+  async "the balance, and what changed it, paged both ways"() {
+    const made = [];
+    for (const amount of [4001, 4002, 4003]) {
+      made.push((await stripe.paymentIntents.create({ ...MONEY, ...GOOD, amount, confirm: true })).id);
+    }
+    const balance = await stripe.balance.retrieve();
+    const currencies = (rows) => rows.map(({ currency }) => currency);
+    assert.deepEqual(currencies(balance.pending), currencies(balance.available));
+    const list = (more) => stripe.balanceTransactions.list({ type: "charge", ...more });
+    const charges = (await walked(list)).filter(({ source }) => made.includes(source));
+    assert.deepEqual(charges.map(({ source }) => source), made.reverse());
+    const [newest] = (await stripe.balanceTransactions.list({ source: made[0] })).data;
+    assert.deepEqual(await stripe.balanceTransactions.retrieve(newest.id), newest);
+    assert.deepEqual([newest.amount, newest.net, newest.status], [4003, 4003 - newest.fee, "pending"]);
   },
 
   async "payments, paged both ways"() {

@@ -1,13 +1,12 @@
 """Changes of one customer that meet: each holds, each is told once, in order (I5)."""
 
-import time
 from typing import Any
 
 import pytest
 
 from payments.customers import customers
 from tests.stage.client import Answer, ApiClient
-from tests.stage.threads import at_once
+from tests.stage.threads import at_once, wait_for_the_others
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -42,7 +41,7 @@ def test_without_the_lock_a_change_is_lost(
 ) -> None:
     def unlocked(merchant: Any, customer_id: str, rows: Any) -> Any:
         customer = rows.for_merchant(merchant).find(customer_id)
-        time.sleep(0.2)
+        wait_for_the_others()
         return customer
 
     monkeypatch.setattr(customers, "_locked", unlocked)

@@ -289,4 +289,4 @@ def test_what_is_scheduled_exists_and_does_not_pile_up() -> None:
     for entry in settings.CELERY_BEAT_SCHEDULE.values():
         assert entry["task"] in app.tasks
         assert entry["options"]["expires"] <= entry["schedule"]
-    assert settings.CELERY_BEAT_SCHEDULE["destroy-cards"]["schedule"] <= 60
+    assert settings.CELERY_BEAT_SCHEDULE["payments.intents.tasks.destroy_cards"]["schedule"] <= 60

@@ -16,18 +16,22 @@ from acquirers.in_doubt import leases
 from core import clock
 from core.models import Clock
 from payments.intents.models import Attempt, Modification
+from payments.refunds.models import Refund
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.encounters import DOORS, LATE, PATH, STARTS, WEEK
 from tests.stage.lengths import chance, length, tried
 from tests.stage.overtaking import Road
+from tests.stage.refund_books import given_back
 from tests.stage.stories import assert_charged_at_most_once, assert_one_event_per_change
 from tests.stage.sweeper import leases_run_out, on_one_thread_each, sweep_after
 
 pytestmark = [
     pytest.mark.both_banks(one=True),
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+    # A test plays all use cases, one after the other, at their every moment.
+    pytest.mark.timeout(600),
 ]
 
 OTHERS = {**DOORS, **LATE}
@@ -36,7 +40,8 @@ INQUIRIES_MAX = 8
 # At each moment of a use case it is overtaken by so many others of each kind.
 OTHERS_MET = length(short=2, full=len(OTHERS))
 DECIDED = ("lock_timeout", "payment_intent_unexpected_state", "idempotency_key_in_use",
-           "parameter_missing", "capture_expired", "cancel_failed", "amount_too_large")  # fmt: skip
+           "parameter_missing", "capture_expired", "cancel_failed", "amount_too_large",
+           "payment_already_refunded", "refund_unexpected_state")  # fmt: skip
 
 
 @pytest.fixture
@@ -70,6 +75,7 @@ def assert_agrees_with_its_card(attempt: Attempt) -> None:
 def assert_holds_what_was_promised(payment_id: str) -> None:
     sweep_to_the_end()
     assert_charged_at_most_once(payment_id)
+    given_back(payment_id)
     assert_one_event_per_change(payment_id)
     for attempt in Attempt.objects.filter(intent_id=payment_id).select_related("sealed_card"):
         assert_agrees_with_its_card(attempt)
@@ -91,7 +97,7 @@ def sweep_to_the_end() -> None:
 
 
 def is_anything_due() -> bool:
-    models = (Attempt, Modification)
+    models = (Attempt, Modification, Refund)
     return any(model.objects.filter(due_at__isnull=False).exists() for model in models)
 
 

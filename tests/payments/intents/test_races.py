@@ -4,7 +4,6 @@ Each check is also run against a service whose guard was taken away, for a race 
 cannot be lost proves nothing.
 """
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import DECLINED_CARD, confirmation, payment, unconfirmed
-from tests.stage.threads import at_once, dropped
+from tests.stage.threads import at_once, dropped, wait_for_the_others
 
 pytestmark = [
     pytest.mark.both_banks(one=True),
@@ -35,8 +34,8 @@ CREATE = {"amount": 12500, "currency": "try"}
 
 @pytest.fixture
 def slow_bank(bank: BankTransport) -> BankTransport:
-    """A bank that takes its time, so that the others come while it works."""
-    bank.pause_seconds = 0.3
+    """A bank that answers when all others have been answered, or are there too."""
+    bank.meanwhile = wait_for_the_others
     return bank
 
 
@@ -57,11 +56,11 @@ def assert_charged_once(client: ApiClient) -> None:
 
 
 def then_wait(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with a pause after it: the moment in which races are lost."""
+    """Return the function with a wait after it: all come to the moment in which races are lost."""
 
     def slow(*arguments: Any, **options: Any) -> Any:
         answer = function(*arguments, **options)
-        time.sleep(0.3)
+        wait_for_the_others()
         return answer
 
     return slow

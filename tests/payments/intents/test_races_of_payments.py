@@ -3,7 +3,6 @@
 Some rounds of each race are in the gate, many in the proof; one of each is in every run.
 """
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -24,10 +23,10 @@ from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
 from tests.stage.lengths import length, tried
 from tests.stage.meetings import RACES
-from tests.stage.races import SPREAD_SECONDS, Race, deadlocks, run
+from tests.stage.races import Race, deadlocks, run
 from tests.stage.stories import assert_one_event_per_change
 from tests.stage.sweeper import on_one_thread_each, sweep
-from tests.stage.threads import dropped
+from tests.stage.threads import dropped, wait_for_the_others
 
 pytestmark = [
     pytest.mark.both_banks(one=True),
@@ -78,16 +77,16 @@ def test_one_round_of_each(acme: ApiClient, bank: BankTransport) -> None:
 
 
 def read_without_a_lock(rows: MerchantRows, row_id: str) -> PaymentIntent:
-    """Read a row that should be locked, and take a moment before deciding on it."""
+    """Read a row that should be locked, and let the others read it before deciding on it."""
     row = rows.find(row_id)
-    time.sleep(SPREAD_SECONDS)
+    wait_for_the_others()
     return row
 
 
 def read_both_without_a_lock(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
     intent = PaymentIntent.objects.select_related("merchant").get(id=attempt.intent_id)
     attempt = intent.attempts.get(id=attempt.id)
-    time.sleep(SPREAD_SECONDS)
+    wait_for_the_others()
     return intent, attempt
 
 

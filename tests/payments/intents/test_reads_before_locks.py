@@ -17,9 +17,11 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.service.test_other_merchants import ARGUMENT
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.complaints import TEXT, Complaint
 from tests.stage.encounters import DOORS, PATH, STARTS
 from tests.stage.factories import EndpointFactory, confirmation, payment, unconfirmed
 from tests.stage.sweeper import sweep_after
+from tests.stage.teller import Teller
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -28,7 +30,8 @@ WRITTEN = re.compile(r'^(?:UPDATE|DELETE FROM) "?(\w+)"?')
 LOCKED = re.compile(r'FROM "?(\w+)"?.*FOR (?:NO KEY )?UPDATE', re.DOTALL)
 
 INTENTS, ATTEMPTS = "intents_paymentintent", "intents_attempt"
-MODIFICATIONS = "intents_modification"
+MODIFICATIONS, REFUNDS = "intents_modification", "refunds_refund"
+DELIVERIES = "disputes_disputedelivery"
 # Tables of which a door reads rows that it locks later, and its name in the encounters.
 READ_FIRST = {
     "post /v1/payment_intents/<str:intent_id>/confirm": ({INTENTS, ATTEMPTS}, "confirm"),
@@ -40,8 +43,10 @@ READ_FIRST = {
         {INTENTS, ATTEMPTS, MODIFICATIONS},
         "cancel",
     ),
+    "post /v1/refunds": ({INTENTS}, "refund"),
+    "post /v1/refunds/<str:refund_id>/cancel": ({REFUNDS}, "cancel a refund"),
     "post /3ds/<str:token>/return": ({INTENTS, ATTEMPTS}, "come back"),
-    "the sweeper": ({ATTEMPTS, MODIFICATIONS}, "sweep"),
+    "the sweeper": ({ATTEMPTS, MODIFICATIONS, REFUNDS, DELIVERIES}, "sweep"),
 }
 # A request's own key: found by its lease wherever it is written, so that no other's is.
 OWN_CLAIM = {"merchants_idempotencykey"}
@@ -67,9 +72,11 @@ def changing(patterns: Iterable[URLPattern | URLResolver], start: str = "/") -> 
 
 # Jobs that lock what they change, and read it then.
 LOCK_FIRST = (
+    "acquirers.notices.tasks.take_in", "ledger.tasks.advance_checkpoints",
+    "payments.disputes.tasks.close_overdue",
     "merchants.tasks.forget_idempotency_keys", "merchants.tasks.forget_request_logs",
     "merchants.tasks.forget_sign_ins", "payments.intents.tasks.destroy_cards",
-    "webhooks.tasks.drain", "webhooks.tasks.forget_old",
+    "payments.refunds.tasks.send_waiting", "webhooks.tasks.drain", "webhooks.tasks.forget_old",
 )  # fmt: skip
 API = changing(get_resolver().url_patterns)
 BODIES = {
@@ -77,31 +84,37 @@ BODIES = {
     "/v1/payment_intents/<str:intent_id>": {"amount": 9_900, "metadata": {"a": "1"}},
     "/v1/payment_intents/<str:intent_id>/confirm": confirmation(),
     "/v1/customers/<str:customer_id>": {"name": "Ayşe"},
+    "/v1/disputes/<str:dispute_id>": {"evidence": TEXT, "submit": True},
     "/v1/webhook_endpoints": {"url": "https://acme.example/hooks", "enabled_events": ["*"]},
     "/v1/webhook_endpoints/<str:endpoint_id>": {"disabled": True},
 }
 
 
 @pytest.fixture
-def ids(acme: ApiClient, bank: BankTransport) -> dict[str, str]:
+def ids(acme: ApiClient, bank: BankTransport, teller: Teller) -> dict[str, str]:
     customer = acme.post("/v1/customers")["id"]
     endpoint = EndpointFactory(merchant=acme.merchant).id
     payment_id = acme.post(PATH, unconfirmed(customer=customer))["id"]
     event = acme.events_of(payment_id)[0]["id"]
-    return {"intent_id": payment_id, "customer_id": customer, "event_id": event,
-            "endpoint_id": endpoint}  # fmt: skip
+    refund_id = STARTS["refund not sent"](acme) and acme.get("/v1/refunds")["data"][0]["id"]
+    dispute = Complaint(acme, teller).opened().id
+    return {"intent_id": payment_id, "refund_id": refund_id, "customer_id": customer,
+            "event_id": event, "endpoint_id": endpoint, "dispute_id": dispute}  # fmt: skip
 
 
 def ask(shop: ApiClient, door: str, ids: dict[str, str]) -> CaptureQueriesContext:
     method, address = door.split(" ", 1)
-    if address.endswith(("capture", "cancel")):
+    body = BODIES.get(address)
+    if address == "/v1/refunds":
+        body = {"payment_intent": STARTS["charged"](shop).id}
+    if address.endswith(("<str:intent_id>/capture", "<str:intent_id>/cancel")):
         ids = {**ids, "intent_id": STARTS["authorised"](shop).id}
     path = ARGUMENT.sub(lambda argument: ids[argument[1]], address)
     with CaptureQueriesContext(connection) as statements:
         if method == "delete":
             answer = shop.delete(path)
         else:
-            answer = shop.post(path, BODIES.get(address), idempotency_key=f"once {path}")
+            answer = shop.post(path, body, idempotency_key=f"once {path}")
     assert answer.status == 200, answer.error
     return statements
 

@@ -15,30 +15,34 @@ NO_RECORD, NUMBER_MISSING, NOT_THE_LAST = "E-2400", "E-3202", "E-3203"
 # The issuer's no. `92` is in no table: the bank itself does not know yet.
 DECLINES = {*BY_RESPONSE_CODE, "06"} - {"1A", "65"}
 # (result, code): anything else is unknown. An order that has succeeded already (E-3001), a proof
-# that was used (E-2003) and an order without anything to capture (E-3101) may mean that an earlier
-# request of ours was carried out: the bank has to be asked.
+# that was used (E-2003), an order without anything to capture (E-3101) or to refund (E-3301), and
+# a refund above what is left (E-3302) may mean that an earlier request of ours was carried out: the
+# bank has to be asked.
 ANSWERS = {
     ("Approved", "00"): Answer.APPROVED,
     ("Pending", "09"): Answer.PENDING,
     ("Declined", "1A"): Answer.AUTHENTICATION_REQUIRED,
     ("Declined", "65"): Answer.AUTHENTICATION_REQUIRED,
     **{("Declined", code): Answer.DECLINED for code in DECLINES},
-    **{("Error", f"E-10{number:02d}"): Answer.NOT_CHARGED for number in range(1, 13)},
+    **{("Error", f"E-10{number:02d}"): Answer.NOT_CHARGED for number in range(1, 14)},
     ("Error", "E-2001"): Answer.NOT_CHARGED,
     ("Error", "E-2002"): Answer.NOT_CHARGED,
     ("Error", "E-3102"): Answer.DECLINED,
     ("Error", "E-3201"): Answer.DECLINED,
+    ("Error", "E-3204"): Answer.SETTLED,
+    ("Error", "E-3205"): Answer.DECLINED,
 }
 DEEDS = {
     "S": Deed.AUTHORIZATION,
     "P": Deed.AUTHORIZATION,
     "C": Deed.CAPTURE,
     "V": Deed.VOID,
+    "R": Deed.REFUND,
     "L": Deed.LAPSE,
 }
 STATES = {"A": Answer.APPROVED, "W": Answer.PENDING, "D": Answer.DECLINED}
 LINE = re.compile(
-    r"(?P<kind>[SPCVL])\|(?P<state>[AWD])\|(?P<amount>[1-9][0-9]{0,13})\|(?P<code>[0-9A-Z]{2})"
+    r"(?P<kind>[SPCVRL])\|(?P<state>[AWD])\|(?P<amount>[1-9][0-9]{0,13})\|(?P<code>[0-9A-Z]{2})"
     r"\|(?P<auth_code>[0-9A-Z]{0,6})\|(?P<host_ref>[0-9]{12})\|(?P<trans_id>[0-9A-Z]{10})"
     r"\|(?P<at>[0-9]{1,12}\.[0-9]{3})"
 )
@@ -51,7 +55,7 @@ FORMS = {
 
 
 def outcome(received: Received, order: Order, request_type: str, course: Course) -> Outcome:
-    """Read the answer to a payment, a capture or a void."""
+    """Read the answer to a payment, a capture, a void or a refund."""
     try:
         told = _about(received, order, request_type)
     except xml.Unreadable:
@@ -69,9 +73,20 @@ def outcome(received: Received, order: Order, request_type: str, course: Course)
 
 def standing(received: Received, order: Order, course: Course) -> Standing:
     """Read the answer to an inquiry for everything that the bank has of an order."""
+    return _listed(received, order, course, request_type="History")
+
+
+def refund_standing(received: Received, order: Order, course: Course) -> Standing:
+    """Read the answer to an inquiry about one refund, which the bank may have made twice."""
+    found = _listed(received, order, course, request_type="RefundStatus")
+    is_refund = all(one.deed is Deed.REFUND for one in found.operations)
+    return found if is_refund else Standing(Finding.UNKNOWN, exchange=found.exchange)
+
+
+def _listed(received: Received, order: Order, course: Course, *, request_type: str) -> Standing:
     unknown = Standing(Finding.UNKNOWN, exchange=course.ended())
     try:
-        told = _about(received, order, "History")
+        told = _about(received, order, request_type)
         lines = [_line(text) for text in _texts(received, "Tx")]
     except xml.Unreadable:
         return unknown

@@ -14,7 +14,7 @@ TABLES = """
 CREATE TABLE IF NOT EXISTS transactions (
     number INTEGER PRIMARY KEY, terminal TEXT, order_id TEXT, merchant TEXT, kind TEXT, state TEXT,
     amount INTEGER CHECK (amount >= 1), currency TEXT, behaviour TEXT, code TEXT,
-    auth_code TEXT, host_ref TEXT, trans_id TEXT UNIQUE, at REAL
+    auth_code TEXT, host_ref TEXT, trans_id TEXT UNIQUE, at REAL, refund_id TEXT
 );
 CREATE INDEX IF NOT EXISTS by_order ON transactions (terminal, order_id);
 CREATE TABLE IF NOT EXISTS authentications (md TEXT PRIMARY KEY, facts TEXT);
@@ -26,10 +26,11 @@ CREATE TABLE IF NOT EXISTS clock (offset_seconds REAL);
 class Transaction:
     """One thing that the bank has done, or has refused to do, to an order.
 
-    :param kind: S sale, P pre-authorisation, C capture, V void, L lapse.
+    :param kind: S sale, P pre-authorisation, C capture, V void, R refund, L lapse.
     :param state: A approved, D declined, W waiting for the bank's word, T not before its time.
     :param amount: in minor units.
     :param behaviour: the card's behaviour by its name in `testbank.behaviours`; never a number.
+    :param refund_id: the shop's name for a refund, which is no key: it may come twice.
     """
 
     terminal: str
@@ -45,6 +46,7 @@ class Transaction:
     host_ref: str
     trans_id: str
     at: float
+    refund_id: str = ""
 
 
 NAMES = tuple(field.name for field in fields(Transaction))

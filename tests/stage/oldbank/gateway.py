@@ -7,8 +7,10 @@ installation refuses it.
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime, time, timedelta
 from urllib.parse import urlencode
 from xml.sax.saxutils import escape
+from zoneinfo import ZoneInfo
 
 import requests
 import structlog
@@ -26,6 +28,7 @@ from acquirers.gateway import (
     StatementLine,
 )
 from acquirers.models import Terminal
+from acquirers.noticed import Notice
 from acquirers.outcomes import Answer, Finding, Outcome, Standing
 from acquirers.sandbox import cards
 from acquirers.terminals import CredentialsUnreadable, credentials_of
@@ -40,6 +43,7 @@ log = structlog.get_logger(__name__)
 
 FORM = "application/x-www-form-urlencoded"
 INQUIRY_SECONDS = 10.0
+ISTANBUL, DAY_ENDS = ZoneInfo("Europe/Istanbul"), time(22)
 NUMERIC = {"try": "949", "usd": "840", "eur": "978", "gbp": "826"}
 
 
@@ -51,6 +55,7 @@ class OldBankGateway:
         inquires_modifications=True,
         voids_partially=False,
         cvc_at_handoff=True,
+        refunds_are_idempotent=False,
     )
 
     def __init__(self) -> None:
@@ -94,15 +99,37 @@ class OldBankGateway:
 
     def inquire(self, order: Order) -> Standing:
         """Ask for the whole history: the plain inquiry hides the payment behind a modification."""
-        seconds = min(INQUIRY_SECONDS, _patience_seconds())
-        if seconds <= 0:
-            return Standing(Finding.UNKNOWN)
-        course = Course()
-        try:
-            received = self._send(order, "History", {}, seconds)
-        except (wire.NotSent, wire.NoAnswer, CredentialsUnreadable):
-            return Standing(Finding.UNKNOWN, exchange=course.ended())
-        return answers.standing(received, order, course)
+        return self._ask(order, "History", {}, answers.standing)
+
+    def voidable_until(self, captured_at: datetime) -> datetime | None:
+        """Return the next ten in the evening in Istanbul, when the bank closes its day."""
+        here = captured_at.astimezone(ISTANBUL)
+        end = datetime.combine(here.date(), DAY_ENDS, ISTANBUL)
+        return end if here < end else end + timedelta(days=1)
+
+    def refund(self, order: Order, *, reference: str, amount: int) -> Outcome:
+        """Give captured money back; sent again, it is given back again."""
+        money = {"Amount": written(amount), "Currency": NUMERIC[order.currency]}
+        return self._change(order, "Refund", lambda: {"RefundId": reference, **money})
+
+    def inquire_refund(self, order: Order, *, reference: str) -> Standing:
+        """Ask for the refunds of this name, which the bank keeps apart from the order's others."""
+        sent = {"RefundId": reference}
+        return self._ask(order, "RefundStatus", sent, answers.refund_standing)
+
+    def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:
+        """Return None: this bank tells nothing by itself."""
+        return None
+
+    def submit_evidence(
+        self, order: Order, *, dispute: str, number: int, evidence: Mapping[str, str]
+    ) -> Outcome:
+        """Refuse: this bank takes evidence on paper."""
+        return Outcome(Answer.NOT_CHARGED)
+
+    def accept_dispute(self, order: Order, *, dispute: str) -> Outcome:
+        """Refuse: this bank takes its answers on paper."""
+        return Outcome(Answer.NOT_CHARGED)
 
     def begin(self, request: AuthenticationRequest) -> Redirect | FormPost | None:
         """Name the gate; the form is made when the payer arrives."""
@@ -158,6 +185,23 @@ class OldBankGateway:
     def statement(self, terminal: Terminal) -> Iterator[StatementLine] | None:
         """Return None: this bank has no list of its orders."""
         return None
+
+    def _ask(
+        self,
+        order: Order,
+        request_type: str,
+        sent: Mapping[str, str],
+        read: Callable[[wire.Received, Order, Course], Standing],
+    ) -> Standing:
+        seconds = min(INQUIRY_SECONDS, _patience_seconds())
+        if seconds <= 0:
+            return Standing(Finding.UNKNOWN)
+        course = Course()
+        try:
+            received = self._send(order, request_type, sent, seconds)
+        except (wire.NotSent, wire.NoAnswer, CredentialsUnreadable):
+            return Standing(Finding.UNKNOWN, exchange=course.ended())
+        return read(received, order, course)
 
     def _change(
         self, order: Order, request_type: str, sent: Callable[[], Mapping[str, str]]

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from testbank import behaviours
 from testbank.behaviours import Behaviour
 from testbank.states import State
-from tests.stage.oldbank import proofs
+from tests.stage.oldbank import proofs, refunds
 from tests.stage.oldbank.book import Book, Transaction
 from tests.stage.oldbank.messages import CURRENCIES, Refused, minor
+from tests.stage.oldbank.telling import Told, listed, told
 
 HAS_SUCCEEDED, NOTHING_TO_CAPTURE, ABOVE = "E-3001", "E-3101", "E-3102"
 NOTHING_TO_VOID, NUMBER_MISSING, NOT_THE_LAST = "E-3201", "E-3202", "E-3203"
@@ -30,19 +31,7 @@ STATES = {
     State.DEMANDED_AUTHENTICATION: "D",
     State.PENDING: "W",
 }
-RESULTS = {"A": "Approved", "D": "Declined", "W": "Pending"}
-# The bank's own words, as its pages and messages spell them.
-WORDS = {"A": "Onaylandı", "D": "İşlem reddedildi", "W": "İşlem beklemede"}
 REVERSED_AFTER_SECONDS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """An answer before it is written as XML; with `is_silent` it is never sent."""
-
-    facts: dict[str, str]
-    lines: tuple[str, ...] = ()
-    is_silent: bool = False
 
 
 @dataclass(slots=True)
@@ -65,6 +54,8 @@ class Host:
             "PreAuth": self._pay,
             "Capture": self._capture,
             "Void": self._void,
+            "Refund": self._refund,
+            "RefundStatus": self._tell_refund,
             "Status": self._tell_last,
             "History": self._tell_all,
         }
@@ -90,14 +81,18 @@ class Host:
     def lines(self, terminal: str, order_id: str) -> list[Transaction]:
         """Return what was done to an order until now; overdue ones are decided first."""
         with self.book.changing():
-            now = self.book.now()
-            lines = [self._decided(one, now) for one in self.book.of(terminal, order_id)]
-            lines = [one for one in lines if one.state != "T"]
-            held = _held(lines)
-            if held and not _captures(lines) and now >= held.at + _seconds(behaviours.LAPSES_AFTER):
-                lapsed = replace(held, kind="L", trans_id=_number(), at=now)
-                self.book.write(lapsed)
-                lines.append(lapsed)
+            return self._lines_now(terminal, order_id)
+
+    def _lines_now(self, terminal: str, order_id: str) -> list[Transaction]:
+        now = self.book.now()
+        lines = [self._decided(one, now) for one in self.book.of(terminal, order_id)]
+        lines = [one for one in lines if one.state != "T"]
+        held = _held(lines)
+        is_old = held and now >= held.at + _seconds(behaviours.LAPSES_AFTER)
+        if held and is_old and not refunds.captures(lines):
+            lapsed = replace(held, kind="L", trans_id=_number(), at=now)
+            self.book.write(lapsed)
+            lines.append(lapsed)
         return lines
 
     def _decided(self, one: Transaction, now: float) -> Transaction:
@@ -105,6 +100,9 @@ class Host:
             return self.book.decide(one, state="A")
         decides = behaviours.BY_NAME[one.behaviour].decides
         is_due = now >= one.at + _seconds(behaviours.DECIDED_AFTER)
+        if one.kind == "R" and one.state == "W" and is_due:
+            state, code = refunds.end(one.behaviour)
+            return self.book.decide(one, state=state, code=code)
         if one.state != "W" or decides is None or not is_due:
             return one
         is_yes = decides == State.AUTHORIZED
@@ -126,7 +124,7 @@ class Host:
             amount=minor(message["Amount"]),
             currency=CURRENCIES[message["Currency"]],
         )
-        return _told(paid, is_silent=behaviour.silent)
+        return told(paid, is_silent=behaviour.silent)
 
     def _behaviour_towards(self, message: dict[str, str]) -> Behaviour:
         if "Pan" in message:
@@ -142,13 +140,14 @@ class Host:
             raise Refused(ABOVE)
         self._work()
         is_refused = behaviours.BY_NAME[held.behaviour].refuses_capture
-        return _told(self._modify(held, "C", amount, is_refused=is_refused))
+        return told(self._modify(held, "C", amount, is_refused=is_refused))
 
     def _void(self, message: dict[str, str]) -> Told:
         lines = self._known(message)
         held = _held(lines)
         if held is None:
             raise Refused(NOTHING_TO_VOID)
+        refunds.refuse_void(lines, self.book.now())
         live = [held, *_captures(lines)]
         if len(live) > 1 and "TransId" not in message:
             raise Refused(NUMBER_MISSING)
@@ -156,34 +155,57 @@ class Host:
             raise Refused(NOT_THE_LAST)
         self._work()
         is_refused = behaviours.BY_NAME[held.behaviour].refuses_void
-        return _told(self._modify(held, "V", live[-1].amount, is_refused=is_refused))
+        return told(self._modify(held, "V", live[-1].amount, is_refused=is_refused))
+
+    def _refund(self, message: dict[str, str]) -> Told:
+        """Refund, each time that it is asked: the shop's name for a refund is no key."""
+        self._known(message)
+        self._work()
+        with self.book.changing():
+            lines = self._lines_now(message["Terminal"], message["OrderId"])
+            held = _held(lines)
+            amount = refunds.refundable(lines, held, message)
+            assert held is not None
+            state, code = refunds.beginning(held.behaviour)
+            refund = replace(
+                self._modified(held, "R", amount),
+                state=state,
+                code=code,
+                refund_id=message["RefundId"],
+            )
+            self.book.write(refund)
+        return told(refund)
+
+    def _tell_refund(self, message: dict[str, str]) -> Told:
+        """Tell of the refunds that have this name; of none, as of an order that is not there."""
+        found = [one for one in self._known(message) if one.refund_id == message["RefundId"]]
+        if not found:
+            raise Refused(NO_RECORD)
+        return listed(found)
 
     def _modify(
         self, held: Transaction, kind: str, amount: int, *, is_refused: bool
     ) -> Transaction:
         modified = replace(
-            held,
-            kind=kind,
+            self._modified(held, kind, amount),
             state="D" if is_refused else "A",
             code=behaviours.SYSTEM_ERROR if is_refused else behaviours.APPROVED,
-            amount=amount,
-            host_ref=_host_ref(),
-            trans_id=_number(),
-            at=self.book.now(),
         )
         self.book.write(modified)
         return modified
+
+    def _modified(self, held: Transaction, kind: str, amount: int) -> Transaction:
+        numbers = {"host_ref": _host_ref(), "trans_id": _number()}
+        return replace(held, kind=kind, amount=amount, at=self.book.now(), **numbers)
 
     def _tell_last(self, message: dict[str, str]) -> Told:
         """Tell of the last thing only: after a modification the payment is hidden."""
         *_hidden, last = self._known(message)
         shown = {"Kind": last.kind, "State": last.state, "Minor": str(last.amount)}
-        return Told({**_told(last).facts, "Result": "Approved", **shown})
+        return Told({**told(last).facts, "Result": "Approved", **shown})
 
     def _tell_all(self, message: dict[str, str]) -> Told:
-        lines = tuple(_line(one) for one in reversed(self._known(message)))
-        facts = {"Result": "Approved", "Code": "00", "Count": str(len(lines)), "Text": WORDS["A"]}
-        return Told(facts, lines)
+        return listed(self._known(message))
 
     def _known(self, message: dict[str, str]) -> list[Transaction]:
         """Return the order's lines; one that the bank does not know is a decline to this bank.
@@ -241,24 +263,6 @@ def _held(lines: list[Transaction]) -> Transaction | None:
 
 def _captures(lines: list[Transaction]) -> list[Transaction]:
     return [one for one in lines if one.kind == "C" and one.state == "A"]
-
-
-def _told(one: Transaction, *, is_silent: bool = False) -> Told:
-    facts = {
-        "Result": RESULTS[one.state],
-        "Code": one.code,
-        "AuthCode": one.auth_code,
-        "HostRef": one.host_ref,
-        "TransId": one.trans_id,
-        "Text": WORDS[one.state],
-    }
-    return Told(facts, is_silent=is_silent)
-
-
-def _line(one: Transaction) -> str:
-    at = f"{one.at:.3f}"
-    told = (one.kind, one.state, one.amount, one.code, one.auth_code, one.host_ref, one.trans_id)
-    return "|".join([*map(str, told), at])
 
 
 def _seconds(span: object) -> float:

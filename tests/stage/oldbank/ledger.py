@@ -37,6 +37,8 @@ def _summed(lines: list[Line]) -> BookedOrder:
     ended = [ENDS[line.kind] for line in approved if line.kind in ENDS]
     payments = [line for line in lines if line.kind in "SP"]
     taken = tuple(line.amount for line in approved if line.kind in "SC")
+    # A void of what was captured gives it back; one of what was held releases it.
+    back = "VR" if taken else ""
     held = sum(line.kind == "P" for line in approved)
     return BookedOrder(
         reference=lines[0].order_id,
@@ -47,6 +49,7 @@ def _summed(lines: list[Line]) -> BookedOrder:
         captured_amount=sum(taken),
         taken=() if ended else taken,
         # A capture, whole or in part, ends what its pre-authorisation holds.
+        given_back=tuple(line.amount for line in approved if line.kind in back),
         held=0 if ended else max(0, held - len([one for one in approved if one.kind == "C"])),
     )
 

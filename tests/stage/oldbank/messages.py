@@ -23,6 +23,8 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "PreAuth": ((*PAYMENT, *CARD), (*PAYMENT, *PROOF)),
     "Capture": ((*HEAD, "Amount", "Currency"),),
     "Void": (HEAD, (*HEAD, "TransId")),
+    "Refund": ((*HEAD, "RefundId", "Amount", "Currency"),),
+    "RefundStatus": ((*HEAD, "RefundId"),),
     "Status": (HEAD,),
     "History": (HEAD,),
 }
@@ -37,6 +39,7 @@ FORMS = {
     "Expiry": ("E-1007", re.compile(r"(0[1-9]|1[0-2])[0-9]{2}")),
     "Cvc": ("E-1010", re.compile(r"[0-9]{3,4}")),
     "TransId": ("E-1011", re.compile(r"[0-9A-Z]{10}")),
+    "RefundId": ("E-1013", re.compile(r"[0-9A-Z]{20}")),
     **{name: ("E-1012", re.compile(r"[!-~]{1,64}")) for name in PROOF},
 }
 UNREADABLE, WRONG_ELEMENTS, UNKNOWN_TERMINAL = "E-1001", "E-1002", "E-2001"

@@ -29,6 +29,7 @@ class Line:
     amount: int
     currency: str
     code: str
+    refund_id: str
 
 
 class OldBank:

@@ -18,9 +18,10 @@ from urllib.parse import parse_qsl
 
 from tests.stage.oldbank import gate, messages, mischief
 from tests.stage.oldbank.book import Book
-from tests.stage.oldbank.host import Host, Told
+from tests.stage.oldbank.host import Host
 from tests.stage.oldbank.messages import Refused
 from tests.stage.oldbank.mischief import Mischief, Reply
+from tests.stage.oldbank.telling import Told
 
 FORM = "application/x-www-form-urlencoded"
 

@@ -4,7 +4,7 @@ It looks to a test as `tests.stage.bank_transport.BankTransport` does, so that o
 at both banks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -41,6 +41,7 @@ class OldBankWay(_TimedAdapter):
         self.fault_of_posts: str | None = None
         self.garbled = b"<garbled>"
         self.lost: list[bytes] = []
+        self.meanwhile: Callable[[], object] = lambda: None
         self._pause_seconds = 0.0
         self._sessions: list[requests.Session] = []
 
@@ -74,7 +75,7 @@ class OldBankWay(_TimedAdapter):
         self.bank.take_time(works_seconds=seconds)
 
     def inquiries_seen(self) -> int:
-        return sum(kind == "History" for kind, _order, _terminal in self.seen)
+        return sum(kind in ("History", "RefundStatus") for kind, _order, _terminal in self.seen)
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
         if self.fault == "cut_before" or self.fault_of_posts == "cut_before":
@@ -93,6 +94,7 @@ class OldBankWay(_TimedAdapter):
         return response
 
     def _ask(self, request: Any) -> requests.Response:
+        self.meanwhile()
         return super().send(request, **request.options)
 
 

@@ -5,8 +5,11 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
+from ledger import sandbox_terms
 from merchants import accounts
+from merchants.accounts import Opened
 from merchants.sites import SiteRefused
 
 
@@ -25,13 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            opened = accounts.open_account(
-                name=options["name"],
-                email=options["email"],
-                websites=tuple(options["website"]),
-                callbacks=tuple(options["callback"]),
-                country=options["country"].upper(),
-            )
+            opened = _open(options)
         except SiteRefused as refusal:
             raise CommandError(str(refusal)) from refusal
         except ValidationError as problem:
@@ -47,3 +44,16 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(facts))
         else:
             self.stdout.write("\n".join(f"{name}: {value}" for name, value in facts.items()))
+
+
+@transaction.atomic
+def _open(options: dict[str, Any]) -> Opened:
+    opened = accounts.open_account(
+        name=options["name"],
+        email=options["email"],
+        websites=tuple(options["website"]),
+        callbacks=tuple(options["callback"]),
+        country=options["country"].upper(),
+    )
+    sandbox_terms.give(opened.merchant)
+    return opened

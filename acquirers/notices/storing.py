@@ -1,0 +1,46 @@
+"""Notices written down as they came, before anything is done with them."""
+
+from collections.abc import Sequence
+
+from django.db.models import Max
+
+from acquirers import noticed
+from acquirers.models import Terminal
+from acquirers.notices.models import Notice
+from core import clock
+
+
+def last_number(terminal: Terminal) -> int:
+    """Return the number of the terminal's last stored notice, 0 before the first."""
+    found = Notice.objects.filter(terminal=terminal).aggregate(last=Max("number"))["last"]
+    return found or 0
+
+
+def store(terminal: Terminal, told: Sequence[noticed.Notice]) -> None:
+    """Write a page of notices down, all in one statement; those that are there already stay.
+
+    Pollers that meet read from the same last number on, and so leave no gap between them.
+    """
+    Notice.objects.bulk_create([_row(terminal, one) for one in told], ignore_conflicts=True)
+
+
+def _row(terminal: Terminal, told: noticed.Notice) -> Notice:
+    now = clock.now()
+    return Notice(
+        terminal=terminal,
+        number=told.number,
+        # A word that is no `NoticeKind` is kept, until a handler knows it.
+        kind=getattr(told.kind, "value", told.kind),
+        reference=told.reference,
+        refund_reference=told.refund_reference,
+        dispute=told.dispute,
+        about=told.dispute or told.refund_reference or told.reference,
+        amount=told.amount,
+        currency=told.currency,
+        reason=told.reason,
+        network_reason_code=told.network_reason_code,
+        due_by=told.due_by,
+        at=told.at,
+        stored_at=now,
+        next_try_at=now,
+    )

@@ -1,0 +1,25 @@
+"""The work that beat begins again and again, with the seconds in between.
+
+Each is a look at an index that is empty when nothing is due. A run that no worker began before the
+next one would be too late: it expires.
+"""
+
+from typing import Any
+
+EVERY = {
+    "webhooks.tasks.drain": 1.0,
+    "payments.intents.tasks.resolve_unknown": 2.0,
+    "acquirers.notices.tasks.take_in": 2.0,
+    "payments.refunds.tasks.send_waiting": 3.0,
+    "payments.disputes.tasks.close_overdue": 5.0,
+    "ledger.tasks.advance_checkpoints": 60.0,
+    "payments.intents.tasks.destroy_cards": 60.0,
+    "merchants.tasks.forget_idempotency_keys": 600.0,
+    "webhooks.tasks.forget_old": 600.0,
+    "merchants.tasks.forget_request_logs": 3600.0,
+    "merchants.tasks.forget_sign_ins": 3600.0,
+}
+SCHEDULE: dict[str, dict[str, Any]] = {
+    task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+    for task, seconds in EVERY.items()
+}

@@ -1,0 +1,91 @@
+"""Let the sandbox's bank decide, by the service's ids: `manage.py bank win dp_…`."""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from django.apps import apps
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.module_loading import import_string
+
+from core import context
+from payments.intents.models import Attempt
+
+
+def _charge_of(payment: str) -> str | None:
+    """Return the reference of the attempt by which a payment was charged."""
+    charged = Attempt.objects.filter(intent=payment, captured_minor__gte=1)
+    return charged.values_list("acquirer_reference", flat=True).first()
+
+
+def _dispute(dispute: str) -> str | None:
+    return _named("disputes.Dispute", "bank_reference", dispute)
+
+
+def _refund(refund: str) -> str | None:
+    return _named("refunds.Refund", "acquirer_reference", refund)
+
+
+def _named(model: str, column: str, wanted: str) -> str | None:
+    rows: Any = apps.get_model(model)._default_manager
+    return rows.filter(id=wanted).values_list(column, flat=True).first()
+
+
+class Decision(NamedTuple):
+    """One thing that the bank can be told to do.
+
+    :param of: finds the bank's reference by the service's id.
+    """
+
+    help: str
+    id: str
+    of: Callable[[str], str | None]
+
+
+DECISIONS = {
+    "win": Decision("decide an open dispute for the merchant", "dp_…", _dispute),
+    "lose": Decision("decide an open dispute for the cardholder", "dp_…", _dispute),
+    "escalate": Decision("make an inquiry a dispute", "dp_…", _dispute),
+    "regain": Decision("decide a lost dispute for the merchant after all", "dp_…", _dispute),
+    "end": Decision("end an inquiry", "dp_…", _dispute),
+    "dispute": Decision("open a dispute about a payment", "pi_…", _charge_of),
+    "inquiry": Decision("open an inquiry about a payment", "pi_…", _charge_of),
+    "bounce": Decision("let a refund that succeeded come back", "re_…", _refund),
+}
+OPENING = ("dispute", "inquiry")
+
+
+class Command(BaseCommand):
+    help = "Let the sandbox's bank decide; the service hears of it by the bank's notices."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        decisions = parser.add_subparsers(dest="decision", required=True)
+        for name, decision in DECISIONS.items():
+            one = decisions.add_parser(name, help=decision.help)
+            one.add_argument("id", help=decision.id)
+            if name in OPENING:
+                _add_terms(one)
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        if settings.LIVEMODE:
+            raise CommandError("A live installation's banks decide by themselves.")
+        name, wanted = options["decision"], options["id"]
+        reference = DECISIONS[name].of(wanted)
+        if reference is None:
+            raise CommandError(f"There is nothing that the bank could {name} under {wanted}.")
+        terms = {term: options.get(term) for term in ("reason", "amount")}
+        said = {term: value for term, value in terms.items() if value is not None}
+        # By its name: a live installation does not have the test bank's tables.
+        decide = import_string(f"testbank.decisions.{name}")
+        try:
+            with context.work():
+                decide(reference, **said)
+        except import_string("testbank.decisions.Undecidable") as refusal:
+            raise CommandError(f"{refusal}.") from refusal
+        self.stdout.write(f"{name} {wanted}: done. The bank tells of it within seconds.")
+
+
+def _add_terms(parser: ArgumentParser) -> None:
+    parser.add_argument("--reason", help="such as product_not_received")
+    parser.add_argument("--amount", type=int, help="in minor units; default: all that is left")

@@ -1,0 +1,148 @@
+"""The journal: the one writer of movements and entries, and how movements of a cause follow.
+
+Only the functions of the book write through it (an import contract in pyproject.toml).
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+
+from core import ids
+from ledger import balance, lines
+from ledger.balance import Funds
+from ledger.events import NEGATIVE_LIMIT_EXCEEDED
+from ledger.lines import BALANCE, Line
+from ledger.models import Account, Entry, Movement
+from ledger.models.accounts import account_id
+from merchants.models import Merchant
+
+Kind, Type = Movement.Kind, Movement.Type
+# Those that are missing here never change the balance.
+TYPES: dict[str, Movement.Type] = {
+    Kind.CHARGE: Type.CHARGE,
+    Kind.REFUND: Type.REFUND,
+    Kind.VOID: Type.REFUND,
+    Kind.REFUND_RETURNED: Type.REFUND_FAILURE,
+    Kind.REFUND_BOUNCED: Type.REFUND_FAILURE,
+    Kind.VOID_UNDONE: Type.REFUND_FAILURE,
+    Kind.DISPUTE_OPENED: Type.DISPUTE,
+    Kind.DISPUTE_WON: Type.DISPUTE_REVERSAL,
+    Kind.DISPUTE_REGAINED: Type.DISPUTE_REVERSAL,
+    Kind.PAYOUT: Type.PAYOUT,
+    Kind.PAYOUT_RETURNED: Type.PAYOUT_FAILURE,
+    Kind.PAYOUT_BOUNCED: Type.PAYOUT_FAILURE,
+    Kind.TOPUP: Type.TOPUP,
+    Kind.TOPUP_REVERSED: Type.TOPUP_REVERSAL,
+    Kind.WRITE_OFF: Type.ADJUSTMENT,
+}
+
+
+class OutOfTurn(Exception):
+    """A bug: money moves for a cause that is not there yet, or has ended otherwise."""
+
+
+def write(movement: Movement, drafted: Iterable[Line]) -> Movement:
+    """Write a movement down with its lines, in the caller's transaction; lines of 0 are left out.
+
+    :param movement: unsaved; its id, its date, and its amounts but for the surcharge's come from
+        its lines. A dispute has a share of the surcharge that only its loss moves. Its type comes
+        from its kind, and its source is its cause, unless it says otherwise.
+    :raises RuntimeError: no transaction is open.
+    """
+    if not connection.in_atomic_block:
+        raise RuntimeError("money moves in the transaction of its cause")
+    written = [line for line in drafted if line.amount]
+    movement.id = ids.new("txn")
+    movement.net = lines.total(written, *BALANCE)
+    movement.fee = lines.total(written, Account.Kind.FEES)
+    movement.amount = movement.net + movement.fee
+    movement.type = movement.type or TYPES.get(movement.kind) if movement.net else None
+    movement.source_id = movement.source_id or movement.cause_id
+    movement.available_on = _date_of(movement, written)
+    # Before the entries: it gives the transaction its number in the database, and settlement waits
+    # for every transaction that may have entries with earlier ids by that number.
+    movement.save(force_insert=True)
+    Entry.objects.bulk_create(_entry(movement, line) for line in written)
+    return movement
+
+
+def take(movement: Movement, drafted: Sequence[Line], funds: Funds) -> Movement:
+    """Write down what takes from a merchant whose account the caller has locked.
+
+    Tells if that brings `available` below its limit; once, until it is back (contract 8).
+
+    :param funds: as they were once the account was locked.
+    """
+    write(movement, drafted)
+    if funds.would_cross_limit(-lines.total(drafted, Account.Kind.AVAILABLE)):
+        balance.tell(NEGATIVE_LIMIT_EXCEEDED, movement, drafted)
+    return movement
+
+
+def undo(last: Movement, kind: Movement.Kind, *, now: datetime) -> Movement:
+    """Write the opposite of a movement and of what it follows: the money is where it was.
+
+    The same lines come back, dates included.
+    """
+    movement = follow(last, kind, now=now)
+    movement.surcharge = -sum(one.surcharge for one in _chain(last))
+    return write(movement, undoing(last))
+
+
+def undoing(last: Movement) -> list[Line]:
+    """Return the opposite of the lines of a movement and of what it follows."""
+    entries = Entry.objects.filter(merchant_id=last.merchant_id, movement__in=_chain(last))
+    return lines.opposite(lines.of_entries(entries.select_related("account").order_by("id")))
+
+
+def follow(last: Movement, kind: Movement.Kind, *, now: datetime) -> Movement:
+    """Return the draft of a movement that follows another one of its cause."""
+    return Movement(
+        merchant_id=last.merchant_id,
+        kind=kind,
+        cause_id=last.cause_id,
+        follows=last,
+        charge_id=last.charge_id,
+        currency=last.currency,
+        created_at=now,
+    )
+
+
+def last_of(merchant_id: str, cause_id: str, *kinds: Movement.Kind) -> Movement:
+    """Return the movement of a cause that none follows so far.
+
+    :raises OutOfTurn: it is of none of these kinds.
+    """
+    rows = Movement.objects.filter(merchant_id=merchant_id, cause_id=cause_id)
+    last = rows.filter(kind__in=kinds, followed_by=None).select_related("follows").first()
+    if last is None:
+        raise OutOfTurn(f"{cause_id} has no last movement of {', '.join(kinds)}")
+    return last
+
+
+def _chain(last: Movement) -> list[Movement]:
+    return [last, last.follows] if last.follows else [last]
+
+
+def _date_of(movement: Movement, written: Iterable[Line]) -> date | None:
+    """Return from which day on the movement counts as available; None if it changes no balance."""
+    last = max((line.available_on for line in written if line.available_on), default=None)
+    return last or (_today(movement) if movement.type else None)
+
+
+def _today(movement: Movement) -> date:
+    timezone = Merchant.objects.values_list("timezone", flat=True).get(id=movement.merchant_id)
+    return movement.created_at.astimezone(ZoneInfo(timezone)).date()
+
+
+def _entry(movement: Movement, line: Line) -> Entry:
+    return Entry(
+        merchant_id=movement.merchant_id,
+        movement=movement,
+        account_id=account_id(movement.merchant_id, movement.currency, line.kind),
+        currency=movement.currency,
+        amount=line.amount,
+        available_on=line.available_on,
+    )

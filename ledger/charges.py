@@ -1,0 +1,94 @@
+"""Charges of which a part goes back: its shares of surcharge and fee, and whose money is taken.
+
+Source of the rules: contract-money, "Shares".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import NamedTuple
+
+from ledger import accounts, balance, parts
+from ledger.balance import Funds
+from ledger.lines import Line
+from ledger.models import Movement
+
+
+class Shares(NamedTuple):
+    """A part of a charge's card money, and the shares of surcharge and fee in it."""
+
+    amount: int
+    surcharge: int
+    fee: int
+
+    @property
+    def merchants(self) -> int:
+        """Return the merchant's own share."""
+        return self.amount - self.surcharge - self.fee
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A charge, and the sums of what has gone back of it; its merchant's account is locked.
+
+    :param given_back: card money that went back and did not return: refunds, disputes.
+    :param surcharge_given: the share of the surcharge in it; `fee_given`: of the fee.
+    :param unsettled: what is left of its parts, by date.
+    :param funds: all that the merchant has in the charge's currency.
+    """
+
+    movement: Movement
+    given_back: int
+    surcharge_given: int
+    fee_given: int
+    unsettled: Mapping[date, int]
+    funds: Funds
+
+    def shares_of(self, amount: int, *, with_fee: bool) -> Shares:
+        """Return the shares in a part of the card money; of the fee if it goes back with it."""
+        surcharge = self._share(amount, self.movement.surcharge, self.surcharge_given)
+        fee = self._share(amount, self.movement.fee, self.fee_given) if with_fee else 0
+        return Shares(amount, surcharge, fee)
+
+    def _share(self, amount: int, whole: int, given: int) -> int:
+        captured = self.movement.card_money
+        # A bank may dispute what was refunded before: then there is nothing left to share.
+        back = min(captured, self.given_back + amount)
+        return min(amount, max(0, whole * back // captured - given))
+
+    def taken_from_merchant(self, shares: Shares) -> list[Line]:
+        """Return the lines that take the merchant's share, from the charge's own parts first."""
+        return parts.take(shares.merchants, self.unsettled)
+
+    def draft(
+        self, kind: Movement.Kind, shares: Shares, *, cause_id: str, now: datetime
+    ) -> Movement:
+        """Return the draft of a movement by which a part of the charge goes back."""
+        return Movement(
+            merchant_id=self.movement.merchant_id,
+            kind=kind,
+            cause_id=cause_id,
+            charge_id=self.movement.charge_id,
+            currency=self.movement.currency,
+            surcharge=-shares.surcharge,
+            created_at=now,
+        )
+
+
+def locked(merchant_id: str, charge_id: str) -> Charge:
+    """Lock the merchant's account in the charge's currency, and return the charge as it is then.
+
+    The caller has locked the payment: nothing else of this charge goes back meanwhile.
+    """
+    movements = Movement.objects.filter(merchant_id=merchant_id, charge_id=charge_id)
+    charge = movements.get(kind=Movement.Kind.CHARGE)
+    accounts.lock(merchant_id, charge.currency)
+    since = list(movements.exclude(kind=Movement.Kind.CHARGE))
+    return Charge(
+        movement=charge,
+        given_back=-sum(movement.card_money for movement in since),
+        surcharge_given=-sum(movement.surcharge for movement in since),
+        fee_given=-sum(movement.fee for movement in since),
+        unsettled=parts.unsettled(charge),
+        funds=balance.funds(merchant_id, charge.currency),
+    )

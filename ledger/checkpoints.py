@@ -1,0 +1,137 @@
+"""Checkpoints: sums that a job keeps, so that a balance reads only the entries behind them.
+
+Entries get their ids before they are committed, and a later id may be committed first. The job
+therefore goes only as far as a boundary that nothing can be committed below any more: it notes the
+newest id as the next boundary, and adds the entries up to it once every transaction has ended that
+ran then. While one of them is open, it leaves that to its next run.
+
+PostgreSQL keeps with each row the number of the transaction that wrote it (`xmin`): it tells when
+the boundary was noted. As no column has that number, a restored dump has none of another cluster:
+there the row is as old as the restore.
+"""
+
+import time
+
+import structlog
+from django.db import connection, transaction
+
+CHUNK = 50_000
+# A run is short, because the same worker resolves open payments; the next run goes on.
+RUN_SECONDS = 3
+
+# Only where it is missing: to insert it beside another run would be to wait for that one's end.
+BEGIN = """
+INSERT INTO ledger_boundary (id, reached, next)
+SELECT 1, 0, 0 WHERE NOT EXISTS (SELECT FROM ledger_boundary) ON CONFLICT DO NOTHING
+"""
+
+# In one statement: its snapshot is older than the number that its transaction gets, with which the
+# row is written. Whatever got an entry's id before the snapshot had its own number before that
+# (the journal writes the movement first), so that its number is the lower one.
+# A row that is locked is another run's, which is at work.
+NOTE_NEXT = """
+UPDATE ledger_boundary SET next = newest.id
+FROM (SELECT max(id) AS id FROM ledger_entry) AS newest
+WHERE newest.id > next
+    AND ledger_boundary.id = (
+        SELECT id FROM ledger_boundary WHERE reached = next FOR NO KEY UPDATE SKIP LOCKED
+    )
+"""
+
+# Ages count backwards from the newest transaction, and a row has the age of its writer: below 0 if
+# that was two thousand million transactions ago. All that began before it has ended if the oldest
+# that still runs is younger.
+SAFE = """
+SELECT next FROM ledger_boundary
+WHERE age(xmin) NOT BETWEEN 0 AND age(pg_snapshot_xmin(pg_current_snapshot())::xid)
+"""
+
+HOLD = """
+SELECT reached FROM ledger_boundary
+WHERE id = 1 AND reached < %(upto)s FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+# Each checkpoint says itself which entries are in it: none is added twice, even if the row of the
+# boundary were lost.
+ADD = """
+WITH chunk AS MATERIALIZED (
+    SELECT id, merchant_id, account_id, currency, amount FROM ledger_entry
+    WHERE id > %(reached)s AND id <= %(upto)s ORDER BY id LIMIT %(most)s
+), added AS (
+    INSERT INTO ledger_checkpoint AS kept (account_id, merchant_id, currency, sum, boundary)
+    SELECT account_id, chunk.merchant_id, chunk.currency, sum(chunk.amount), max(chunk.id)
+    FROM chunk LEFT JOIN ledger_checkpoint AS before USING (account_id)
+    WHERE chunk.id > coalesce(before.boundary, 0)
+    GROUP BY account_id, chunk.merchant_id, chunk.currency
+    ON CONFLICT (account_id)
+        DO UPDATE SET sum = kept.sum + EXCLUDED.sum, boundary = EXCLUDED.boundary
+), counted AS (
+    SELECT count(*) AS entries, max(id) AS last FROM chunk
+)
+UPDATE ledger_boundary
+SET reached = CASE WHEN entries < %(most)s THEN %(upto)s ELSE last END
+FROM counted WHERE ledger_boundary.id = 1 RETURNING entries
+"""
+
+log = structlog.get_logger(__name__)
+
+
+def advance() -> int:
+    """Add new entries to the checkpoints, for 3 s at most; return how many it were.
+
+    Each chunk is a transaction of its own that locks nothing which others need: safe to kill at any
+    place, to run late, and to run beside itself.
+    """
+    ends_at = time.monotonic() + RUN_SECONDS
+    _begin()
+    added = _add_up_to(_safe(), ends_at)
+    _note_next()
+    # At once if nothing runs beside it; otherwise it is the next run's.
+    added += _add_up_to(_safe(), ends_at)
+    if added:
+        log.info("checkpoints_advanced", entries=added)
+    return added
+
+
+def _add_up_to(boundary: int, ends_at: float) -> int:
+    added = 0
+    while time.monotonic() < ends_at and (entries := _add_some(boundary)):
+        added += entries
+    return added
+
+
+@transaction.atomic(durable=True)
+def _begin() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(BEGIN)
+
+
+@transaction.atomic(durable=True)
+def _note_next() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(NOTE_NEXT)
+
+
+@transaction.atomic(durable=True)
+def _safe() -> int:
+    """Return the boundary below which nothing can be committed any more; 0 if it is to be awaited.
+
+    Once it is safe, it stays safe: nobody needs to hold it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(SAFE)
+        row = cursor.fetchone()
+    return row[0] if row else 0
+
+
+@transaction.atomic(durable=True)
+def _add_some(boundary: int) -> int:
+    """Add one chunk of entries; return how many it were, 0 if another run is at work."""
+    with connection.cursor() as cursor:
+        cursor.execute(HOLD, {"upto": boundary})
+        row = cursor.fetchone()
+        if row is None:
+            return 0
+        cursor.execute(ADD, {"reached": row[0], "upto": boundary, "most": CHUNK})
+        [(entries,)] = cursor.fetchall()
+    return entries

@@ -1,0 +1,7 @@
+from ledger.models.accounts import Account
+from ledger.models.checkpoints import Boundary, Checkpoint
+from ledger.models.movements import Entry, Movement
+from ledger.models.prices import Price
+from ledger.models.runs import Run
+
+__all__ = ["Account", "Boundary", "Checkpoint", "Entry", "Movement", "Price", "Run"]

@@ -1,0 +1,162 @@
+"""Decisions about disputes that change a payment's money: opened, escalated, won, lost, ended.
+
+The bank decides by its notices, and an operator, a merchant and the due date by the same functions.
+Each is called in the caller's transaction, which has locked payment, attempt and dispute
+(`payments.disputes.locks`).
+"""
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from core import clock, ids
+from events import outbox
+from ledger import book
+from payments.disputes import deliveries, render
+from payments.disputes.models import Dispute
+from payments.disputes.refusals import ClaimUnusable
+from payments.disputes.states import CREATED_EVENT, Status
+from payments.disputes.transition import move, require_listed
+from payments.intents import given_back
+from payments.intents.models import Attempt
+
+
+class Claim(NamedTuple):
+    """The terms of a dispute, as the bank tells them.
+
+    :param bank_reference: the bank's own id of it.
+    :param amount: in minor units of the payment's currency, surcharge included.
+    :param reason: a value of `states.Reason`.
+    :param due_by: until when evidence is taken.
+    """
+
+    bank_reference: str
+    amount: int
+    reason: str
+    network_reason_code: str | None
+    due_by: datetime
+
+
+def charge_back(attempt: Attempt, claim: Claim) -> Dispute:
+    """Write down a dispute that takes its money at once: it is reserved until the end.
+
+    :raises ClaimUnusable: the amount is not a part of what was captured.
+    """
+    dispute = _drafted(attempt, claim, Status.NEEDS_RESPONSE)
+    dispute.save(force_insert=True)
+    _reserve(dispute)
+    outbox.record(dispute.merchant, CREATED_EVENT, render.dispute(dispute))
+    return dispute
+
+
+def inquire(attempt: Attempt, claim: Claim) -> Dispute:
+    """Write down an inquiry, which takes and blocks nothing.
+
+    :raises ClaimUnusable: the amount is not a part of what was captured.
+    """
+    dispute = _drafted(attempt, claim, Status.WARNING_NEEDS_RESPONSE)
+    dispute.save(force_insert=True)
+    outbox.record(dispute.merchant, CREATED_EVENT, render.dispute(dispute))
+    return dispute
+
+
+def escalate(dispute: Dispute, claim: Claim) -> None:
+    """Turn an inquiry into a chargeback, on the terms that the bank tells now.
+
+    :raises UnlistedTransition: it is no inquiry.
+    :raises ClaimUnusable: the amount is not a part of what was captured.
+    """
+    require_listed(dispute, Status.NEEDS_RESPONSE)
+    before = render.dispute(dispute)
+    deliveries.supersede(dispute)
+    _write_terms(dispute, claim)
+    dispute.is_past_due, dispute.closed_at = False, None
+    _reserve(dispute)
+    move(dispute, Status.NEEDS_RESPONSE, before)
+
+
+def win(dispute: Dispute) -> None:
+    """Release the money of a dispute, or write back what was written off.
+
+    :raises UnlistedTransition: it is an inquiry, or won already.
+    """
+    require_listed(dispute, Status.WON)
+    before = render.dispute(dispute)
+    came_back = book.dispute_regained if dispute.status == Status.LOST else book.dispute_won
+    given_back.note_dispute(dispute.intent, -dispute.amount)
+    came_back(dispute.id, merchant_id=dispute.merchant_id, now=clock.now())
+    _close(dispute, Status.WON, before)
+
+
+def lose(dispute: Dispute) -> None:
+    """Write the money of a dispute off: the bank said so, or the merchant accepted it.
+
+    :raises UnlistedTransition: it is an inquiry, or decided already.
+    """
+    _write_off(dispute, render.dispute(dispute))
+
+
+def end_inquiry(dispute: Dispute) -> None:
+    """End an inquiry without a chargeback.
+
+    :raises UnlistedTransition: it is none, or has ended.
+    """
+    _close(dispute, Status.WARNING_CLOSED, render.dispute(dispute))
+
+
+def run_out(dispute: Dispute) -> None:
+    """End a dispute whose due date has passed: it is lost, or the inquiry closed.
+
+    :raises UnlistedTransition: it does not wait for its merchant.
+    """
+    before = render.dispute(dispute)
+    dispute.is_past_due = True
+    if dispute.status == Status.NEEDS_RESPONSE:
+        _write_off(dispute, before)
+    else:
+        _close(dispute, Status.WARNING_CLOSED, before)
+
+
+def _drafted(attempt: Attempt, claim: Claim, status: Status) -> Dispute:
+    dispute = Dispute(
+        id=ids.new("dp"),
+        merchant=attempt.intent.merchant,
+        intent=attempt.intent,
+        attempt=attempt,
+        bank_reference=claim.bank_reference,
+        currency=attempt.currency,
+        status=status,
+        created_at=clock.now(),
+    )
+    _write_terms(dispute, claim)
+    return dispute
+
+
+def _write_terms(dispute: Dispute, claim: Claim) -> None:
+    if not 1 <= claim.amount <= dispute.attempt.captured_minor:
+        raise ClaimUnusable("its amount is not a part of what was captured")
+    dispute.amount, dispute.reason = claim.amount, claim.reason
+    dispute.network_reason_code = claim.network_reason_code
+    dispute.evidence_due_by = claim.due_by
+
+
+def _reserve(dispute: Dispute) -> None:
+    given_back.note_dispute(dispute.intent, dispute.amount)
+    book.dispute_opened(
+        dispute.merchant_id,
+        amount=dispute.amount,
+        charge_id=dispute.attempt_id,
+        cause_id=dispute.id,
+        now=clock.now(),
+    )
+
+
+def _write_off(dispute: Dispute, before: dict[str, Any]) -> None:
+    require_listed(dispute, Status.LOST)
+    book.dispute_lost(dispute.id, merchant_id=dispute.merchant_id, now=clock.now())
+    _close(dispute, Status.LOST, before)
+
+
+def _close(dispute: Dispute, status: Status, before: dict[str, Any]) -> None:
+    deliveries.supersede(dispute)
+    dispute.closed_at = clock.now()
+    move(dispute, status, before)

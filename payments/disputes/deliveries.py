@@ -1,0 +1,138 @@
+"""Evidence and acceptances that are owed to a bank: written down first, sent until acknowledged.
+
+No merchant's request waits for the bank: the sweeper sends them, at once and then again and again.
+"""
+
+import structlog
+from django.db import transaction
+
+import acquirers
+from acquirers import exchanges, refused_requests
+from acquirers.in_doubt import answers, leases, schedule
+from acquirers.in_doubt.kinds import Kind
+from acquirers.in_doubt.models import begun
+from acquirers.models import BankExchange
+from acquirers.outcomes import Answer, Outcome
+from core import clock, context, ids
+from events import transitions
+from payments.disputes import locks
+from payments.disputes.models import Dispute, DisputeDelivery
+from payments.disputes.states import DELIVERIES, DeliveryKind, DeliveryStatus
+from payments.intents.models import PaymentIntent
+from payments.intents.orders import order_of
+
+EXCHANGES = {
+    DeliveryKind.EVIDENCE: BankExchange.Operation.EVIDENCE,
+    DeliveryKind.ACCEPTANCE: BankExchange.Operation.ACCEPTANCE,
+}
+# Other answers leave it open whether the bank has it.
+ENDED = {
+    Answer.APPROVED: DeliveryStatus.ACKNOWLEDGED,
+    Answer.DECLINED: DeliveryStatus.REFUSED,
+}
+log = structlog.get_logger(__name__)
+
+
+class Deliveries(Kind[DisputeDelivery]):
+    """Evidence and acceptances that no bank has acknowledged yet."""
+
+    model = DisputeDelivery
+
+    def ask(self, row: DisputeDelivery) -> Outcome:
+        return send(row)
+
+    def resolve(self, row: DisputeDelivery, outcome: Outcome) -> DisputeDelivery:
+        return resolve(row, outcome)
+
+
+def owe_evidence(dispute: Dispute) -> None:
+    """Write down that the bank gets the dispute's evidence, under its number of submissions.
+
+    In the transaction of the submission: the caller has locked the dispute.
+    """
+    row = _drafted(dispute, DeliveryKind.EVIDENCE)
+    row.number, row.evidence = dispute.submission_count, dispute.evidence
+    row.save(force_insert=True)
+
+
+def owe_acceptance(dispute: Dispute) -> None:
+    """Write down that the bank is told that the merchant has closed the locked dispute."""
+    _drafted(dispute, DeliveryKind.ACCEPTANCE).save(force_insert=True)
+
+
+def supersede(dispute: Dispute) -> None:
+    """End what is still owed about the locked dispute: it goes on, or ends, without it.
+
+    The bank's later word wins: an acceptance that is on its way must not answer it.
+    """
+    owed = dispute.deliveries.filter(status=DeliveryStatus.OWED)
+    for row in owed.select_for_update():
+        _close(row, DeliveryStatus.SUPERSEDED)
+        row.save()
+
+
+def send(row: DisputeDelivery) -> Outcome:
+    """Send the bank what it is owed, once more; the caller holds the lease and no transaction."""
+    attempt = row.dispute.attempt
+    gateway, bank_reference = acquirers.of(attempt), row.dispute.bank_reference
+    if row.number is None or row.evidence is None:
+        outcome = gateway.accept_dispute(order_of(attempt), dispute=bank_reference)
+    else:
+        outcome = gateway.submit_evidence(
+            order_of(attempt), dispute=bank_reference, number=row.number, evidence=row.evidence
+        )
+    return refused_requests.watched(attempt.terminal, outcome)
+
+
+@transaction.atomic(durable=True)
+def resolve(asked: DisputeDelivery, outcome: Outcome) -> DisputeDelivery:
+    """Apply the bank's answer; what it has not acknowledged is sent again later."""
+    row = _locked(asked)
+    operation = EXCHANGES[DeliveryKind(row.kind)]
+    exchanges.record(
+        asked.dispute.attempt,
+        outcome.exchange,
+        outcome.answer,
+        operation=operation,
+        operation_id=row.id,
+    )
+    if row.status != DeliveryStatus.OWED or not answers.counts(outcome, asked=asked, locked=row):
+        return row
+    if status := ENDED.get(outcome.answer):
+        _close(row, status)
+        row.answer = outcome.answer.value
+    else:
+        schedule.ask_later(row)
+        leases.end_with(row)
+    if row.status == DeliveryStatus.REFUSED:
+        log.error("dispute_delivery_refused", delivery=row.id, dispute=row.dispute_id)
+    row.save()
+    return row
+
+
+def _locked(asked: DisputeDelivery) -> DisputeDelivery:
+    # Behind its payment, as everybody locks who decides the dispute: the exchange that is written
+    # refers to the attempt, and its foreign key is checked last.
+    dispute = locks.by_id(asked.dispute_id, PaymentIntent.objects.all())
+    found: DisputeDelivery = dispute.deliveries.select_for_update().get(id=asked.id)
+    return found
+
+
+def _drafted(dispute: Dispute, kind: DeliveryKind) -> DisputeDelivery:
+    now = clock.now()
+    return DisputeDelivery(
+        id=ids.new("ddl"),
+        merchant_id=dispute.merchant_id,
+        dispute=dispute,
+        kind=kind,
+        request_id=context.request_id(),
+        created_at=now,
+        **begun(now, lease_until=None),
+    )
+
+
+def _close(row: DisputeDelivery, status: DeliveryStatus) -> None:
+    transitions.change(row, status, table=DELIVERIES)
+    row.closed_at = clock.now()
+    schedule.never_look(row)
+    leases.end_with(row)

@@ -1,0 +1,10 @@
+"""The events of disputes (contract 8)."""
+
+from events.aggregates import Aggregate
+from payments.disputes import states
+
+AGGREGATE = Aggregate(
+    "dispute",
+    (states.CREATED_EVENT, states.UPDATED_EVENT, states.CLOSED_EVENT),
+    schemas=("Dispute",),
+)

@@ -1,0 +1,13 @@
+"""Filters of the list of disputes (contract 7)."""
+
+from core.rest.filters import AnyOf, Filters, Instants, OneOf, RelatedId
+from payments.disputes.states import Reason, Status
+from payments.intents.models import PaymentIntent
+
+
+class DisputeFilters(Filters):
+    status = AnyOf("status", Status.values)
+    evidence_due_by = Instants("evidence_due_by")
+    payment_intent = RelatedId("intent", PaymentIntent.objects.all(), param="payment_intent")
+    reason = OneOf("reason", Reason.values)
+    created = Instants("created_at")

@@ -1,0 +1,103 @@
+"""Notices of disputes applied; `settings.NOTICE_HANDLERS` names these functions by kind.
+
+Each is called in the transaction that marks its notice, and does nothing if the bank tells again
+what is known already. An unlisted change (`UnlistedTransition`) leaves the notice to a person.
+"""
+
+from datetime import timedelta
+
+from acquirers.notices.models import Notice
+from acquirers.notices.refusals import NotKnown
+from core import clock
+from payments.disputes import decisions, locks
+from payments.disputes.decisions import Claim
+from payments.disputes.models import Dispute
+from payments.disputes.refusals import ClaimUnusable
+from payments.disputes.states import INQUIRY, Reason, Status
+from payments.intents.models import Attempt
+
+# The time to answer, where the bank does not tell it.
+TIME_TO_ANSWER = timedelta(days=7)
+
+
+def dispute_opened(notice: Notice, attempt: Attempt) -> None:
+    """Write down a chargeback; one that began as an inquiry is escalated."""
+    attempt = locks.payment_of(attempt)
+    dispute = locks.told_by_bank(attempt, _bank_reference(notice))
+    if dispute is None:
+        decisions.charge_back(attempt, _claim(notice, attempt))
+    elif dispute.status in INQUIRY:
+        decisions.escalate(dispute, _claim(notice, attempt))
+
+
+def inquiry_opened(notice: Notice, attempt: Attempt) -> None:
+    """Write down an inquiry."""
+    attempt = locks.payment_of(attempt)
+    if locks.told_by_bank(attempt, _bank_reference(notice)) is None:
+        decisions.inquire(attempt, _claim(notice, attempt))
+
+
+def dispute_escalated(notice: Notice, attempt: Attempt) -> None:
+    """Turn an inquiry into a chargeback."""
+    dispute = _known(notice, attempt)
+    if dispute.status in INQUIRY:
+        decisions.escalate(dispute, _claim(notice, dispute.attempt))
+
+
+def dispute_won(notice: Notice, attempt: Attempt) -> None:
+    """Release the money, also of a dispute that was lost or accepted before."""
+    dispute = _known(notice, attempt)
+    if dispute.status != Status.WON:
+        decisions.win(dispute)
+
+
+def dispute_lost(notice: Notice, attempt: Attempt) -> None:
+    """Write the money off, unless the merchant or the due date has done so already."""
+    dispute = _known(notice, attempt)
+    if dispute.status != Status.LOST:
+        decisions.lose(dispute)
+
+
+def inquiry_closed(notice: Notice, attempt: Attempt) -> None:
+    """End an inquiry, unless the merchant or the due date has done so already."""
+    dispute = _known(notice, attempt)
+    if dispute.status != Status.WARNING_CLOSED:
+        decisions.end_inquiry(dispute)
+
+
+def _known(notice: Notice, attempt: Attempt) -> Dispute:
+    """Return the dispute that the notice is about, locked behind its payment.
+
+    :raises NotKnown: the bank has not told of its beginning.
+    """
+    dispute = locks.told_by_bank(locks.payment_of(attempt), _bank_reference(notice))
+    if dispute is None:
+        raise NotKnown
+    return dispute
+
+
+def _bank_reference(notice: Notice) -> str:
+    if not notice.dispute:
+        raise ClaimUnusable("it names no dispute")
+    return notice.dispute
+
+
+def _claim(notice: Notice, attempt: Attempt) -> Claim:
+    """Return the terms that the bank tells.
+
+    :param attempt: locked.
+    :raises NotKnown: as far as we know nothing was captured yet.
+    :raises ClaimUnusable: it names no amount of the attempt's money.
+    """
+    if not attempt.captured_minor:
+        raise NotKnown
+    if notice.amount is None or notice.currency != attempt.currency:
+        raise ClaimUnusable("it names no amount in the payment's currency")
+    is_listed = notice.reason in Reason.values
+    return Claim(
+        bank_reference=_bank_reference(notice),
+        amount=notice.amount,
+        reason=notice.reason if notice.reason and is_listed else Reason.GENERAL,
+        network_reason_code=notice.network_reason_code,
+        due_by=notice.due_by or clock.now() + TIME_TO_ANSWER,
+    )

@@ -1,0 +1,89 @@
+"""The forms by which operators open and decide disputes in the admin."""
+
+from typing import Any
+
+from django import forms
+
+from core import clock
+from core.detection import contains_card_number
+from payments.disputes.decisions import Claim
+from payments.disputes.models import Dispute
+from payments.disputes.notices import TIME_TO_ANSWER
+from payments.disputes.operators import Beginning, Decision
+from payments.disputes.states import DISPUTES, Reason
+
+REASON_MAX = 500
+
+
+class WithReason(forms.Form):
+    """An act of an operator, who says why; the words are kept, so no card number may be in them."""
+
+    why = forms.CharField(max_length=REASON_MAX, widget=forms.Textarea, label="Why, in your words")
+
+    def clean_why(self) -> str:
+        text: str = self.cleaned_data["why"]
+        if contains_card_number(text):
+            raise forms.ValidationError("There is a card number in it.")
+        return text
+
+
+class _Terms(WithReason):
+    amount = forms.IntegerField(min_value=1, help_text="In minor units: 12500 is 125.00.")
+    due_by = forms.DateTimeField(
+        required=False, label="Evidence is due by", help_text="UTC; in seven days if left empty."
+    )
+    network_reason_code = forms.CharField(max_length=40, required=False)
+
+    def claim(self, *, bank_reference: str, reason: str) -> Claim:
+        """Return the terms that the operator has typed."""
+        typed: dict[str, Any] = self.cleaned_data
+        return Claim(
+            bank_reference=bank_reference,
+            amount=typed["amount"],
+            reason=reason,
+            network_reason_code=typed["network_reason_code"] or None,
+            due_by=typed["due_by"] or clock.now() + TIME_TO_ANSWER,
+        )
+
+
+class OpenForm(_Terms):
+    """A dispute that the operator has heard of."""
+
+    payment = forms.CharField(max_length=40, label="The payment's id (pi_…)")
+    beginning = forms.ChoiceField(choices=Beginning.choices)
+    reason = forms.ChoiceField(choices=Reason.choices, label="The cardholder's reason")
+    bank_reference = forms.RegexField(
+        r"^[0-9A-Za-z_-]{1,40}$", required=False, label="The bank's own id of it"
+    )
+    field_order = ("payment", "beginning", "amount", "reason")
+
+    def claimed(self) -> Claim:
+        """Return the terms that the operator has typed."""
+        typed: dict[str, Any] = self.cleaned_data
+        return self.claim(bank_reference=typed["bank_reference"], reason=typed["reason"])
+
+
+class DecideForm(WithReason):
+    """A decision about a dispute: one of those that its status allows."""
+
+    decision = forms.ChoiceField()
+    due_by = forms.DateTimeField(
+        required=False, label="Evidence is due by", help_text="UTC; of a chargeback alone."
+    )
+    field_order = ("decision", "due_by")
+
+    def __init__(self, dispute: Dispute, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.dispute = dispute
+        allowed = [one for one in Decision if (dispute.status, one.value) in DISPUTES.pairs]
+        self.fields["decision"].choices = [(one.value, one.label) for one in allowed]  # type: ignore[attr-defined]
+
+    def terms(self) -> Claim:
+        """Return the terms of a chargeback: the inquiry's, with the due date that was typed."""
+        return Claim(
+            bank_reference=self.dispute.bank_reference,
+            amount=self.dispute.amount,
+            reason=self.dispute.reason,
+            network_reason_code=self.dispute.network_reason_code,
+            due_by=self.cleaned_data["due_by"] or clock.now() + TIME_TO_ANSWER,
+        )

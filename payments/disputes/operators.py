@@ -1,0 +1,110 @@
+"""Disputes opened and decided by an operator, for a bank that does not tell by itself.
+
+The same functions as for a bank's notice. The operator and the reason are kept in the same
+transaction (Django's log of the admin), and the bank's later word wins over theirs.
+"""
+
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.db import models, transaction
+
+from acquirers import references
+from merchants import request_logs
+from merchants.models import User
+from payments.disputes import decisions, locks
+from payments.disputes.decisions import Claim
+from payments.disputes.models import Dispute
+from payments.disputes.refusals import ClaimUnusable, DisputeUnexpectedState
+from payments.disputes.states import DISPUTES, Status
+from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.states import AttemptStatus
+
+# The names of this work in the request logs.
+OPENED, DECIDED = "operators.open_dispute", "operators.decide_dispute"
+
+
+class Beginning(models.TextChoices):
+    """The ways in which a dispute begins."""
+
+    CHARGE_BACK = Status.NEEDS_RESPONSE.value, "The bank has taken the money back"
+    INQUIRY = Status.WARNING_NEEDS_RESPONSE.value, "The bank asks, and has taken no money"
+
+
+class Decision(models.TextChoices):
+    """The statuses that an operator may decide."""
+
+    WON = Status.WON.value, "Won: the merchant keeps the money"
+    LOST = Status.LOST.value, "Lost: the cardholder keeps the money"
+    ENDED = Status.WARNING_CLOSED.value, "The inquiry has ended"
+    ESCALATED = Status.NEEDS_RESPONSE.value, "The inquiry became a chargeback"
+
+
+def open_dispute(
+    operator: User, payment_id: str, beginning: Beginning, claim: Claim, *, reason: str
+) -> Dispute:
+    """Write a dispute down that the operator has heard of, with its events.
+
+    :param claim: an empty `bank_reference` gets one of ours.
+    :param reason: the operator's.
+    :raises ResourceMissing: there is no such payment.
+    :raises ClaimUnusable: the amount is not a part of what was captured.
+    """
+    with request_logs.job(OPENED):
+        return _open(operator, payment_id, beginning, claim, reason)
+
+
+def decide(
+    operator: User, dispute_id: str, decision: Decision, *, terms: Claim | None, reason: str
+) -> Dispute:
+    """Decide a dispute as the bank would by a notice.
+
+    :param terms: of an inquiry that became a chargeback.
+    :param reason: the operator's.
+    :raises ResourceMissing: there is no such dispute.
+    :raises DisputeUnexpectedState: its status does not allow the decision.
+    """
+    with request_logs.job(DECIDED):
+        return _decide(operator, dispute_id, decision, terms, reason)
+
+
+@transaction.atomic(durable=True)
+def _open(
+    operator: User, payment_id: str, beginning: Beginning, claim: Claim, reason: str
+) -> Dispute:
+    intent = PaymentIntent.objects.select_related("merchant").lock(payment_id)
+    taken = intent.attempts.filter(status=AttemptStatus.SUCCEEDED).select_for_update().first()
+    if taken is None:
+        raise ClaimUnusable("nothing was captured of the payment")
+    taken.intent = intent
+    named = claim._replace(bank_reference=claim.bank_reference or references.new())
+    dispute = _begin(taken, beginning, named)
+    _log(operator, dispute, ADDITION, reason)
+    return dispute
+
+
+def _begin(attempt: Attempt, beginning: Beginning, claim: Claim) -> Dispute:
+    if beginning is Beginning.INQUIRY:
+        return decisions.inquire(attempt, claim)
+    return decisions.charge_back(attempt, claim)
+
+
+@transaction.atomic(durable=True)
+def _decide(
+    operator: User, dispute_id: str, decision: Decision, terms: Claim | None, reason: str
+) -> Dispute:
+    dispute = locks.by_id(dispute_id, PaymentIntent.objects.all())
+    if (dispute.status, decision.value) not in DISPUTES.pairs:
+        raise DisputeUnexpectedState(dispute)
+    if decision is Decision.WON:
+        decisions.win(dispute)
+    elif decision is Decision.LOST:
+        decisions.lose(dispute)
+    elif decision is Decision.ENDED:
+        decisions.end_inquiry(dispute)
+    elif terms is not None:
+        decisions.escalate(dispute, terms)
+    _log(operator, dispute, CHANGE, f"{decision.label}. {reason}")
+    return dispute
+
+
+def _log(operator: User, dispute: Dispute, action: int, reason: str) -> None:
+    LogEntry.objects.log_actions(operator.pk, [dispute], action, reason, single_object=True)

@@ -1,0 +1,26 @@
+"""Disputes as a resource."""
+
+from core.rest.expansion import Kind, Reference
+from core.rest.resources import Resource
+from payments.disputes import render, schema
+
+SCOPE = "disputes"
+
+RESOURCE = Resource(
+    path="disputes",
+    scope=SCOPE,
+    tag=("Disputes", "Answer what cardholders complain about at their bank."),
+    schemas=schema.SCHEMAS,
+    kinds={
+        "dispute": Kind(
+            prefix="dp",
+            rows=render.DISPUTES,
+            show=render.dispute,
+            scope=SCOPE,
+            fields={
+                "payment_intent": Reference("payment_intent"),
+                "attempt": Reference("payment_attempt"),
+            },
+        ),
+    },
+)

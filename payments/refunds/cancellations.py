@@ -1,0 +1,27 @@
+"""Cancellation of a refund, as long as nothing has left for the bank (contract-money, Refund)."""
+
+from django.db import transaction
+
+from core import context
+from merchants import idempotency
+from merchants.models import Merchant
+from payments.refunds import render, rows
+from payments.refunds.models import Refund
+from payments.refunds.refusals import RefundUnexpectedState
+from payments.refunds.states import Status
+
+
+@transaction.atomic(durable=True)
+def cancel(merchant: Merchant, refund_id: str) -> Refund:
+    """Call a refund off that waits for funds, or that certainly did not leave for the bank.
+
+    :raises ResourceMissing: the merchant has no such refund.
+    :raises RefundUnexpectedState: it may be at the bank, or it has ended.
+    """
+    idempotency.take(refund_id)
+    found = Refund.objects.for_merchant(merchant).find(refund_id)
+    refund = rows.locked(found)
+    if refund.status != Status.PENDING or refund.sent_at is not None:
+        raise RefundUnexpectedState(refund)
+    rows.cancel(refund, render.refund(refund), request_id=context.request_id())
+    return refund

@@ -1,0 +1,10 @@
+"""The events of refunds (contract 8)."""
+
+from events.aggregates import Aggregate
+from payments.refunds import states
+
+AGGREGATE = Aggregate(
+    "refund",
+    (states.CREATED, states.UPDATED, states.SUCCEEDED, states.FAILED),
+    schemas=("Refund",),
+)

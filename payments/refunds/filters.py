@@ -1,0 +1,13 @@
+"""Filters of the list of refunds (spec: List conventions; contract 7)."""
+
+from core.rest.filters import Amounts, AnyOf, Filters, Instants, OneOf, RelatedId
+from payments.intents.models import PaymentIntent
+from payments.refunds.states import Method, Status
+
+
+class RefundFilters(Filters):
+    payment_intent = RelatedId("intent", PaymentIntent.objects.all(), param="payment_intent")
+    status = AnyOf("status", Status.values)
+    method = OneOf("method", Method.values)
+    amount = Amounts("amount")
+    created = Instants("created_at")

@@ -1,0 +1,27 @@
+"""Refunds as a resource."""
+
+from core.rest.expansion import Kind, Reference
+from core.rest.resources import Resource
+from payments.refunds import render, schema
+from payments.refunds.models import Refund
+
+SCOPE = "refunds"
+
+RESOURCE = Resource(
+    path="refunds",
+    scope=SCOPE,
+    tag=("Refunds", "Give captured money back."),
+    schemas=schema.SCHEMAS,
+    kinds={
+        "refund": Kind(
+            prefix="re",
+            rows=Refund.objects.all(),
+            show=render.refund,
+            scope=SCOPE,
+            fields={
+                "payment_intent": Reference("payment_intent"),
+                "attempt": Reference("payment_attempt"),
+            },
+        ),
+    },
+)

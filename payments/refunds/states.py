@@ -1,0 +1,77 @@
+"""The states of a refund, and which change emits which event (contract-money, Refund)."""
+
+from django.db import models
+
+from events.transitions import Change, Table
+
+
+class Status(models.TextChoices):
+    """`refund.status`."""
+
+    PENDING = "pending"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+
+class Method(models.TextChoices):
+    """`refund.method`: a whole payment of the bank's same day is voided, else it is a refund."""
+
+    VOID = "void"
+    REFUND = "refund"
+
+
+class PendingReason(models.TextChoices):
+    """`refund.pending_reason`: why a pending refund has not ended."""
+
+    PROCESSING = "processing"  # At the bank, or on its way.
+    INSUFFICIENT_FUNDS = "insufficient_funds"  # Waits for the merchant's money.
+
+
+class FailureReason(models.TextChoices):
+    """`refund.failure_reason`."""
+
+    DECLINED = "declined"
+    LOST_OR_STOLEN_CARD = "lost_or_stolen_card"
+    EXPIRED_OR_CANCELED_CARD = "expired_or_canceled_card"
+    INSUFFICIENT_FUNDS = "insufficient_funds"  # It waited for 30 days.
+    DISPUTED = "charge_for_pending_refund_disputed"  # It waited, and a dispute left no room.
+    UNKNOWN = "unknown"
+
+
+CREATED = "refund.created"
+UPDATED = "refund.updated"
+SUCCEEDED = "refund.succeeded"
+FAILED = "refund.failed"
+
+# Every allowed change of status, with its event. The database's trigger knows the same pairs
+# (migration 0002), and docs/states.md is made from this table.
+REFUNDS = Table("refund", "refunds.Refund", beginnings=(Status.PENDING,), changes=(
+    Change(
+        Status.PENDING, Status.PENDING, UPDATED,
+        "It waits no longer for your funds, or does so now; the bank's day was over, so that a "
+        "`void` became a `refund`; or the bank told its `reference`.",
+    ),
+    Change(
+        Status.PENDING, Status.SUCCEEDED, SUCCEEDED,
+        "The bank has given the money back.",
+    ),
+    Change(
+        Status.PENDING, Status.FAILED, FAILED,
+        "The bank refused it; or it waited for your funds for 30 days, or until a dispute left no "
+        "room for it.",
+    ),
+    Change(
+        Status.PENDING, Status.CANCELED, UPDATED,
+        "You canceled it before anything had left for the bank.",
+    ),
+    Change(
+        Status.SUCCEEDED, Status.FAILED, FAILED,
+        "The money could not be credited to the card, and came back to the bank.",
+    ),
+), meanings={
+    Status.PENDING: "The money is on its way, or waits for your funds: see `pending_reason`.",
+    Status.SUCCEEDED: "The bank has given the money back.",
+    Status.FAILED: "Nothing was given back: see `failure_reason`. It may be refunded again.",
+    Status.CANCELED: "Called off before anything had left for the bank.",
+})  # fmt: skip

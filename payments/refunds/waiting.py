@@ -1,0 +1,79 @@
+"""Refunds that wait for the merchant's funds: sent when money has come, the oldest first."""
+
+from django.db import transaction
+from django.db.models import F
+
+from acquirers.in_doubt import schedule
+from core import clock, context
+from merchants import request_logs
+from payments.intents.models import PaymentIntent
+from payments.refunds import render, rows
+from payments.refunds.models import WAITING, Refund
+from payments.refunds.states import FailureReason, Status
+
+# The next look goes on with the others.
+AT_ONCE = 500
+
+
+def look(*, job: str) -> None:
+    """Send what can be sent, merchant by merchant, and fail what a dispute left no room for.
+
+    :param job: the name of this work in the request logs.
+    """
+    for refund in _crowded():
+        with request_logs.job(job):
+            _fail_if_crowded(refund)
+    waiting = Refund.objects.filter(WAITING)
+    for merchant_id, currency in waiting.values_list("merchant_id", "currency").distinct():
+        send_waiting(merchant_id, currency, job=job)
+
+
+def send_waiting(merchant_id: str, currency: str, *, job: str) -> None:
+    """Send a merchant's refunds that wait, the oldest first, as far as the funds reach.
+
+    One that the funds do not reach keeps the younger ones waiting, or it would wait for ever.
+    """
+    for refund in _oldest_first(merchant_id, currency):
+        if context.remaining_seconds() <= 0:
+            return  # The next look goes on.
+        with request_logs.job(job):
+            if not _send(refund):
+                return
+
+
+def _oldest_first(merchant_id: str, currency: str) -> list[Refund]:
+    rows = Refund.objects.filter(WAITING, merchant_id=merchant_id, currency=currency)
+    return list(rows.order_by("created_at", "id")[:AT_ONCE])
+
+
+@transaction.atomic(durable=True)
+def _send(found: Refund) -> bool:
+    """Take the refund's money and let the sweeper send it; tell whether the funds reached."""
+    refund = rows.locked(found)
+    if not refund.is_waiting or _is_crowded(refund.intent):
+        return True  # It was sent or canceled since it was found, or it is about to fail.
+    before = render.refund(refund)
+    rows.book_or_wait(refund)
+    if refund.is_waiting:
+        return False
+    schedule.look_at(refund, clock.now())
+    rows.move(refund, Status.PENDING, before)
+    return True
+
+
+def _crowded() -> list[Refund]:
+    """Return the refunds of payments that cannot pay both refunds and disputes, newest first."""
+    taken = F("intent__refunded_minor") + F("intent__disputed_minor")
+    found = Refund.objects.filter(WAITING, intent__captured_minor__lt=taken)
+    return list(found.order_by("-created_at", "-id"))
+
+
+@transaction.atomic(durable=True)
+def _fail_if_crowded(found: Refund) -> None:
+    refund = rows.locked(found)
+    if refund.is_waiting and _is_crowded(refund.intent):
+        rows.fail(refund, FailureReason.DISPUTED, render.refund(refund))
+
+
+def _is_crowded(intent: PaymentIntent) -> bool:
+    return intent.captured_minor < intent.refunded_minor + intent.disputed_minor

@@ -1,0 +1,307 @@
+"""Stored notices are applied once each, those about one object in their order."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import IntegrityError
+from django.test import override_settings
+
+from acquirers import terminals
+from acquirers.notices import applying
+from acquirers.notices.models import Notice
+from merchants.models import RequestLog
+from payments.customers.models import Customer
+from payments.disputes import notices as dispute_notices
+from payments.disputes.models import Dispute
+from tests.stage import listeners
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.listeners import HANDLER, KIND
+from tests.stage.sweeper import Died
+from tests.stage.teller import Teller, another_dispute, take_in, take_in_after
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+DAY = 86_400
+
+
+@pytest.fixture(autouse=True)
+def _somebody_listens(settings: Any) -> Iterator[None]:
+    settings.NOTICE_HANDLERS = {**settings.NOTICE_HANDLERS, KIND: HANDLER}
+    listeners.heard.clear()
+    yield
+    listeners.hated.clear()
+
+
+@pytest.fixture
+def paid(acme: ApiClient, bank: BankTransport) -> str:
+    return acme.pay()["id"]
+
+
+def waiting() -> list[tuple[int, int, str | None]]:
+    """Return number, tries and last error of the notices that are not applied."""
+    rows = Notice.objects.filter(applied_at=None).order_by("number")
+    return list(rows.values_list("number", "tries", "last_error"))
+
+
+def of_one_object(teller: Teller, paid: str, count: int) -> None:
+    for _ in range(count):
+        teller.tell(KIND, paid)
+
+
+def of_different_objects(teller: Teller, paid: str, count: int) -> None:
+    for _ in range(count):
+        teller.tell(KIND, paid, dispute=another_dispute())
+
+
+# --- Once -------------------------------------------------------------------------------------
+
+
+def test_a_notice_is_applied_once_however_often_the_poller_runs(teller: Teller, paid: str) -> None:
+    of_different_objects(teller, paid, 3)
+
+    for _ in range(3):
+        take_in()
+
+    assert sorted(listeners.heard) == [1, 2, 3]
+    assert waiting() == []
+
+
+def test_the_mark_is_in_the_transaction_of_the_work(
+    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_one_object(teller, paid, 1)
+
+    def last_words(_applied: Notice) -> None:
+        raise Died
+
+    with monkeypatch.context() as patched:
+        patched.setattr(applying, "_try_again_what_was_not_known", last_words)
+        with pytest.raises(Died):
+            take_in()
+    assert (Customer.objects.count(), waiting()) == (0, [(1, 0, None)])
+    take_in()
+
+    assert (Customer.objects.count(), waiting()) == (1, [])
+
+
+def test_terminals_of_one_bank_that_are_told_the_same_apply_it_once(
+    teller: Teller, paid: str
+) -> None:
+    terminals.add("another", kind="sandbox")
+    of_one_object(teller, paid, 2)
+
+    take_in()
+
+    assert listeners.heard == [1, 2]
+    assert Notice.objects.exclude(applied_at=None).count() == 4
+
+
+def test_each_notice_is_a_piece_of_work_of_its_own(
+    teller: Teller, paid: str, acme: ApiClient
+) -> None:
+    for _ in range(2):
+        teller.tell("dispute_opened", paid, dispute=another_dispute(), amount=100)
+
+    take_in()
+
+    events = [e for e in acme.get("/v1/events")["data"] if e["type"] == "dispute.created"]
+    causes = {event["request_id"] for event in events}
+    logged = RequestLog.objects.filter(id__in=causes)
+    assert len(causes) == 2
+    assert {(row.kind, row.path) for row in logged} == {("job", "acquirers.notices.tasks.take_in")}
+    assert {row.object_id for row in logged} == {event["aggregate_id"] for event in events}
+
+
+# --- In order ---------------------------------------------------------------------------------
+
+
+def test_notices_about_one_object_are_applied_in_order_of_their_numbers(
+    teller: Teller, paid: str
+) -> None:
+    for number in (3, 1, 2):
+        teller.tell(KIND, paid, number=number)
+
+    take_in()
+
+    assert listeners.heard == [1, 2, 3]
+
+
+def test_a_refund_and_a_dispute_of_one_payment_are_two_objects(teller: Teller, paid: str) -> None:
+    listeners.hated.add(1)
+    teller.tell(KIND, paid)
+    teller.tell(KIND, paid, dispute=None, refund_reference="REFUND0000000000R001")
+    teller.tell(KIND, paid, dispute=None)
+
+    take_in()
+
+    assert [number for number, _tries, _error in waiting()] == [1]
+
+
+def test_a_decision_that_is_told_before_its_dispute_is_applied_behind_it(
+    teller: Teller, paid: str, acme: ApiClient
+) -> None:
+    teller.tell("dispute_lost", paid)
+    take_in()
+    assert waiting() == [(1, 1, "NotKnown")]
+    teller.tell("dispute_opened", paid)
+
+    take_in()
+
+    assert waiting() == []
+    assert Dispute.objects.get().status == "lost"
+
+
+# --- Notices that cannot be applied -----------------------------------------------------------
+
+
+def test_one_that_raises_stops_no_other_object(teller: Teller, paid: str) -> None:
+    listeners.hated.add(2)
+    of_different_objects(teller, paid, 3)
+
+    take_in()
+
+    assert sorted(listeners.heard) == [1, 2, 3]
+    assert Customer.objects.count() == 2
+    assert waiting() == [(2, 1, "Deaf")]
+
+
+def test_later_notices_about_the_same_object_wait_for_one_that_raises(
+    teller: Teller, paid: str
+) -> None:
+    listeners.hated.add(2)
+    of_one_object(teller, paid, 4)
+    take_in()
+    assert waiting() == [(2, 1, "Deaf"), (3, 0, None), (4, 0, None)]
+    listeners.hated.clear()
+
+    take_in_after(10)
+
+    assert waiting() == []
+    assert listeners.heard == [1, 2, 2, 3, 4]
+
+
+def test_one_that_raises_is_tried_again_less_and_less_often(teller: Teller, paid: str) -> None:
+    listeners.hated.add(1)
+    of_one_object(teller, paid, 1)
+    take_in()
+
+    waits = []
+    for wait in (10, 30, 120, 600, 3600, 21_600, DAY, DAY):
+        take_in_after(wait - 1)
+        tries = Notice.objects.get().tries
+        take_in_after(1)
+        waits.append(Notice.objects.get().tries - tries)
+
+    assert waits == [1] * 8
+
+
+def test_an_operator_can_let_it_be_tried_now(teller: Teller, paid: str) -> None:
+    listeners.hated.add(1)
+    of_one_object(teller, paid, 1)
+    take_in_after(0)
+    take_in_after(10)
+    listeners.hated.clear()
+
+    assert applying.try_now(Notice.objects.all()) == 1
+    take_in()
+
+    assert waiting() == []
+
+
+def test_the_text_of_an_error_is_kept_nowhere(teller: Teller, paid: str) -> None:
+    listeners.hated.add(1)
+    of_one_object(teller, paid, 1)
+
+    take_in()
+
+    assert Notice.objects.get().last_error == "Deaf"
+    assert Notice.objects.get().tries == 1
+
+
+def test_what_the_database_refuses_is_tried_again_too(
+    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise IntegrityError("no")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dispute_notices.decisions, "charge_back", refuse)
+        teller.tell("dispute_opened", paid)
+        take_in()
+    assert waiting() == [(1, 1, "IntegrityError")]
+    take_in_after(10)
+
+    assert waiting() == []
+
+
+def test_a_notice_about_nothing_is_kept_and_blocks_nothing(teller: Teller, paid: str) -> None:
+    teller.tell_of("dispute_opened", "NEVERWAS00000000NEVER", dispute=another_dispute())
+    teller.tell("dispute_opened", paid)
+
+    take_in()
+
+    assert waiting() == [(1, 1, "NotKnown")]
+    assert Dispute.objects.count() == 1
+
+
+def test_a_notice_about_an_order_of_another_kind_of_bank_is_about_nothing(
+    teller: Teller, paid: str, settings: Any
+) -> None:
+    settings.ACQUIRERS = {**settings.ACQUIRERS, "other": settings.ACQUIRERS["sandbox"]}
+    terminals.add("other", kind="other")
+    teller.away.add("sandbox")
+    of_one_object(teller, paid, 1)
+
+    take_in()
+
+    assert (listeners.heard, waiting()) == ([], [(1, 1, "NotKnown")])
+
+
+def test_a_kind_without_a_handler_is_not_tried_and_blocks_nothing(
+    teller: Teller, paid: str
+) -> None:
+    teller.tell("rain_tomorrow", paid)
+    of_one_object(teller, paid, 1)
+
+    take_in()
+
+    assert waiting() == [(1, 0, None)]
+    assert listeners.heard == [2]
+
+
+def test_a_kind_is_applied_once_there_is_a_handler(
+    teller: Teller, paid: str, settings: Any
+) -> None:
+    teller.tell("rain_tomorrow", paid)
+    take_in()
+
+    with override_settings(NOTICE_HANDLERS={**settings.NOTICE_HANDLERS, "rain_tomorrow": HANDLER}):
+        take_in()
+
+    assert (listeners.heard, waiting()) == ([1], [])
+
+
+def test_very_many_that_wait_for_one_keep_nobody_else_waiting(
+    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(applying, "BATCH", 3)
+    listeners.hated.add(1)
+    of_one_object(teller, paid, 10)
+    of_different_objects(teller, paid, 5)
+
+    take_in()
+
+    assert sorted(listeners.heard) == [1, *range(11, 16)]
+
+
+def test_a_run_applies_no_further_notice_when_its_time_is_over(
+    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(applying, "APPLY_SECONDS", -1)
+    of_different_objects(teller, paid, 2)
+
+    take_in()
+
+    assert listeners.heard == []

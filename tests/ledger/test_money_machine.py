@@ -1,0 +1,124 @@
+"""In whatever order money moves, the ledger's sums and shares are right (contract-money)."""
+
+from collections import Counter
+from collections.abc import Callable, Set
+from datetime import date
+
+import pytest
+from django.db import DatabaseError
+from django.db.models import QuerySet, Sum
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from ledger import charges, parts, settlement
+from ledger.charges import Charge
+from ledger.models import Account, Entry, Movement, Run
+from ledger.models.accounts import account_id
+from merchants.models import Merchant
+from tests.stage.ledger_machine import KINDS, Money, MoneyWithFeesBack
+from tests.stage.lengths import SEED, length, tried
+
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(1800)]
+
+
+def run(
+    machine: type[Money], examples: int, *, must_fire: Set[str] = KINDS, draws: int = SEED
+) -> None:
+    """Run the machine and print how often money moved in each way."""
+    machine.fired = Counter()
+    run_state_machine_as_test(
+        seed(draws)(type("Drawn", (machine,), {})),
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=25,
+            suppress_health_check=list(HealthCheck),
+            phases=(Phase.generate, Phase.shrink) if must_fire else (Phase.generate,),
+            print_blob=False,
+            report_multiple_bugs=False,
+        ),
+    )
+    print(f"{examples} examples: {dict(machine.fired)}")  # noqa: T201
+    assert must_fire - {kind for kind, times in machine.fired.items() if times} == set()
+
+
+@pytest.mark.dear("whatever can happen to money, in dozens of orders of 25 steps each")
+@pytest.mark.parametrize("machine", [Money, MoneyWithFeesBack])
+def test_the_books_are_right_in_whatever_order_money_moves(machine: type[Money]) -> None:
+    run(machine, 10, must_fire={"charge", "refund", "dispute_opened", "settlement"})
+
+
+@pytest.mark.proof(part="order")
+@pytest.mark.parametrize("machine", [Money, MoneyWithFeesBack])
+def test_the_books_are_right_however_much_money_moves(machine: type[Money]) -> None:
+    examples = length(short=60, full=600)
+
+    run(machine, examples)
+
+    tried(examples, "examples")
+
+
+# --- The machine finds what it is there for ---------------------------------------------------
+
+
+def each_share_rounded_alone(patch: pytest.MonkeyPatch) -> None:
+    def share(charge: Charge, amount: int, whole: int, _given: int) -> int:
+        return whole * amount // charge.movement.card_money
+
+    patch.setattr(Charge, "_share", share)
+
+
+def a_dispute_without_its_share(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Charge, "draft", lambda *given, **terms: without_surcharge(*given, **terms))
+
+
+def runs_unknown_to_refunds(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(charges.parts, "unsettled", ever_charged)
+
+
+def settled_twice(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(settlement, "_open_parts", lambda *given: settlement_too(*given))
+
+
+draft = Charge.draft
+
+
+def without_surcharge(*given: object, **terms: object) -> Movement:
+    movement = draft(*given, **terms)
+    if movement.kind == Movement.Kind.DISPUTE_OPENED:
+        movement.surcharge = 0
+    return movement
+
+
+def ever_charged(charge: Movement) -> dict[date, int]:
+    entries = Entry.objects.filter(movement__charge_id=charge.charge_id, available_on__isnull=False)
+    sums = entries.values_list("available_on").annotate(Sum("amount"))
+    return {day: int(amount) for day, amount in sums}
+
+
+def settlement_too(merchant: Merchant, currency: str, last: Run | None) -> QuerySet[Entry]:
+    account = account_id(merchant.id, currency, Account.Kind.PENDING)
+    return parts.open_entries(merchant.id, last).filter(account=account)
+
+
+PLANTS = [
+    each_share_rounded_alone,
+    a_dispute_without_its_share,
+    settled_twice,
+    runs_unknown_to_refunds,
+]
+
+
+@pytest.mark.proof(part="order")
+@pytest.mark.parametrize("plant", PLANTS)
+def test_the_machine_finds_a_planted_fault(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+
+    for draws in range(1, 11):
+        try:
+            run(Money, 30, must_fire=frozenset(), draws=draws)
+        except (AssertionError, DatabaseError) as found:
+            print(f"{plant.__name__}: draw {draws}: {found}")  # noqa: T201
+            return
+    pytest.fail("10 draws of 30 examples did not find it")

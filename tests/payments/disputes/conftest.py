@@ -1,0 +1,20 @@
+from collections.abc import Callable
+
+import pytest
+
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.complaints import Complaint
+from tests.stage.teller import Teller
+
+
+@pytest.fixture
+def complaint(acme: ApiClient, bank: BankTransport, teller: Teller) -> Complaint:
+    """A charged payment of Acme's, of which the bank has told nothing yet."""
+    return Complaint(acme, teller)
+
+
+@pytest.fixture
+def another(acme: ApiClient, bank: BankTransport, teller: Teller) -> Callable[..., Complaint]:
+    """Makes further ones."""
+    return lambda **changes: Complaint(acme, teller, **changes)

@@ -1,0 +1,271 @@
+"""Operators open and decide disputes in the admin, with a reason, by the same functions."""
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+
+from acquirers.notices.models import Notice
+from merchants.models import RequestLog, User
+from payments.disputes.models import Dispute
+from tests.stage.booked import movements
+from tests.stage.complaints import STARTS, Complaint
+from tests.stage.factories import DECLINED_CARD, GOOD_CARD
+from tests.stage.teller import Teller, take_in
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+OPEN = reverse("admin:disputes_dispute_open")
+EMAIL, PASSWORD = "operator@example.com", "a long enough password"
+WHY = "The bank's letter of today."
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    User.objects.create_superuser(EMAIL, PASSWORD)
+    assert client.login(email=EMAIL, password=PASSWORD)
+    return client
+
+
+@pytest.fixture
+def reader(client: Client) -> Client:
+    """An operator who may look and may not act."""
+    user = User.objects.create_user("reader@example.com", PASSWORD, is_staff=True)
+    user.user_permissions.add(
+        Permission.objects.get(codename="view_dispute", content_type__app_label="disputes")
+    )
+    assert client.login(email="reader@example.com", password=PASSWORD)
+    return client
+
+
+def opening(complaint: Complaint, **changes: Any) -> dict[str, Any]:
+    """Return the form that opens a chargeback of the whole payment."""
+    return {
+        "payment": complaint.payment_id,
+        "beginning": "needs_response",
+        "amount": 12500,
+        "reason": "duplicate",
+        "bank_reference": complaint.bank_reference,
+        "network_reason_code": "12.6",
+        "why": WHY,
+        **changes,
+    }
+
+
+def decide_page(complaint: Complaint) -> str:
+    return reverse("admin:disputes_dispute_decide", args=[complaint.id])
+
+
+def decided(operator: Client, complaint: Complaint, decision: str, **more: Any) -> Any:
+    form = {"decision": decision, "why": WHY, **more}
+    return operator.post(decide_page(complaint), form)
+
+
+# --- Opening ----------------------------------------------------------------------------------
+
+
+def test_an_operator_opens_a_dispute_with_a_reason(operator: Client, complaint: Complaint) -> None:
+    opened = operator.post(OPEN, opening(complaint))
+
+    assert opened.status_code == 302
+    shown = complaint.shown()
+    assert (shown["status"], shown["reason"], shown["network_reason_code"]) == (
+        "needs_response", "duplicate", "12.6",
+    )  # fmt: skip
+    assert movements(complaint.id) == ["dispute_opened"]
+    entry = LogEntry.objects.get()
+    assert (entry.object_id, entry.user.email, entry.change_message) == (complaint.id, EMAIL, WHY)
+
+
+def test_the_opening_is_told_by_a_piece_of_work_that_is_logged(
+    operator: Client, complaint: Complaint
+) -> None:
+    operator.post(OPEN, opening(complaint))
+
+    [created] = complaint.events()
+    cause = RequestLog.objects.get(id=created["request_id"])
+    assert (created["type"], cause.path) == ("dispute.created", "operators.open_dispute")
+    assert cause.merchant_id == complaint.shop.merchant.id
+
+
+def test_an_operator_opens_an_inquiry_about_a_part(operator: Client, complaint: Complaint) -> None:
+    form = opening(complaint, beginning="warning_needs_response", amount=100, bank_reference="")
+
+    operator.post(OPEN, form)
+
+    row = Dispute.objects.get()
+    assert (row.status, row.amount, len(row.bank_reference)) == ("warning_needs_response", 100, 20)
+    assert movements(row.id) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"amount": 12501}, {"amount": 0}, {"amount": ""}, {"why": ""}, {"payment": "pi_unknown"},
+        {"payment": ""}, {"reason": "moon"}, {"beginning": "won"}, {"due_by": "soon"},
+        {"bank_reference": "no such id!"}, {"why": f"Card {GOOD_CARD}"}, {"amount": 2**63},
+        {"payment": "pi_\x00"}, {"why": "a" * 501},
+    ],
+)  # fmt: skip
+def test_a_form_that_cannot_be_is_shown_again(
+    operator: Client, complaint: Complaint, change: dict[str, Any]
+) -> None:
+    answer = operator.post(OPEN, opening(complaint, **change))
+
+    assert answer.status_code == 400
+    assert (Dispute.objects.count(), LogEntry.objects.count()) == (0, 0)
+
+
+def test_a_payment_that_took_nothing_is_not_disputed(
+    operator: Client, complaint: Complaint
+) -> None:
+    declined = complaint.shop.pay(DECLINED_CARD)["id"]
+
+    answer = operator.post(OPEN, opening(complaint, payment=declined))
+
+    assert answer.status_code == 400
+    assert "nothing was captured" in answer.content.decode()
+
+
+def test_the_banks_notice_of_a_dispute_that_is_open_already_opens_no_second(
+    operator: Client, complaint: Complaint
+) -> None:
+    operator.post(OPEN, opening(complaint))
+
+    complaint.opened()
+
+    assert (Dispute.objects.count(), complaint.is_notice_kept) == (1, False)
+
+
+# --- Deciding ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "decision", "moved"),
+    [
+        ("needs_response", "won", ["dispute_opened", "dispute_won"]),
+        ("under_review", "lost", ["dispute_opened", "dispute_lost"]),
+        ("lost", "won", ["dispute_opened", "dispute_lost", "dispute_regained"]),
+        ("warning_needs_response", "warning_closed", []),
+        ("warning_closed", "needs_response", ["dispute_opened"]),
+    ],
+)
+def test_an_operator_decides_with_a_reason(
+    operator: Client, complaint: Complaint, start: str, decision: str, moved: list[str]
+) -> None:
+    STARTS[start](complaint)
+
+    answer = decided(operator, complaint, decision)
+
+    assert (answer.status_code, complaint.status) == (302, decision)
+    assert movements(complaint.id) == moved
+    entry = LogEntry.objects.get()
+    assert (entry.object_id, entry.user.email) == (complaint.id, EMAIL)
+    assert entry.change_message.endswith(WHY)
+
+
+def test_only_what_the_status_allows_is_offered(operator: Client, complaint: Complaint) -> None:
+    complaint.opened()
+
+    page = operator.get(decide_page(complaint)).content.decode()
+
+    assert ('value="won"' in page, 'value="lost"' in page) == (True, True)
+    assert 'value="warning_closed"' not in page
+
+
+@pytest.mark.parametrize("start", ["won", "needs_response"])
+def test_what_the_status_does_not_allow_is_refused(
+    operator: Client, complaint: Complaint, start: str
+) -> None:
+    STARTS[start](complaint)
+
+    answer = decided(operator, complaint, "warning_closed")
+
+    assert (answer.status_code, complaint.status) == (400, start)
+    assert LogEntry.objects.count() == 0
+
+
+def test_a_decision_after_another_is_told_and_changes_nothing(
+    operator: Client, complaint: Complaint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complaint.opened()
+    as_shown = Dispute.objects.get(id=complaint.id)
+    complaint.won()
+    read = "payments.disputes.admin.DisputeAdmin.get_object"
+    monkeypatch.setattr(read, lambda *_arguments, **_options: as_shown)
+
+    answer = decided(operator, complaint, "lost")
+
+    assert (answer.status_code, complaint.status) == (400, "won")
+    assert "status, won, does not allow this" in answer.content.decode()
+
+
+def test_the_banks_later_word_wins_over_an_operators(
+    operator: Client, complaint: Complaint
+) -> None:
+    complaint.opened()
+    decided(operator, complaint, "lost")
+
+    complaint.won()
+
+    assert complaint.status == "won"
+
+
+# --- Pages and permissions --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_who_may_only_look_may_not_act(reader: Client, complaint: Complaint, method: str) -> None:
+    complaint.opened()
+
+    acted = [getattr(reader, method)(page) for page in (OPEN, decide_page(complaint))]
+
+    assert [answer.status_code for answer in acted] == [403, 403]
+    read = reader.get(reverse("admin:disputes_dispute_change", args=[complaint.id]))
+    assert read.status_code == 200
+
+
+def test_nobody_acts_without_signing_in(client: Client, complaint: Complaint) -> None:
+    complaint.opened()
+
+    for page in (OPEN, decide_page(complaint)):
+        assert client.post(page, {"decision": "won", "why": WHY}).status_code == 302
+    assert complaint.status == "needs_response"
+
+
+def test_an_unknown_dispute_is_no_page(operator: Client, complaint: Complaint) -> None:
+    page = reverse("admin:disputes_dispute_decide", args=["dp_unknown"])
+
+    assert operator.get(page).status_code == 404
+
+
+def test_what_is_owed_to_the_bank_is_on_the_disputes_page(
+    operator: Client, complaint: Complaint
+) -> None:
+    complaint.opened().submit(customer_name="Ayşe Yılmaz")
+
+    page = operator.get(reverse("admin:disputes_dispute_change", args=[complaint.id]))
+
+    assert "Owed" in page.content.decode()
+    assert decide_page(complaint) in page.content.decode()
+
+
+def test_notices_that_wait_are_found_and_tried_again(
+    operator: Client, complaint: Complaint, teller: Teller
+) -> None:
+    complaint.told("dispute_won")
+    assert complaint.is_notice_kept
+    shown = reverse("admin:notices_notice_changelist")
+    waiting = operator.get(f"{shown}?applied_at__isempty=1").content.decode()
+    teller.tell("dispute_opened", complaint.payment_id, dispute="BANK000000000000DP99")
+    row = Notice.objects.get()
+
+    done = operator.post(shown, {"action": "try_again", "_selected_action": [row.pk]})
+
+    assert (done.status_code, complaint.bank_reference in waiting) == (302, True)
+    take_in()
+    row.refresh_from_db()
+    assert row.tries == 2

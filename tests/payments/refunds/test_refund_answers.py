@@ -1,0 +1,134 @@
+"""The bank's answers to refunds, applied late, twice, or by an asker that was overtaken."""
+
+import pytest
+
+from acquirers.in_doubt import leases
+from acquirers.outcomes import Answer, Outcome
+from payments.refunds import bank_answers, render
+from payments.refunds.models import Refund
+from tests.stage.bank_days import begin_at_noon
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.sweeper import leases_run_out
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+ENDS = (Answer.APPROVED, Answer.DECLINED)
+
+
+@pytest.fixture
+def asked(acme: ApiClient, bank: BankTransport) -> Refund:
+    """A refund that the bank was asked for and did not answer, leased by its asker."""
+    begin_at_noon()
+    payment_id = acme.pay()["id"]
+    bank.fault = "lost"
+    acme.refund(payment_id, 4000)
+    return taken(Refund.objects.get())
+
+
+def taken(refund: Refund) -> Refund:
+    leases_run_out()
+    leased = leases.take(refund)
+    assert leased is not None
+    return leased
+
+
+def now() -> dict[str, object]:
+    return render.refund(Refund.objects.get())
+
+
+@pytest.mark.parametrize("answer", [Answer.APPROVED, Answer.DECLINED])
+def test_the_banks_word_counts_once(answer: Answer, asked: Refund, acme: ApiClient) -> None:
+    bank_answers.apply(asked, Outcome(answer))
+    ended, events = now(), len(acme.events_of(asked.id))
+
+    for again in (answer, Answer.UNKNOWN, Answer.NOT_SENT, Answer.NO_RECORD):
+        bank_answers.apply(asked, Outcome(again))
+
+    assert now() == ended
+    assert len(acme.events_of(asked.id)) == events == 2
+
+
+@pytest.mark.parametrize("answer", [Answer.NOT_SENT, Answer.NO_RECORD, Answer.UNKNOWN])
+def test_a_conclusion_counts_from_the_holder_of_the_lease_only(
+    answer: Answer, asked: Refund
+) -> None:
+    before = Refund.objects.values().get()
+    taken(asked)
+    overtaking = Refund.objects.values().get()
+
+    bank_answers.apply(asked, Outcome(answer))
+
+    assert Refund.objects.values().get() == overtaking
+    assert before["sent_at"] == overtaking["sent_at"] is not None
+
+
+def test_the_banks_word_counts_from_an_asker_that_was_overtaken(asked: Refund) -> None:
+    taken(asked)
+
+    bank_answers.apply(asked, Outcome(Answer.APPROVED, network_reference="N1"))
+
+    assert (now()["status"], now()["reference"]) == ("succeeded", "N1")
+
+
+@pytest.mark.parametrize("answer", [Answer.APPROVED, Answer.DECLINED, Answer.SETTLED])
+def test_an_answer_to_the_void_says_nothing_about_the_refund_that_it_became(
+    answer: Answer, acme: ApiClient, bank: BankTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    begin_at_noon()
+    payment_id = acme.pay()["id"]
+    bank.fault = "lost"
+    acme.refund(payment_id)
+    slow = taken(Refund.objects.get())
+    bank_answers.apply(taken(slow), Outcome(Answer.SETTLED))
+    became = now()
+    assert (became["method"], became["status"]) == ("refund", "pending")
+
+    bank_answers.apply(slow, Outcome(answer))
+
+    assert now() == became
+    assert ("refund_done_another_way" in caplog.text) == (answer is Answer.APPROVED)
+
+
+def test_a_yes_after_a_failure_changes_nothing_and_is_told_to_operators(
+    asked: Refund, acme: ApiClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    bank_answers.apply(asked, Outcome(Answer.DECLINED))
+    failed = now()
+
+    bank_answers.apply(asked, Outcome(Answer.APPROVED))
+
+    assert now() == failed
+    assert "refund_done_after_its_end" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("05", "declined"), ("41", "lost_or_stolen_card"), ("43", "lost_or_stolen_card"),
+        ("54", "expired_or_canceled_card"), ("12", "declined"), (None, "declined"),
+    ],
+)  # fmt: skip
+def test_a_refusal_tells_why(code: str | None, reason: str, asked: Refund) -> None:
+    bank_answers.apply(asked, Outcome(Answer.DECLINED, response_code=code))
+
+    assert (now()["status"], now()["failure_reason"]) == ("failed", reason)
+
+
+def test_a_reference_that_the_bank_tells_early_is_an_update(asked: Refund, acme: ApiClient) -> None:
+    bank_answers.apply(asked, Outcome(Answer.PENDING, network_reference="N1"))
+    bank_answers.apply(taken(asked), Outcome(Answer.PENDING, network_reference="N1"))
+
+    created, updated = acme.events_of(asked.id)
+    assert updated["type"] == "refund.updated"
+    assert updated["data"]["previous_attributes"] == {"reference": None}
+    assert now()["status"] == "pending"
+
+
+@pytest.mark.parametrize("answer", [one for one in Answer if one not in ENDS])
+def test_nothing_but_a_yes_or_a_no_ends_it(answer: Answer, asked: Refund) -> None:
+    for _ in range(5):
+        bank_answers.apply(taken(Refund.objects.get()), Outcome(answer))
+
+    assert now()["status"] == "pending"
+    assert Refund.objects.get().due_at is not None

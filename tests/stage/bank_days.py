@@ -1,0 +1,28 @@
+"""The days of the test bank, which end at midnight in Istanbul: tests walk through them."""
+
+from datetime import datetime, timedelta
+
+from core import clock
+from testbank import days
+
+# Far enough from both ends of a day for whatever a test has to do.
+NOON = timedelta(hours=12)
+
+
+def begin_at_noon() -> None:
+    """Move the clock to the next noon in Istanbul: hours are left of the bank's day."""
+    _move_to(days.end_of(clock.now()) + NOON)
+
+
+def end_the_day() -> None:
+    """Move the clock to the end of the bank's day: what was captured before is settled."""
+    _move_to(days.end_of(clock.now()))
+
+
+def end_the_day_nearly(before: timedelta) -> None:
+    """Move the clock to so much before the end of the bank's day."""
+    _move_to(days.end_of(clock.now()) - before)
+
+
+def _move_to(moment: datetime) -> None:
+    clock.advance(moment - clock.now())

@@ -1,0 +1,56 @@
+"""Transactions that stay open while others go on."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
+from typing import Any
+
+from django.db import connection, connections, transaction
+
+PATIENCE_SECONDS = 20
+
+
+class Held:
+    """A transaction that is held open; `commit` ends it, and so does the end of its block."""
+
+    def __init__(self) -> None:
+        self.has_worked, self.may_commit = Event(), Event()
+
+    def run(self, work: Callable[[], Any]) -> None:
+        try:
+            with transaction.atomic():
+                work()
+                self.has_worked.set()
+                assert self.may_commit.wait(PATIENCE_SECONDS)
+        finally:
+            self.has_worked.set()
+            connections.close_all()
+
+
+@contextmanager
+def held_open(work: Callable[[], Any]) -> Iterator[Held]:
+    """Do something in a transaction, in a thread of its own, and keep it open during the block."""
+    held = Held()
+    with ThreadPoolExecutor(1) as pool:
+        end = pool.submit(held.run, work)
+        try:
+            assert held.has_worked.wait(PATIENCE_SECONDS)
+            if end.done():
+                end.result()  # It failed.
+            yield held
+        finally:
+            held.may_commit.set()
+            end.result(PATIENCE_SECONDS)
+
+
+@contextmanager
+def nobody_waits() -> Iterator[None]:
+    """Let every wait for a lock of this thread's connection end in an error at once."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '50ms'")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET lock_timeout")

@@ -1,0 +1,53 @@
+"""A payment's refunds in all books: its own columns, the refunds' rows, and the bank's."""
+
+from typing import NamedTuple
+
+from payments.intents.models import Attempt, PaymentIntent
+from payments.refunds.models import Refund
+from payments.refunds.states import PendingReason, Status
+from tests.stage import bank_books
+
+
+class GivenBack(NamedTuple):
+    """Money of one payment, in minor units.
+
+    :param counted: what the payment counts as refunded, pending refunds included.
+    :param at_the_bank: what the bank has given back to the card.
+    """
+
+    counted: int
+    at_the_bank: int
+
+
+def given_back(payment_id: str) -> GivenBack:
+    """Return what goes back of a payment, and compare the books that tell of it.
+
+    The bank has given back what succeeded, and at most what is pending too.
+    """
+    intent = PaymentIntent.objects.get(id=payment_id)
+    sums = {status: _sum(payment_id, status=status) for status in Status}
+    counted = sums[Status.PENDING] + sums[Status.SUCCEEDED]
+    waiting = _sum(payment_id, pending_reason=PendingReason.INSUFFICIENT_FUNDS)
+    at_the_bank = _at_the_bank(payment_id)
+    told = f"{sums}, {waiting} waits, the payment says {intent.refunded_minor} of"
+    told += f" {intent.captured_minor}, the bank gave back {at_the_bank}"
+    assert counted == intent.refunded_minor <= intent.captured_minor, told
+    assert sums[Status.SUCCEEDED] <= at_the_bank <= counted - waiting, told
+    return GivenBack(counted, at_the_bank)
+
+
+def assert_every_payment_agrees() -> None:
+    """Compare the books of every payment that there is."""
+    for payment_id in PaymentIntent.objects.values_list("id", flat=True):
+        given_back(payment_id)
+
+
+def _sum(payment_id: str, **which: str) -> int:
+    rows = Refund.objects.filter(intent_id=payment_id, **which)
+    return sum(rows.values_list("amount", flat=True))
+
+
+def _at_the_bank(payment_id: str) -> int:
+    attempts = Attempt.objects.filter(intent_id=payment_id)
+    references = list(attempts.values_list("acquirer_reference", flat=True))
+    return sum(amount for one in bank_books.orders(references) for amount in one.given_back)
