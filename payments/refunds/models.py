@@ -88,12 +88,7 @@ class Refund(InDoubt):
                 )
                 | (
                     ~Q(status=Status.PENDING)
-                    & Q(
-                        pending_reason__isnull=True,
-                        closed_at__isnull=False,
-                        due_at__isnull=True,
-                        lease_until__isnull=True,
-                    )
+                    & Q(pending_reason__isnull=True, closed_at__isnull=False, due_at__isnull=True)
                 ),
                 name="a_refund_is_pending_or_closed",
             ),

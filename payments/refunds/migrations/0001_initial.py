@@ -158,7 +158,6 @@ class Migration(migrations.Migration):
                                 models.Q(("status", "pending"), _negated=True),
                                 ("closed_at__isnull", False),
                                 ("due_at__isnull", True),
-                                ("lease_until__isnull", True),
                                 ("pending_reason__isnull", True),
                             ),
                             _connector="OR",

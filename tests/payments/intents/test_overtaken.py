@@ -67,6 +67,19 @@ def test_a_stored_cards_confirm_never_sends_another_card(
     assert_agrees_with_its_card(Attempt.objects.get())
 
 
+def test_a_retry_finds_the_refund_that_another_ended_before_its_lease(
+    acme: ApiClient, bank: BankTransport, road: Road
+) -> None:
+    refunded = STARTS["dead refund"](acme)
+
+    with road.overtaken(0, lambda: sweep_after(WEEK)):
+        answer = DOORS["send again"](acme, refunded)
+
+    assert road.passed[0] == "before the lease"
+    assert (answer.status, answer["status"]) == (200, "succeeded")
+    assert given_back(refunded.id).at_the_bank == 5_000
+
+
 def assert_agrees_with_its_card(attempt: Attempt) -> None:
     sealed = attempt.sealed_card
     assert (attempt.card["bin"], attempt.card["last4"]) == (sealed.bin, sealed.last4)
