@@ -355,4 +355,3 @@ def test_a_run_waits_for_no_account_that_is_held(merchant: Merchant) -> None:
         assert checkpoints.advance() == 0
 
     assert checkpoints.advance() == 2
-

@@ -98,7 +98,8 @@ def test_parts_that_cancel_out_are_settled_too_and_nothing_is_told(acme: ApiClie
 
     listed = acme.get("/v1/balance_transactions")["data"]
     assert [row["status"] for row in listed] == ["available", "available"]
-    assert run and not Movement.objects.filter(kind=Movement.Kind.SETTLEMENT).exists()
+    assert run is not None
+    assert not Movement.objects.filter(kind=Movement.Kind.SETTLEMENT).exists()
     assert acme.events_of(f"bal_{acme.merchant.id.removeprefix('mer_')}") == []
     assert till.settle(days=0) is None
 

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-
 from django.db import OperationalError
 
 from core import clock
