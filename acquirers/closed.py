@@ -69,6 +69,9 @@ class ClosedGateway:
     def accept_dispute(self, _order: Order, *, dispute: str) -> Outcome:
         return Outcome(Answer.NOT_SENT)
 
+    def end_inquiry(self, _order: Order, *, dispute: str) -> Outcome:
+        return Outcome(Answer.NOT_SENT)
+
     def inquire(self, _order: Order) -> Standing:
         return Standing(Finding.UNKNOWN)
 

@@ -204,7 +204,13 @@ class Gateway(Protocol):
         """
 
     def accept_dispute(self, order: Order, *, dispute: str) -> Outcome:
-        """Give a dispute up, or let an inquiry end; APPROVED: the bank knows. Idempotent."""
+        """Give a chargeback up, which is lost then; APPROVED: the bank knows. Idempotent."""
+
+    def end_inquiry(self, order: Order, *, dispute: str) -> Outcome:
+        """Let an inquiry end; APPROVED: the bank knows. Idempotent.
+
+        DECLINED if the bank has charged the payment back meanwhile: that is not given up by it.
+        """
 
     def inquire(self, order: Order) -> Standing:
         """Ask what the bank has of the order, which changes nothing there."""

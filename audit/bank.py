@@ -14,6 +14,7 @@ from django.db.models import (
     F,
     JSONField,
     OuterRef,
+    Q,
     QuerySet,
     Subquery,
     Sum,
@@ -46,11 +47,12 @@ CHUNK = 2000
 UNDER_WAY = Modification.objects.filter(
     attempt=OuterRef("pk"), status=ModificationStatus.PROCESSING
 )
-# A late charge that came after the bank's day is refunded: the bank keeps it as captured.
+# A late charge that came after the bank's day is refunded, one that was disputed charged back: the
+# bank keeps both as captured.
 REFUNDED_LATE = Modification.objects.filter(
+    Q(refund_reference__isnull=False) | Q(dispute_reference__isnull=False),
     attempt=OuterRef("pk"),
     status=ModificationStatus.SUCCEEDED,
-    refund_reference__isnull=False,
 )
 REFUNDS = Refund.objects.filter(attempt=OuterRef("pk"))
 ON_THEIR_WAY = REFUNDS.filter(status=RefundStatus.PENDING, sent_at__isnull=False)

@@ -80,6 +80,30 @@ QUERIES = {
                   CASE WHEN r.status = 'succeeded' THEN r.amount ELSE 0 END
         """,  # noqa: S608
     ),
+    # A bank that first refuses and then gives back has given it back for us; a person settles it.
+    "refunds ended as the bank says": (
+        "SELECT count(*) FROM refunds_refund WHERE status <> 'pending'",
+        """
+        SELECT DISTINCT format('refund %s of %s is %s as a %s, and the bank has said yes to a %s',
+                               r.id, r.intent_id, r.status, r.method, e.operation)
+        FROM refunds_refund r
+        JOIN acquirers_bankexchange e ON e.answer = 'approved'
+            AND (e.attempt_id, e.operation_id) = (r.attempt_id, r.id)
+        WHERE r.method = 'refund' AND e.operation IN ('void', 'modification_inquiry')
+           OR r.status IN ('failed', 'canceled')
+              AND NOT EXISTS (
+                  SELECT FROM ledger_movement m
+                  WHERE (m.cause_id, m.merchant_id) = (r.id, r.merchant_id)
+                    AND m.kind = 'refund_paid'
+              )
+              AND NOT EXISTS (
+                  SELECT FROM notices_notice n
+                  WHERE n.reference = (SELECT acquirer_reference FROM intents_attempt t
+                                       WHERE t.id = r.attempt_id)
+                    AND n.refund_reference = r.acquirer_reference AND n.kind = 'refund_bounced'
+              )
+        """,
+    ),
     "disputes are in the ledger": (
         "SELECT count(*) FROM disputes_dispute",
         f"""

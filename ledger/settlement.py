@@ -70,7 +70,8 @@ def _settle(merchant: Merchant, currency: str, on: date, edge: int) -> Run | Non
         boundary=edge,
         created_at=clock.now(),
     )
-    book.settlement(merchant.id, sums, currency=currency, cause_id=run.id, now=run.created_at)
+    if any(sums.values()):
+        book.settlement(merchant.id, sums, currency=currency, cause_id=run.id, now=run.created_at)
     return run
 
 
@@ -93,5 +94,6 @@ def _require_not_overtaken(due: QuerySet[Entry], edge: int) -> None:
 
 
 def _sums(due: QuerySet[Entry], edge: int) -> dict[date, int]:
+    """Return what is due by date: 0 for a charge and its void, which are settled without a line."""
     sums = due.filter(id__lte=edge).values_list("available_on").annotate(Sum("amount"))
-    return {day: int(amount) for day, amount in sums if day and amount}
+    return {day: int(amount) for day, amount in sums if day}

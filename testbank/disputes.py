@@ -1,4 +1,4 @@
-"""The acquirer's answers to disputes: evidence, each submission once, and acceptance."""
+"""The acquirer's answers to disputes: evidence, each submission once, acceptance, an end."""
 
 from django.db import transaction
 
@@ -13,7 +13,7 @@ DECISIVE_TEXT = "uncategorized_text"
 VERDICTS = {"winning_evidence": Verdict.WON, "losing_evidence": Verdict.LOST}
 OPEN = (DisputeState.INQUIRY, DisputeState.OPEN)
 # What an acceptance asks for has happened.
-OVER = (DisputeState.CLOSED, DisputeState.LOST, DisputeState.ACCEPTED)
+LOST = (DisputeState.LOST, DisputeState.ACCEPTED)
 UNHEARD = (DisputeState.TO_COME, DisputeState.DROPPED)
 
 
@@ -44,14 +44,25 @@ def submit(reference: str, submission: Submission) -> str:
 
 @transaction.atomic(using=BANK, durable=True)
 def accept(reference: str) -> str:
-    """Take it that the merchant gives a dispute up, or lets an inquiry end; return the code."""
+    """Take it that the merchant gives a dispute up; return the code. An inquiry is none yet."""
+    dispute = book.locked_dispute(reference)
+    if dispute is None or dispute.state in UNHEARD:
+        return behaviours.NO_SUCH_RECORD
+    if dispute.state == DisputeState.OPEN:
+        chargebacks.lose(dispute, ends_as=DisputeState.ACCEPTED)
+    elif dispute.state not in LOST:
+        return behaviours.INVALID_TRANSACTION
+    return behaviours.APPROVED
+
+
+@transaction.atomic(using=BANK, durable=True)
+def end_inquiry(reference: str) -> str:
+    """Take it that the merchant lets an inquiry end; return the code. A dispute goes on."""
     dispute = book.locked_dispute(reference)
     if dispute is None or dispute.state in UNHEARD:
         return behaviours.NO_SUCH_RECORD
     if dispute.state == DisputeState.INQUIRY:
         chargebacks.close(dispute)
-    elif dispute.state == DisputeState.OPEN:
-        chargebacks.lose(dispute, ends_as=DisputeState.ACCEPTED)
-    elif dispute.state not in OVER:
+    elif dispute.state != DisputeState.CLOSED:
         return behaviours.INVALID_TRANSACTION
     return behaviours.APPROVED

@@ -21,6 +21,7 @@ urlpatterns = [
     path("notices", views.tell_notices),
     path("disputes/<str:reference>/evidence", views.take_evidence),
     path("disputes/<str:reference>/acceptance", views.take_acceptance),
+    path("disputes/<str:reference>/end", views.take_end),
     path("authentications", views.authenticate),
     path("statement", views.statement),
     path("statement/refunds", views.statement_of_refunds),

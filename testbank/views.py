@@ -140,8 +140,14 @@ def take_evidence(request: HttpRequest, reference: str) -> HttpResponse:
 
 @require_POST
 def take_acceptance(_request: HttpRequest, reference: str) -> HttpResponse:
-    """Take it that the merchant gives a dispute up, or lets an inquiry end."""
+    """Take it that the merchant gives a dispute up."""
     return _receipt(reference, disputes.accept(reference))
+
+
+@require_POST
+def take_end(_request: HttpRequest, reference: str) -> HttpResponse:
+    """Take it that the merchant lets an inquiry end."""
+    return _receipt(reference, disputes.end_inquiry(reference))
 
 
 @require_GET

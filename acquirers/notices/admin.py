@@ -1,8 +1,8 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import QuerySet
-from django.http import HttpRequest
 
 from acquirers.notices import applying
 from acquirers.notices.models import Inbox, Notice
@@ -24,9 +24,15 @@ class NoticeAdmin(ReadOnlyAdmin):
     show_full_result_count = False
     actions = ("try_again",)
 
-    @admin.action(description="Try to apply them again now")
-    def try_again(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    def has_try_permission(self, request: Any) -> bool:
+        """Tell whether the operator may do more than look."""
+        may: bool = request.user.has_perm("notices.change_notice")
+        return may
+
+    @admin.action(description="Try to apply them again now", permissions=["try"])
+    def try_again(self, request: Any, queryset: QuerySet[Any]) -> None:
         """Let notices that could not be applied be tried with the next run."""
+        LogEntry.objects.log_actions(request.user.pk, queryset, CHANGE, "To be tried again.")
         count = applying.try_now(queryset)
         self.message_user(request, f"{count} notices will be tried again in a moment.")
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from django.db import DataError, IntegrityError, transaction
 from django.db.models import Max
 
 from acquirers import noticed
 from acquirers.models import Terminal
+from acquirers.noticed import NoticesUnreadable
 from acquirers.notices.models import Notice
 from core import clock
 
@@ -20,8 +22,14 @@ def store(terminal: Terminal, told: Sequence[noticed.Notice]) -> None:
     """Write a page of notices down, all in one statement; those that are there already stay.
 
     Pollers that meet read from the same last number on, and so leave no gap between them.
+
+    :raises NoticesUnreadable: one of them is of no form that can be kept, so none is.
     """
-    Notice.objects.bulk_create([_row(terminal, one) for one in told], ignore_conflicts=True)
+    try:
+        with transaction.atomic():
+            Notice.objects.bulk_create([_row(terminal, one) for one in told], ignore_conflicts=True)
+    except (DataError, IntegrityError, TypeError, ValueError) as error:
+        raise NoticesUnreadable("One of the notices cannot be stored.") from error
 
 
 def _row(terminal: Terminal, told: noticed.Notice) -> Notice:

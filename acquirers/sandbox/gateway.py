@@ -137,6 +137,10 @@ class SandboxGateway:
         """Give a dispute up; safe to repeat."""
         return self._dispute(order, dispute, "acceptance", {})
 
+    def end_inquiry(self, order: Order, *, dispute: str) -> Outcome:
+        """Let an inquiry end; safe to repeat, and refused once it is a dispute."""
+        return self._dispute(order, dispute, "end", {})
+
     def inquire(self, order: Order) -> Standing:
         """Ask what the bank has of an order, within the same bounds and ten seconds."""
         return self._ask(

@@ -18,12 +18,13 @@ from events import transitions
 from payments.disputes import locks
 from payments.disputes.models import Dispute, DisputeDelivery
 from payments.disputes.states import DELIVERIES, DeliveryKind, DeliveryStatus
-from payments.intents.models import PaymentIntent
+from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
 
 EXCHANGES = {
     DeliveryKind.EVIDENCE: BankExchange.Operation.EVIDENCE,
     DeliveryKind.ACCEPTANCE: BankExchange.Operation.ACCEPTANCE,
+    DeliveryKind.END: BankExchange.Operation.ACCEPTANCE,
 }
 # Other answers leave it open whether the bank has it.
 ENDED = {
@@ -60,6 +61,14 @@ def owe_acceptance(dispute: Dispute) -> None:
     _drafted(dispute, DeliveryKind.ACCEPTANCE).save(force_insert=True)
 
 
+def owe_end(dispute: Dispute) -> None:
+    """Write down that the bank is told that the merchant has closed the locked inquiry.
+
+    It is told so and no more: the bank may have charged the payment back in the meantime.
+    """
+    _drafted(dispute, DeliveryKind.END).save(force_insert=True)
+
+
 def supersede(dispute: Dispute) -> None:
     """End what is still owed about the locked dispute: it goes on, or ends, without it.
 
@@ -74,14 +83,19 @@ def supersede(dispute: Dispute) -> None:
 def send(row: DisputeDelivery) -> Outcome:
     """Send the bank what it is owed, once more; the caller holds the lease and no transaction."""
     attempt = row.dispute.attempt
-    gateway, bank_reference = acquirers.of(attempt), row.dispute.bank_reference
+    return refused_requests.watched(attempt.terminal, _sent(row, attempt))
+
+
+def _sent(row: DisputeDelivery, attempt: Attempt) -> Outcome:
+    gateway, order = acquirers.of(attempt), order_of(attempt)
+    bank_reference = row.dispute.bank_reference
+    if row.kind == DeliveryKind.END:
+        return gateway.end_inquiry(order, dispute=bank_reference)
     if row.number is None or row.evidence is None:
-        outcome = gateway.accept_dispute(order_of(attempt), dispute=bank_reference)
-    else:
-        outcome = gateway.submit_evidence(
-            order_of(attempt), dispute=bank_reference, number=row.number, evidence=row.evidence
-        )
-    return refused_requests.watched(attempt.terminal, outcome)
+        return gateway.accept_dispute(order, dispute=bank_reference)
+    return gateway.submit_evidence(
+        order, dispute=bank_reference, number=row.number, evidence=row.evidence
+    )
 
 
 @transaction.atomic(durable=True)

@@ -59,11 +59,12 @@ def close(merchant: Merchant, dispute_id: str) -> Dispute:
     dispute = locks.by_id(dispute_id, PaymentIntent.objects.for_merchant(merchant))
     if dispute.status == Status.NEEDS_RESPONSE:
         decisions.lose(dispute)
+        deliveries.owe_acceptance(dispute)
     elif dispute.status in OPEN_INQUIRY:
         decisions.end_inquiry(dispute)
+        deliveries.owe_end(dispute)
     else:
         raise DisputeUnexpectedState(dispute)
-    deliveries.owe_acceptance(dispute)
     return dispute
 
 

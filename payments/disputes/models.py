@@ -8,6 +8,7 @@ from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager
 from payments.disputes.states import (
     CLOSED,
+    CLOSES,
     ENDED_BY_DUE_DATE,
     DeliveryKind,
     DeliveryStatus,
@@ -102,9 +103,9 @@ class Dispute(models.Model):
 
 
 class DisputeDelivery(InDoubt):
-    """Evidence or an acceptance that is owed to the bank, and sent until it acknowledges.
+    """Evidence, an acceptance or an end that is owed to the bank, and sent until it acknowledges.
 
-    The bank takes evidence once per dispute and number, and an acceptance once per dispute.
+    The bank takes evidence once per dispute and number, the others once per dispute.
     """
 
     read_with = ("dispute__attempt__terminal",)
@@ -138,8 +139,8 @@ class DisputeDelivery(InDoubt):
             ),
             models.UniqueConstraint(
                 fields=["dispute", "merchant"],
-                condition=Q(kind=DeliveryKind.ACCEPTANCE, status=DeliveryStatus.OWED),
-                name="one_owed_acceptance_per_dispute",
+                condition=Q(kind__in=CLOSES, status=DeliveryStatus.OWED),
+                name="one_owed_close_per_dispute",
             ),
             models.CheckConstraint(
                 condition=Q(
@@ -148,8 +149,8 @@ class DisputeDelivery(InDoubt):
                     number__gte=1,
                     evidence__isnull=False,
                 )
-                | Q(kind=DeliveryKind.ACCEPTANCE, number__isnull=True, evidence__isnull=True),
-                name="a_delivery_is_evidence_or_an_acceptance",
+                | Q(kind__in=CLOSES, number__isnull=True, evidence__isnull=True),
+                name="a_delivery_is_evidence_or_a_close",
             ),
             models.CheckConstraint(
                 condition=Q(status=DeliveryStatus.OWED, closed_at__isnull=True, answer__isnull=True)

@@ -2,6 +2,7 @@
 
 Each is called in the transaction that marks its notice, and does nothing if the bank tells again
 what is known already. An unlisted change (`UnlistedTransition`) leaves the notice to a person.
+A dispute of a late charge is no merchant's: it decides how that charge goes back (`late_charges`).
 """
 
 from datetime import timedelta
@@ -9,7 +10,7 @@ from datetime import timedelta
 from acquirers.notices.models import Notice
 from acquirers.notices.refusals import NotKnown
 from core import clock
-from payments.disputes import decisions, locks
+from payments.disputes import decisions, late_charges, locks
 from payments.disputes.decisions import Claim
 from payments.disputes.models import Dispute
 from payments.disputes.refusals import ClaimUnusable
@@ -23,6 +24,8 @@ TIME_TO_ANSWER = timedelta(days=7)
 def dispute_opened(notice: Notice, attempt: Attempt) -> None:
     """Write down a chargeback; one that began as an inquiry is escalated."""
     attempt = locks.payment_of(attempt)
+    if late_charges.disputed(notice, attempt):
+        return
     dispute = locks.told_by_bank(attempt, _bank_reference(notice))
     if dispute is None:
         decisions.charge_back(attempt, _claim(notice, attempt))
@@ -33,12 +36,17 @@ def dispute_opened(notice: Notice, attempt: Attempt) -> None:
 def inquiry_opened(notice: Notice, attempt: Attempt) -> None:
     """Write down an inquiry."""
     attempt = locks.payment_of(attempt)
+    if late_charges.inquired(attempt):
+        return
     if locks.told_by_bank(attempt, _bank_reference(notice)) is None:
         decisions.inquire(attempt, _claim(notice, attempt))
 
 
 def dispute_escalated(notice: Notice, attempt: Attempt) -> None:
     """Turn an inquiry into a chargeback."""
+    attempt = locks.payment_of(attempt)
+    if late_charges.disputed(notice, attempt):
+        return
     dispute = _known(notice, attempt)
     if dispute.status in INQUIRY:
         decisions.escalate(dispute, _claim(notice, dispute.attempt))
@@ -46,6 +54,9 @@ def dispute_escalated(notice: Notice, attempt: Attempt) -> None:
 
 def dispute_won(notice: Notice, attempt: Attempt) -> None:
     """Release the money, also of a dispute that was lost or accepted before."""
+    attempt = locks.payment_of(attempt)
+    if late_charges.won(notice, attempt):
+        return
     dispute = _known(notice, attempt)
     if dispute.status != Status.WON:
         decisions.win(dispute)
@@ -53,6 +64,9 @@ def dispute_won(notice: Notice, attempt: Attempt) -> None:
 
 def dispute_lost(notice: Notice, attempt: Attempt) -> None:
     """Write the money off, unless the merchant or the due date has done so already."""
+    attempt = locks.payment_of(attempt)
+    if late_charges.lost(notice, attempt):
+        return
     dispute = _known(notice, attempt)
     if dispute.status != Status.LOST:
         decisions.lose(dispute)
@@ -60,17 +74,21 @@ def dispute_lost(notice: Notice, attempt: Attempt) -> None:
 
 def inquiry_closed(notice: Notice, attempt: Attempt) -> None:
     """End an inquiry, unless the merchant or the due date has done so already."""
+    attempt = locks.payment_of(attempt)
+    if late_charges.inquired(attempt):
+        return
     dispute = _known(notice, attempt)
     if dispute.status != Status.WARNING_CLOSED:
         decisions.end_inquiry(dispute)
 
 
 def _known(notice: Notice, attempt: Attempt) -> Dispute:
-    """Return the dispute that the notice is about, locked behind its payment.
+    """Return the dispute that the notice is about, locked.
 
+    :param attempt: locked behind its payment.
     :raises NotKnown: the bank has not told of its beginning.
     """
-    dispute = locks.told_by_bank(locks.payment_of(attempt), _bank_reference(notice))
+    dispute = locks.told_by_bank(attempt, _bank_reference(notice))
     if dispute is None:
         raise NotKnown
     return dispute

@@ -46,7 +46,7 @@ def open_dispute(
     :param claim: an empty `bank_reference` gets one of ours.
     :param reason: the operator's.
     :raises ResourceMissing: there is no such payment.
-    :raises ClaimUnusable: the amount is not a part of what was captured.
+    :raises ClaimUnusable: the amount is not a part of what was captured, or the dispute is there.
     """
     with request_logs.job(OPENED):
         return _open(operator, payment_id, beginning, claim, reason)
@@ -76,6 +76,9 @@ def _open(
         raise ClaimUnusable("nothing was captured of the payment")
     taken.intent = intent
     named = claim._replace(bank_reference=claim.bank_reference or references.new())
+    known = locks.told_by_bank(taken, named.bank_reference)
+    if known is not None:
+        raise ClaimUnusable(f"it is {known.id} already")
     dispute = _begin(taken, beginning, named)
     _log(operator, dispute, ADDITION, reason)
     return dispute

@@ -37,7 +37,8 @@ class DeliveryKind(models.TextChoices):
     """A thing that is owed to the bank about a dispute."""
 
     EVIDENCE = "evidence"
-    ACCEPTANCE = "acceptance"  # The merchant closed the dispute, or the inquiry.
+    ACCEPTANCE = "acceptance"  # The merchant closed the dispute.
+    END = "end"  # The merchant closed the inquiry; a chargeback is never accepted by it.
 
 
 class DeliveryStatus(models.TextChoices):
@@ -49,6 +50,8 @@ class DeliveryStatus(models.TextChoices):
     SUPERSEDED = "superseded"
 
 
+# By which a bank is told that a merchant has closed something.
+CLOSES = (DeliveryKind.ACCEPTANCE, DeliveryKind.END)
 # A merchant may give evidence, submit it, or close.
 ANSWERABLE = (Status.NEEDS_RESPONSE, Status.WARNING_NEEDS_RESPONSE)
 # After the submission of evidence.

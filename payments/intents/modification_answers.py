@@ -62,6 +62,9 @@ def apply(modification: Modification, outcome: Outcome) -> Applied:
         return Applied(modification)  # Another process has applied an answer already.
     if not reversals.is_about(modification, asked, outcome):
         return Applied(modification)
+    if outcome.answer in RELEASED:
+        # It went back in the way that was asked for, whatever the bank has told since.
+        modification.dispute_reference = asked.dispute_reference
     if not answers.counts(outcome, asked=asked, locked=modification):
         return Applied(modification)
     intent = modification.attempt.intent

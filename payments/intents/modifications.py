@@ -21,7 +21,8 @@ class Modifications(Kind[Modification]):
     model = Modification
 
     def begun(self, row: Modification) -> Modification | None:
-        return reversals.begun(row) if row.refund_reference else row
+        is_refund = row.refund_reference and not row.dispute_reference
+        return reversals.begun(row) if is_refund else row
 
     def ask(self, row: Modification) -> Outcome:
         return ask(row)

@@ -45,6 +45,15 @@ def void_again(attempt: Attempt) -> Outcome:
     return outcome
 
 
+def give_up(attempt: Attempt, *, dispute: str) -> Outcome:
+    """Accept a dispute about all of the money: the bank gives it back to the cardholder.
+
+    :param dispute: the bank's name for it.
+    """
+    outcome = acquirers.of(attempt).accept_dispute(order_of(attempt), dispute=dispute)
+    return refused_requests.watched(attempt.terminal, outcome)
+
+
 def inquire(attempt: Attempt, deed: Deed) -> Outcome:
     """Inquire about the authorisation, and translate its state into an answer to the request.
 

@@ -1,18 +1,20 @@
-"""Reversals of late charges that can be voided no more: they are refunded at the bank instead.
+"""Reversals of late charges that can be voided no more: they go back in another way.
 
-Neither the merchant nor the ledger knows of the charge: the money only passes the bank.
+After the bank's day they are refunded. Once the cardholder disputes the money, the bank refuses
+both, and the dispute is accepted. Neither the merchant nor the ledger knows of the charge: the
+money only passes the bank.
 """
 
 import structlog
 from django.db import transaction
 
 from acquirers import references
-from acquirers.in_doubt import leases, schedule
+from acquirers.in_doubt import answers, leases, schedule
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import clock
 from payments.intents import modification_rows, repayments
-from payments.intents.models import Modification
-from payments.intents.states import Errand, ModificationStatus
+from payments.intents.models import Attempt, Modification
+from payments.intents.states import Errand, ModificationKind, ModificationStatus
 
 log = structlog.get_logger(__name__)
 
@@ -42,8 +44,13 @@ def _errand(row: Modification) -> Errand:
 
 
 def ask(row: Modification) -> Outcome:
-    """Ask for the release once more, or do the refund's errand; the caller holds the lease."""
+    """Ask for the release once more, or do the refund's errand; the caller holds the lease.
+
+    Money that is disputed goes back as the dispute is accepted.
+    """
     attempt, reference = row.attempt, row.refund_reference
+    if row.dispute_reference is not None:
+        return answers.in_doubt(repayments.give_up(attempt, dispute=row.dispute_reference))
     if reference is None:
         return repayments.void_again(attempt)
     amount = attempt.amount + attempt.surcharge
@@ -56,6 +63,8 @@ def is_about(row: Modification, asked: Modification, outcome: Outcome) -> bool:
     The answer to a void says nothing about the refund that the void has become since. A yes to it
     is one too many: a person has to look.
     """
+    if asked.dispute_reference is not None:
+        return asked.dispute_reference == row.dispute_reference
     if asked.refund_reference == row.refund_reference:
         return True
     if outcome.answer is Answer.APPROVED:
@@ -67,9 +76,13 @@ def go_on(row: Modification, outcome: Outcome) -> None:
     """Change a locked reversal, in memory, after an answer that has not ended it.
 
     The bank's day is over: it goes on as a refund. The refund was refused: it is tried under
-    another reference later, because the bank repeats its answer to this one.
+    another reference later, because the bank repeats its answer to this one. The bank has decided
+    the dispute: what became of the money, its notice tells; it is asked for again.
     """
-    if outcome.answer is Answer.SETTLED and row.refund_reference is None:
+    if row.dispute_reference is not None:
+        if outcome.answer is Answer.DECLINED:
+            row.dispute_reference = None
+    elif outcome.answer is Answer.SETTLED and row.refund_reference is None:
         _draw_reference(row)
         schedule.look_at(row, clock.now())
     elif row.refund_reference and outcome.answer is Answer.DECLINED:
@@ -78,6 +91,42 @@ def go_on(row: Modification, outcome: Outcome) -> None:
         row.refund_sent_at = None
     elif row.refund_reference and outcome.answer is Answer.NO_RECORD:
         schedule.look_at(row, clock.now())  # Its absence is confirmed: it is sent again.
+
+
+def of_late_charge(attempt: Attempt) -> Modification | None:
+    """Return the newest reversal of a locked attempt, locked; None if it was no late charge."""
+    rows = attempt.modifications.filter(kind=ModificationKind.REVERSE)
+    return rows.select_for_update().order_by("-created_at", "-id").first()
+
+
+def note_dispute(row: Modification, dispute: str) -> None:
+    """Let a locked reversal go on by the dispute, in which the bank has set all its money aside.
+
+    :param dispute: the bank's name for it.
+    """
+    if row.status == ModificationStatus.PROCESSING:
+        row.dispute_reference = dispute
+        _look_now(row)
+
+
+def note_lost(row: Modification, dispute: str) -> None:
+    """End a locked reversal: the bank has given the money to the cardholder by the dispute."""
+    if row.status == ModificationStatus.PROCESSING:
+        row.dispute_reference = dispute
+        modification_rows.close(row, ModificationStatus.SUCCEEDED, Answer.APPROVED)
+        row.save()
+
+
+def note_won(row: Modification) -> None:
+    """Let a locked reversal go on as before the dispute, which has set its money free again."""
+    if row.status == ModificationStatus.PROCESSING:
+        row.dispute_reference = None
+        _look_now(row)
+
+
+def _look_now(row: Modification) -> None:
+    schedule.look_at(row, clock.now())
+    row.save(update_fields=["dispute_reference", "due_at"])
 
 
 def _draw_reference(row: Modification) -> None:

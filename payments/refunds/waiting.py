@@ -1,6 +1,10 @@
 """Refunds that wait for the merchant's funds: sent when money has come, the oldest first."""
 
-from django.db import transaction
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from django.db import DatabaseError, transaction
 from django.db.models import F
 
 from acquirers.in_doubt import schedule
@@ -14,18 +18,34 @@ from payments.refunds.states import FailureReason, Status
 # The next look goes on with the others.
 AT_ONCE = 500
 
+log = structlog.get_logger(__name__)
+
 
 def look(*, job: str) -> None:
     """Send what can be sent, merchant by merchant, and fail what a dispute left no room for.
 
+    One that cannot be looked at, because its payment is locked for one, stops no other merchant's.
+
     :param job: the name of this work in the request logs.
     """
     for refund in _crowded():
-        with request_logs.job(job):
+        with _alone(refund.merchant_id), request_logs.job(job):
             _fail_if_crowded(refund)
     waiting = Refund.objects.filter(WAITING)
     for merchant_id, currency in waiting.values_list("merchant_id", "currency").distinct():
-        send_waiting(merchant_id, currency, job=job)
+        with _alone(merchant_id):
+            send_waiting(merchant_id, currency, job=job)
+
+
+@contextmanager
+def _alone(merchant_id: str) -> Iterator[None]:
+    """Let an error about one merchant's refunds stop no other's: log it; the next look goes on."""
+    try:
+        yield
+    except DatabaseError:
+        log.warning("waiting_refunds_not_sent", merchant=merchant_id, exc_info=True)
+    except Exception:  # A bug of ours.
+        log.exception("waiting_refunds_not_sent", merchant=merchant_id)
 
 
 def send_waiting(merchant_id: str, currency: str, *, job: str) -> None:

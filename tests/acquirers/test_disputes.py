@@ -1,7 +1,7 @@
 """The sandbox's gateway, notices and disputes: what it reads, hands in, and never believes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -43,6 +43,10 @@ def submit(dispute: str, number: int = 1) -> Outcome:
 
 def accept(dispute: str) -> Outcome:
     return sandbox().accept_dispute(an_order(), dispute=dispute)
+
+
+def end_inquiry(dispute: str) -> Outcome:
+    return sandbox().end_inquiry(an_order(), dispute=dispute)
 
 
 def test_a_dispute_comes_as_a_notice(bank: BankTransport) -> None:
@@ -192,15 +196,16 @@ def test_no_notices_are_read_from_something_else(body: str, bank: BankTransport)
 
 
 @pytest.mark.parametrize(
-    ("number", "kind"), [("4000000000000259", "dispute_lost"), (INQUIRED, "inquiry_closed")]
+    ("number", "close", "kind"),
+    [("4000000000000259", accept, "dispute_lost"), (INQUIRED, end_inquiry, "inquiry_closed")],
 )
-def test_evidence_and_acceptance_are_acknowledged_each_time(
-    number: str, kind: str, bank: BankTransport
+def test_evidence_and_the_merchants_close_are_acknowledged_each_time(
+    number: str, close: Callable[[str], Outcome], kind: str, bank: BankTransport
 ) -> None:
     dispute = complained(number)
 
     assert submit(dispute) == submit(dispute) == Outcome(Answer.APPROVED, response_code="00")
-    assert accept(dispute) == accept(dispute) == Outcome(Answer.APPROVED, response_code="00")
+    assert close(dispute) == close(dispute) == Outcome(Answer.APPROVED, response_code="00")
     assert told()[1:] == [kind]
 
 
@@ -209,6 +214,7 @@ def test_what_comes_too_late_is_declined(bank: BankTransport) -> None:
     decisions.win(dispute)
 
     assert submit(dispute) == accept(dispute) == Outcome(Answer.DECLINED, response_code="12")
+    assert end_inquiry(dispute) == Outcome(Answer.DECLINED, response_code="12")
     assert submit("D" * 20) == Outcome(Answer.DECLINED, response_code="25")
 
 

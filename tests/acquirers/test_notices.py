@@ -1,6 +1,7 @@
 """Notices of banks are asked for, behind the last one, and stored as they came."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -273,3 +274,26 @@ def test_an_applied_notice_is_not_made_to_wait_again(teller: Teller, paid: str) 
 
     with pytest.raises(IntegrityError, match="applied once"), transaction.atomic():
         Notice.objects.update(applied_at=None, next_try_at=timezone.now())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"reference": "x" * 41}, {"amount": 2**63}, {"reason": "a\x00"}, {"currency": None}]
+)
+def test_a_bank_whose_notices_cannot_be_stored_keeps_no_other_from_being_heard(
+    teller: Teller, paid: str, wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Terminal.objects.get()
+    second = terminals.add("another", kind="sandbox")
+    Inbox.objects.create(terminal=first, polled_at=timezone.now() - timedelta(days=1))
+    Inbox.objects.create(terminal=second, polled_at=timezone.now())
+    good = teller.tell("dispute_opened", paid)
+    told = {first.id: [replace(good, **wrong)], second.id: [good]}
+    monkeypatch.setattr(
+        teller, "notices", lambda terminal, *, after, limit: told[terminal.id] * (not after)
+    )
+
+    take_in()
+
+    assert list(Notice.objects.values_list("terminal_id", "number")) == [(second.id, 1)]
+    inbox = Inbox.objects.get(terminal=first)
+    assert (inbox.failures, inbox.held_until > timezone.now()) == (1, True)

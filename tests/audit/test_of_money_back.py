@@ -2,13 +2,19 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
 
 from acquirers.notices import tasks as notices
+from acquirers.outcomes import Answer, Outcome
+from acquirers.sandbox.gateway import SandboxGateway
 from core import clock
 from payments.disputes.models import Dispute
+from payments.refunds import asking, bank_answers
+from payments.refunds.models import Refund
+from testbank import decisions
 from tests.audit.test_audit import audit, differences_of, unguarded
 from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_transport import BankTransport
@@ -136,3 +142,49 @@ def test_a_notice_that_is_not_applied_is_listed_and_no_difference(
 
     assert status == 0
     assert "is not applied" in said
+
+
+# --- A yes that comes after the end ---------------------------------------------------------------
+
+
+def test_a_refund_that_the_bank_made_after_its_end_is_named(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_at_noon()
+    real, yes = SandboxGateway.refund, []
+
+    def contradicts(gateway: SandboxGateway, *order: Any, **terms: Any) -> Outcome:
+        yes.append(real(gateway, *order, **terms))
+        return Outcome(Answer.DECLINED)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SandboxGateway, "refund", contradicts)
+        refund = acme.refund(acme.pay()["id"], 4000)
+    assert (refund["status"], audit()[0]) == ("failed", 1)
+
+    bank_answers.apply(Refund.objects.get(), yes[0])
+
+    status, said = audit()
+    assert (status, acme.refunded(refund["id"])["status"]) == (1, "failed")
+    assert refund["id"] in differences_of("refunds ended as the bank says", said)
+    assert refund["attempt"] in differences_of("the bank's book is ours", said)
+
+
+def test_a_yes_that_its_bounce_has_overtaken_is_no_difference(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    begin_at_noon()
+    bank.fault, paid = None, acme.pay()["id"]
+    bank.fault = "cut_after"
+    refund = acme.refund(paid, 4000)
+    bank.fault = None
+    asked = Refund.objects.get()
+    yes = asking.ask(asked)
+    decisions.bounce(asked.acquirer_reference)
+    notices.take_in()
+
+    bank_answers.apply(asked, yes)
+
+    assert acme.refunded(refund["id"])["status"] == "failed"
+    assert acme.payment(paid)["amount_refundable"] == 12500
+    assert audit()[0] == 0

@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import payment
@@ -13,6 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank
 
 READ_MAX = 5
 CHARGE_MAX = 27  # Two of them plan the deliveries of its two events.
+REFUND_MAX = 37
 
 
 @pytest.fixture
@@ -60,3 +62,40 @@ def test_taking_a_payment_takes_few_statements(headers: dict, shop: ApiClient) -
     print(f"create and confirm {headers}: {len(statements)} statements")  # noqa: T201
     assert paid["status"] == "succeeded"
     assert 0 < len(statements) <= CHARGE_MAX
+
+
+@pytest.mark.parametrize("amount", [None, 4000], ids=["void", "refund"])
+@pytest.mark.parametrize("headers", [{}, {"idempotency_key": "k"}], ids=["without", "with_a_key"])
+def test_a_refund_takes_few_statements(headers: dict, amount: int | None, shop: ApiClient) -> None:
+    begin_at_noon()
+    paid = shop.pay()["id"]
+
+    with CaptureQueriesContext(connection) as statements:
+        refund = shop.refund(paid, amount, **headers)
+
+    print(f"refund of {amount} {headers}: {len(statements)} statements")  # noqa: T201
+    assert refund["status"] == "succeeded"
+    assert 0 < len(statements) <= REFUND_MAX
+
+
+@pytest.mark.parametrize(
+    ("query", "more"),
+    [
+        ("", 0), ("expand[]=payment_intent", 3), ("expand[]=attempt", 1), ("status=succeeded", 0),
+        ("include[]=total_count", 1),
+    ],
+)  # fmt: skip
+def test_a_list_of_refunds_takes_as_few_statements_for_many_rows(
+    query: str, more: int, shop: ApiClient
+) -> None:
+    for _ in range(3):
+        shop.refund(shop.pay()["id"], 100)
+
+    with CaptureQueriesContext(connection) as of_one:
+        shop.get(f"/v1/refunds?limit=1&{query}")
+    with CaptureQueriesContext(connection) as of_all:
+        found = shop.get(f"/v1/refunds?{query}")["data"]
+
+    print(f"refunds?{query}: {len(of_all)} statements")  # noqa: T201
+    assert len(found) == 3
+    assert len(of_one) == len(of_all) <= READ_MAX + more

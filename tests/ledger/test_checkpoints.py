@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.db import connection, connections, transaction
+from structlog.testing import capture_logs
 
 from core import clock
 from ledger import accounts, balance, book, checkpoints
@@ -144,6 +145,23 @@ def test_a_boundary_is_awaited_while_a_transaction_of_before_is_open(merchant: M
 
     assert runs == [0, 0, 4]
     assert available(merchant) == kept(merchant) == 110
+
+
+def test_one_that_stays_open_is_told_of_and_no_balance_is_wrong(acme: ApiClient) -> None:
+    merchant = open_accounts(acme.merchant)
+    topup(merchant, 10)
+    with writing() as late, capture_logs() as said:
+        late.topup(merchant, 1)
+        checkpoints.advance()
+        topup(merchant, 100)
+        assert said == []  # It may end in a moment.
+
+        checkpoints.advance()
+
+        assert [line["event"] for line in said] == ["checkpoints_held_back"]
+        assert acme.get("/v1/balance")["available"] == [{"amount": 110, "currency": "try"}]
+        late.commit()
+    assert acme.get("/v1/balance")["available"] == [{"amount": 111, "currency": "try"}]
 
 
 def test_transactions_that_begin_later_are_not_waited_for(merchant: Merchant) -> None:

@@ -90,6 +90,20 @@ def test_currencies_are_settled_apart(till: Till) -> None:
     assert (till.sums()["pending"], euros.sums()["pending"]) == (9725, 0)
 
 
+def test_parts_that_cancel_out_are_settled_too_and_nothing_is_told(acme: ApiClient) -> None:
+    till = Till(acme.merchant)
+    till.void(till.charge(10000))
+
+    run = till.settle()
+
+    listed = acme.get("/v1/balance_transactions")["data"]
+    assert [row["status"] for row in listed] == ["available", "available"]
+    assert run is not None
+    assert not Movement.objects.filter(kind=Movement.Kind.SETTLEMENT).exists()
+    assert acme.events_of(f"bal_{acme.merchant.id.removeprefix('mer_')}") == []
+    assert till.settle(days=0) is None
+
+
 def test_what_comes_late_with_a_date_that_is_past_is_settled_by_the_next_run(till: Till) -> None:
     till.charge(10000)
     till.settle()

@@ -92,6 +92,10 @@ def accept(dispute: str) -> dict[str, Any]:
     return ask(b"", f"/disputes/{dispute}/acceptance")[1]
 
 
+def end_inquiry(dispute: str) -> dict[str, Any]:
+    return ask(b"", f"/disputes/{dispute}/end")[1]
+
+
 def inquire(reference: str = "ref_1") -> dict[str, Any]:
     return ask(b"", f"/authorizations/{reference}", "GET")[1]
 

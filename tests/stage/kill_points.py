@@ -18,10 +18,11 @@ from config.wsgi import application as web
 # Django is set up from here on.
 from acquirers.in_doubt import answers
 from core.rest import expansion
+from payments.disputes import deliveries
 from payments.intents import authorization, modifications, pages
 from payments.refunds import asking
 from testbank.wsgi import application as honest_bank
-from tests.stage.mortal import BANK_WORKS_SECONDS
+from tests.stage.mortal import BANK_WORKS_SECONDS, INSIDE
 
 ASKS_THE_BANK = ((authorization, "authorize"), (modifications, "run"), (asking, "pursue"))
 # At each of them a payment, a payer's return, a capture, a cancellation and a refund can die.
@@ -30,6 +31,7 @@ BOUNDARIES = {
     "while_the_bank_works": ASKS_THE_BANK,
     "after_the_bank_answered": ((answers, "apply_with_retry"),),
     "before_the_answer": ((expansion, "expand"), (pages, "back_to_shop")),
+    INSIDE: ((deliveries, "owe_evidence"), (deliveries, "owe_acceptance")),
 }
 
 

@@ -42,6 +42,7 @@ class Shown:
         self.payments = _all(shop, "/v1/payment_intents?limit=100")
         self.refunds = _all(shop, "/v1/refunds?limit=100")
         self.disputes = _all(shop, "/v1/disputes?limit=100")
+        self.transactions = _all(shop, "/v1/balance_transactions?limit=100")
         self.balance = {
             kind: next(row["amount"] for row in rows if row["currency"] == CURRENCY)
             for kind, rows in shop.get("/v1/balance").body.items()
@@ -151,6 +152,7 @@ def _assert_ledger_is_right(shown: Shown, prices: Prices) -> None:
     assert {kind: sums[kind] for kind in shown.balance} == shown.balance
     net = sum(movement.net for movement, _lines in movements)
     assert net == sums["pending"] + sums["available"], sums
+    _assert_transactions_are_right(movements, shown)
     at_the_bank = _at_the_bank(merchant.id)
     on_their_way = _on_their_way(shown)
     assert sums["refunds"] == on_their_way, (sums, on_their_way)
@@ -166,6 +168,18 @@ def _movements(merchant_id: str) -> list[tuple[Movement, Counter[str]]]:
         lines[entry.movement_id][entry.account.kind] += entry.amount
     found = Movement.objects.in_bulk(list(lines))
     return [(found[key], its) for key, its in lines.items()]
+
+
+def _assert_transactions_are_right(movements: list[Any], shown: Shown) -> None:
+    """The list has each change of what the merchant has, once, and all of them are what it has."""
+    rows, held = shown.transactions, shown.balance
+    assert sum(row["net"] for row in rows) == held["pending"] + held["available"], (rows, held)
+    assert all(row["net"] == row["amount"] - row["fee"] for row in rows), rows
+    changes = {m.id: lines["pending"] + lines["available"] for m, lines in movements}
+    assert {row["id"]: row["net"] for row in rows} == {
+        key: change for key, change in changes.items() if change
+    }
+    assert len({row["id"] for row in rows}) == len(rows)
 
 
 def _assert_shares_are_right(movements: list[Any], shown: Shown, prices: Prices) -> None:

@@ -29,6 +29,9 @@ BOUNDARIES = (
     "after_the_bank_answered",
     "before_the_answer",
 )
+# A dispute is answered in one transaction; the bank hears of it from the sweeper.
+INSIDE = "inside_the_transaction"
+DISPUTES_BOUNDARIES = (INSIDE, "before_the_answer")
 LEASE_SECONDS = 2
 BANK_WORKS_SECONDS = 0.6
 # A hang is ended after this; alone it takes two seconds.
@@ -52,7 +55,7 @@ PROOF_OF_KILLS = [
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 
-PAYMENTS = "/v1/payment_intents"
+PAYMENTS, DISPUTES = "/v1/payment_intents", "/v1/disputes"
 
 Call = Callable[[], requests.Response]
 
@@ -87,7 +90,7 @@ class Installation:
         self._sweeper: Running | None = None
 
     def start(self, boundary: str) -> None:
-        assert boundary in (*BOUNDARIES, *SWEEPERS_BOUNDARIES)
+        assert boundary in (*BOUNDARIES, *DISPUTES_BOUNDARIES, *SWEEPERS_BOUNDARIES)
         self.once.write_text(boundary)
 
     def start_sweeper(self, *, is_deadly: bool = False) -> None:
@@ -113,6 +116,15 @@ class Installation:
         """Ask for a refund, always with the same idempotency key."""
         part = {} if amount is None else {"amount": amount}
         return self._post(client, REFUNDS, {"payment_intent": payment_id, **part})
+
+    def answer(
+        self, client: ApiClient, dispute_id: str, door: str, body: dict[str, Any]
+    ) -> requests.Response:
+        """Answer a dispute, always with the same idempotency key.
+
+        :param door: behind the dispute's path: none for evidence, `/close`.
+        """
+        return self._post(client, f"{DISPUTES}/{dispute_id}{door}", body)
 
     def bring(self, fields: dict[str, str]) -> requests.Response:
         """Bring the bank's answer, as the payer's browser does."""

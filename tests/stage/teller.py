@@ -80,18 +80,26 @@ class Teller:
         """Take an acceptance, or do not."""
         return self._handed_in(HandedIn(order.reference, dispute, None, None))
 
+    def end_inquiry(self, order: Order, *, dispute: str) -> Outcome:
+        """Take the end of an inquiry, or do not."""
+        return self._handed_in(HandedIn(order.reference, dispute, None, None, is_inquiry=True))
+
     def _handed_in(self, sent: "HandedIn") -> Outcome:
         self.handed_in.append(sent)
         return Outcome(self.says, exchange=Course().ended(code="00"))
 
 
 class HandedIn(NamedTuple):
-    """A submission, or an acceptance without number and evidence, as the bank got it."""
+    """A submission, or an acceptance without number and evidence, as the bank got it.
+
+    `is_inquiry`: it lets an inquiry end, and accepts nothing.
+    """
 
     reference: str
     dispute: str
     number: int | None
     evidence: dict[str, str] | None
+    is_inquiry: bool = False
 
 
 @contextmanager
@@ -103,6 +111,7 @@ def teller_behind() -> Iterator[Teller]:
         notices=lambda _gateway, *told, **more: teller.notices(*told, **more),
         submit_evidence=lambda _gateway, *sent, **more: teller.submit_evidence(*sent, **more),
         accept_dispute=lambda _gateway, *sent, **more: teller.accept_dispute(*sent, **more),
+        end_inquiry=lambda _gateway, *sent, **more: teller.end_inquiry(*sent, **more),
     ):
         yield teller
 

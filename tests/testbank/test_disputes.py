@@ -28,6 +28,7 @@ from tests.stage.bank_orders import (
     ask,
     authorize,
     capture,
+    end_inquiry,
     notices,
     refund,
     submit,
@@ -243,19 +244,30 @@ def test_without_evidence_it_ends_with_its_deadline(
     assert disputed(dispute) == (state, back, back, 0)
 
 
-@pytest.mark.parametrize(
-    ("number", "kind", "state", "back"),
-    [
-        (DISPUTED, "dispute_lost", DisputeState.ACCEPTED, 12500),
-        (INQUIRED, "inquiry_closed", DisputeState.CLOSED, 0),
-    ],
-)
-def test_an_acceptance_ends_it_once(number: str, kind: str, state: str, back: int) -> None:
-    dispute = complained(number)
+def test_an_acceptance_ends_a_dispute_once() -> None:
+    dispute = complained()
 
     assert accept(dispute) == accept(dispute) == receipt(dispute)
-    assert told()[1:] == [kind]
-    assert disputed(dispute) == (state, back, back, 0)
+    assert told()[1:] == ["dispute_lost"]
+    assert disputed(dispute) == (DisputeState.ACCEPTED, 12500, 12500, 0)
+
+
+def test_an_inquiry_is_ended_once() -> None:
+    dispute = complained(INQUIRED)
+
+    assert end_inquiry(dispute) == end_inquiry(dispute) == receipt(dispute)
+    assert told()[1:] == ["inquiry_closed"]
+    assert disputed(dispute) == (DisputeState.CLOSED, 0, 0, 0)
+
+
+def test_an_inquiry_is_not_accepted_and_a_dispute_not_ended() -> None:
+    dispute = complained(INQUIRED)
+
+    assert accept(dispute) == receipt(dispute, "12")
+    decisions.escalate(dispute)
+    assert end_inquiry(dispute) == receipt(dispute, "12")
+    assert told() == ["inquiry_opened", "dispute_escalated"]
+    assert disputed(dispute) == (DisputeState.OPEN, 12500, 0, 0)
 
 
 def test_an_acceptance_beside_the_banks_own_word() -> None:
@@ -271,7 +283,7 @@ def test_an_acceptance_beside_the_banks_own_word() -> None:
 @pytest.mark.parametrize("name", ["0" * 5 + "UNKNOWN", "x" * 30, "ref_1"])
 def test_a_dispute_that_the_bank_never_heard_of(name: str) -> None:
     assert submit(name) == receipt(name, "25")
-    assert accept(name) == receipt(name, "25")
+    assert accept(name) == end_inquiry(name) == receipt(name, "25")
 
 
 def test_a_complaint_that_is_still_to_come_is_unheard_of() -> None:

@@ -113,7 +113,11 @@ class Migration(migrations.Migration):
                 (
                     "kind",
                     models.CharField(
-                        choices=[("evidence", "Evidence"), ("acceptance", "Acceptance")],
+                        choices=[
+                            ("evidence", "Evidence"),
+                            ("acceptance", "Acceptance"),
+                            ("end", "End"),
+                        ],
                         max_length=10,
                     ),
                 ),
@@ -276,9 +280,9 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="disputedelivery",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("kind", "acceptance"), ("status", "owed")),
+                condition=models.Q(("kind__in", ("acceptance", "end")), ("status", "owed")),
                 fields=("dispute", "merchant"),
-                name="one_owed_acceptance_per_dispute",
+                name="one_owed_close_per_dispute",
             ),
         ),
         migrations.AddConstraint(
@@ -292,11 +296,13 @@ class Migration(migrations.Migration):
                         ("number__isnull", False),
                     ),
                     models.Q(
-                        ("evidence__isnull", True), ("kind", "acceptance"), ("number__isnull", True)
+                        ("evidence__isnull", True),
+                        ("kind__in", ("acceptance", "end")),
+                        ("number__isnull", True),
                     ),
                     _connector="OR",
                 ),
-                name="a_delivery_is_evidence_or_an_acceptance",
+                name="a_delivery_is_evidence_or_a_close",
             ),
         ),
         migrations.AddConstraint(

@@ -346,6 +346,7 @@ class Migration(migrations.Migration):
                     core.fields.CodeField(max_length=40, null=True, unique=True),
                 ),
                 ("refund_sent_at", models.DateTimeField(null=True)),
+                ("dispute_reference", core.fields.CodeField(max_length=40, null=True)),
                 ("answer", models.CharField(max_length=24, null=True)),
                 ("created_at", models.DateTimeField()),
                 ("closed_at", models.DateTimeField(null=True)),
@@ -405,6 +406,14 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="a_reversal_alone_becomes_a_refund",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("dispute_reference__isnull", True),
+                            ("kind", "reverse"),
+                            _connector="OR",
+                        ),
+                        name="a_reversal_alone_goes_back_by_a_dispute",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

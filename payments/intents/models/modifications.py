@@ -41,6 +41,9 @@ class Modification(InDoubt):
     refund_reference = CodeField(max_length=40, null=True, unique=True)
     # When that may first have left for the bank; null while it certainly has not.
     refund_sent_at = models.DateTimeField(null=True)
+    # Of a reversal whose money the cardholder disputes: it goes back as the bank's dispute is
+    # accepted, which is the bank's own name for it. Null again once the bank has decided for us.
+    dispute_reference = CodeField(max_length=40, null=True)
     # The answer that ended it, as `acquirers.outcomes.Answer` names it.
     answer = models.CharField(max_length=24, null=True)
     created_at = models.DateTimeField()
@@ -64,6 +67,10 @@ class Modification(InDoubt):
                 condition=Q(refund_reference__isnull=True, refund_sent_at__isnull=True)
                 | Q(kind=ModificationKind.REVERSE, refund_reference__isnull=False),
                 name="a_reversal_alone_becomes_a_refund",
+            ),
+            models.CheckConstraint(
+                condition=Q(dispute_reference__isnull=True) | Q(kind=ModificationKind.REVERSE),
+                name="a_reversal_alone_goes_back_by_a_dispute",
             ),
             models.CheckConstraint(
                 condition=Q(

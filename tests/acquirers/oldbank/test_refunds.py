@@ -276,5 +276,6 @@ def test_it_tells_no_notices_and_takes_no_evidence(gateway: OldBankGateway, orde
     assert gateway.notices(order.terminal, after=0) is None
     assert gateway.statement(order.terminal) is None
     handed_in = gateway.submit_evidence(order, dispute=BACK, number=1, evidence={})
-    assert handed_in.answer is gateway.accept_dispute(order, dispute=BACK).answer
+    assert handed_in == gateway.accept_dispute(order, dispute=BACK)
+    assert handed_in == gateway.end_inquiry(order, dispute=BACK)
     assert handed_in.answer is Answer.NOT_CHARGED

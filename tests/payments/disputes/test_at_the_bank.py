@@ -214,6 +214,22 @@ def test_an_acceptance_that_is_on_its_way_does_not_accept_the_chargeback(
     assert case.status == "needs_response"
 
 
+def test_a_close_of_an_inquiry_never_accepts_the_chargeback_that_we_have_not_heard_of(
+    begun: Begun,
+) -> None:
+    case = begun(INQUIRED)
+    case.shop.post(f"{PATH}/{case.id}/close")
+    decisions.escalate(case.banks_name)
+
+    sweep()  # It reaches the bank before the bank's own word is heard.
+    take_in()
+
+    assert case.status == "needs_response"
+    case.submit("winning_evidence")
+    assert case.status == "won"
+    assert_audit_is_clean()
+
+
 def test_the_banks_word_beats_a_close_that_is_on_its_way(begun: Begun) -> None:
     case = begun()
     case.shop.post(f"{PATH}/{case.id}/close")

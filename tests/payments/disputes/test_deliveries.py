@@ -168,7 +168,7 @@ def test_an_acceptance_of_an_inquiry_is_withdrawn_when_it_is_charged_back(
     sweep()
 
     assert complaint.status == "needs_response"
-    assert (teller.handed_in, owed()) == ([], [("acceptance", "superseded", None)])
+    assert (teller.handed_in, owed()) == ([], [("end", "superseded", None)])
 
 
 def test_a_chargeback_is_answered_anew_under_the_next_number(
@@ -194,7 +194,9 @@ def test_a_closed_inquiry_that_is_charged_back_may_be_closed_again(
 
     sweep()
 
-    assert owed() == [("acceptance", "acknowledged", "approved")] * 2
+    closed = [("end", "acknowledged", "approved"), ("acceptance", "acknowledged", "approved")]
+    assert owed() == closed
+    assert [sent.is_inquiry for sent in teller.handed_in] == [True, False]
 
 
 # --- Leases -----------------------------------------------------------------------------------
@@ -261,5 +263,5 @@ def test_evidence_is_written_down_once_per_number(complaint: Complaint) -> None:
 def test_one_acceptance_is_owed_at_a_time(complaint: Complaint) -> None:
     complaint.opened().close()
 
-    with pytest.raises(IntegrityError, match="one_owed_acceptance"), transaction.atomic():
+    with pytest.raises(IntegrityError, match="one_owed_close"), transaction.atomic():
         deliveries.owe_acceptance(complaint.row)

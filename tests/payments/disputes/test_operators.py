@@ -140,6 +140,19 @@ def test_the_banks_notice_of_a_dispute_that_is_open_already_opens_no_second(
     assert (Dispute.objects.count(), complaint.is_notice_kept) == (1, False)
 
 
+@pytest.mark.parametrize("beginning", ["needs_response", "warning_needs_response"])
+def test_a_dispute_that_is_there_already_is_not_opened_again(
+    operator: Client, complaint: Complaint, beginning: str
+) -> None:
+    complaint.opened(amount=100)
+
+    answer = operator.post(OPEN, opening(complaint, beginning=beginning, amount=100))
+
+    assert answer.status_code == 400
+    assert complaint.id in answer.content.decode()
+    assert (Dispute.objects.count(), LogEntry.objects.count()) == (1, 0)
+
+
 # --- Deciding ---------------------------------------------------------------------------------
 
 
@@ -266,6 +279,25 @@ def test_notices_that_wait_are_found_and_tried_again(
     done = operator.post(shown, {"action": "try_again", "_selected_action": [row.pk]})
 
     assert (done.status_code, complaint.bank_reference in waiting) == (302, True)
+    entry = LogEntry.objects.get()
+    assert (entry.object_id, entry.user.email) == (str(row.pk), EMAIL)
     take_in()
     row.refresh_from_db()
     assert row.tries == 2
+
+
+def test_who_may_only_look_lets_no_notice_be_tried_again(
+    reader: Client, complaint: Complaint
+) -> None:
+    complaint.told("dispute_won")
+    User.objects.get(email="reader@example.com").user_permissions.add(
+        Permission.objects.get(codename="view_notice", content_type__app_label="notices")
+    )
+    shown, row = reverse("admin:notices_notice_changelist"), Notice.objects.get()
+
+    page = reader.get(shown)
+    reader.post(shown, {"action": "try_again", "_selected_action": [row.pk]})
+
+    assert (page.status_code, "try_again" in page.content.decode()) == (200, False)
+    assert Notice.objects.get().next_try_at == row.next_try_at
+    assert LogEntry.objects.count() == 0

@@ -9,21 +9,27 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from acquirers.notices.models import Notice
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from acquirers.sandbox.gateway import SandboxGateway
+from core import clock
 from events.models import Event
 from ledger.models import Entry
 from merchants.models import User
 from payments.intents import authorization, modification_answers
 from payments.intents.models import Attempt, Modification
+from testbank import behaviours, decisions
+from testbank.models import Chargeback, Dispute
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_days import begin_at_noon, end_the_day
+from tests.stage.bank_disputes import DISPUTED, INQUIRED
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
 from tests.stage.sweeper import sweep_after
+from tests.stage.teller import take_in
 from tests.stage.threeds import challenged
 
 pytestmark = [
@@ -55,9 +61,9 @@ def canceled(acme: ApiClient, bank: BankTransport) -> str:
     return payment_id
 
 
-def the_bank_charges_after_all() -> None:
+def the_bank_charges_after_all(number: str = GOOD_CARD) -> None:
     attempt = Attempt.objects.get()
-    bank_books.charge(GOOD_CARD, reference=attempt.acquirer_reference, merchant=attempt.merchant_id)
+    bank_books.charge(number, reference=attempt.acquirer_reference, merchant=attempt.merchant_id)
     authorization.apply(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
 
 
@@ -231,3 +237,122 @@ def test_an_answer_to_the_void_says_nothing_about_the_refund_that_it_became(
     assert (now.status, now.refund_reference) == ("processing", reference)
     sweep_after(10)
     assert_given_back()
+
+
+# --- Disputed before it was given back ----------------------------------------------------------
+
+
+def charged_and_disputed(number: str = DISPUTED) -> None:
+    """Let the bank charge a card whose holder complains before the money has gone back."""
+    begin_at_noon()
+    the_bank_charges_after_all(number)
+    clock.advance(behaviours.DISPUTED_AFTER)
+
+
+def assert_the_cardholder_has_it(acme: ApiClient) -> None:
+    """It went back once, as the chargeback; merchant and ledger never knew of it."""
+    reversal = Modification.objects.get()
+    assert (reversal.status, reversal.kind) == ("succeeded", "reverse")
+    assert [row.amount for row in Chargeback.objects.all()] == [12500]
+    assert not Notice.objects.filter(applied_at=None).exists()
+    assert acme.get("/v1/disputes")["data"] == acme.get("/v1/refunds")["data"] == []
+    assert not Entry.objects.exists()
+
+
+@AT_THE_SANDBOX
+@pytest.mark.parametrize("is_asked_first", [True, False])
+def test_one_that_is_disputed_goes_back_by_the_dispute(
+    is_asked_first: bool, acme: ApiClient, canceled: str
+) -> None:
+    charged_and_disputed()
+    if is_asked_first:
+        sweep_after(10)  # The void is refused: the money is disputed.
+
+    for _ in range(3):
+        take_in()
+        sweep_after(3700)
+    take_in()
+
+    assert_the_cardholder_has_it(acme)
+    [dispute] = Dispute.objects.all()
+    assert dispute.state == "accepted"
+
+
+@AT_THE_SANDBOX
+def test_one_that_is_disputed_after_its_day_goes_back_by_the_dispute(
+    acme: ApiClient, canceled: str
+) -> None:
+    charged_and_disputed()
+    end_the_day()
+
+    for _ in range(4):
+        sweep_after(3700)
+        take_in()
+
+    assert_the_cardholder_has_it(acme)
+
+
+@AT_THE_SANDBOX
+def test_a_dispute_of_one_that_nobody_could_accept_ends_at_its_due_date(
+    acme: ApiClient, canceled: str, bank: BankTransport
+) -> None:
+    charged_and_disputed()
+    take_in()
+    bank.fault = "lost"
+    sweep_after(10)
+    bank.fault = None
+    clock.advance(behaviours.TAKES_EVIDENCE_FOR)
+
+    take_in()
+
+    assert_the_cardholder_has_it(acme)
+
+
+@AT_THE_SANDBOX
+@pytest.mark.parametrize("is_over", [False, True])
+def test_a_dispute_of_one_that_the_bank_decides_for_us_lets_it_go_back(
+    is_over: bool, acme: ApiClient, canceled: str, bank: BankTransport
+) -> None:
+    charged_and_disputed()
+    if is_over:
+        end_the_day()
+        sweep_after(10)
+    take_in()
+    decisions.win(Dispute.objects.get().reference)
+    take_in()
+
+    for _ in range(3):
+        sweep_after(3700 if is_over else 10)
+
+    assert Modification.objects.get().status == "succeeded"
+    assert bank_books.order().given_back == (12500,)
+    assert not Notice.objects.filter(applied_at=None).exists()
+
+
+@AT_THE_SANDBOX
+def test_an_inquiry_about_one_keeps_nothing_from_going_back(acme: ApiClient, canceled: str) -> None:
+    charged_and_disputed(INQUIRED)
+    take_in()
+
+    sweep_after(10)
+    clock.advance(behaviours.TAKES_EVIDENCE_FOR)
+    take_in()
+
+    assert bank_books.order().state == "voided"
+    assert not Notice.objects.filter(applied_at=None).exists()
+
+
+@AT_THE_SANDBOX
+def test_a_dispute_of_a_part_of_one_is_left_to_a_person(acme: ApiClient, canceled: str) -> None:
+    begin_at_noon()
+    the_bank_charges_after_all()
+    decisions.dispute(bank_books.order().reference, amount=100)
+
+    take_in()
+
+    kept = Notice.objects.get(applied_at=None)
+    assert kept.last_error == "ClaimUnusable"
+    assert Modification.objects.get().dispute_reference is None
+    decisions.win(kept.dispute)
+    Notice.objects.update(applied_at=clock.now(), next_try_at=None)  # By a person.
+    sweep_after(10)

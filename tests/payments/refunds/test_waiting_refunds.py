@@ -3,12 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 
 from core import clock
 from ledger.models import Movement, Price
 from merchants.models import NegativeLimit
 from payments.intents.models import PaymentIntent
-from payments.refunds import tasks, waiting
+from payments.refunds import rows, tasks, waiting
 from payments.refunds.models import Refund
 from payments.refunds.states import Status
 from tests.stage.bank_days import begin_at_noon, end_the_day
@@ -314,6 +315,37 @@ def test_it_is_in_the_sweepers_way_only_after_thirty_days(
 
     assert row.due_at == row.created_at + timedelta(days=30) > clock.now()
     assert (row.lease_until, row.sent_at) == (None, None)
+
+
+@pytest.mark.parametrize("problem", [OperationalError, RuntimeError])
+def test_one_that_cannot_be_looked_at_stops_no_other_merchants(
+    paid: str,
+    problem: type[Exception],
+    acme: ApiClient,
+    globex: ApiClient,
+    bank: BankTransport,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crowded = acme.refund(paid)
+    dispute(paid, 1)
+    Price.objects.create(merchant=globex.merchant, currency="try", bps=5000)
+    other = globex.refund(globex.pay()["id"], HALF + 1)
+    globex.pay()
+    locked = rows.locked
+
+    def refuses(refund: Refund) -> Refund:
+        if refund.merchant_id == acme.merchant.id:
+            raise problem
+        return locked(refund)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rows, "locked", refuses)
+        tasks.send_waiting()
+
+    assert globex.refunded(other["id"])["pending_reason"] == "processing"
+    assert acme.refunded(crowded["id"]).body == crowded.body
+    look()
+    assert acme.refunded(crowded["id"])["status"] == "failed"
 
 
 def test_a_look_at_nothing_asks_one_thing_of_two_indexes(

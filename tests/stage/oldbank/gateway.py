@@ -131,6 +131,10 @@ class OldBankGateway:
         """Refuse: this bank takes its answers on paper."""
         return Outcome(Answer.NOT_CHARGED)
 
+    def end_inquiry(self, order: Order, *, dispute: str) -> Outcome:
+        """Refuse: this bank takes its answers on paper."""
+        return Outcome(Answer.NOT_CHARGED)
+
     def begin(self, request: AuthenticationRequest) -> Redirect | FormPost | None:
         """Name the gate; the form is made when the payer arrives."""
         try:
