@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from core import keyring
 from devstack import demo, environment, migrations, storage
 from devstack.children import ChildEnded, Children, begin, finish
 from devstack.console import say, write
@@ -131,6 +132,8 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     everything = {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
     if not (state / "keyring").exists():
         finish(begin(["create_keyring", state / "keyring"], everything))
+    elif keyring.missing_purposes(state / "keyring"):
+        finish(begin(["keyring", "add-purpose"], everything))
     migrate(places, everything)
     start_web(children, ports.web, everything)
     start_bank(children, ports.bank, everything)
