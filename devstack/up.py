@@ -130,10 +130,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
         keyring_file=state / "keyring",
     )
     everything = {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
-    if not (state / "keyring").exists():
-        finish(begin(["create_keyring", state / "keyring"], everything))
-    elif keyring.missing_purposes(state / "keyring"):
-        finish(begin(["keyring", "add-purpose"], everything))
+    _provide_keys(state / "keyring", everything)
     migrate(places, everything)
     start_web(children, ports.web, everything)
     start_bank(children, ports.bank, everything)
@@ -147,6 +144,20 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     )
     write_private(state / "running.json", json.dumps({"environment": ours}))
     _greet(merchant, state)
+
+
+def _provide_keys(path: Path, everything: dict[str, str]) -> None:
+    """Make the key ring, or add what one of an earlier version lacks.
+
+    :raises CannotContinue: there is one that cannot be used.
+    """
+    try:
+        if not path.exists():
+            finish(begin(["create_keyring", path], everything))
+        elif keyring.missing_purposes(path):
+            finish(begin(["keyring", "add-purpose"], everything))
+    except keyring.KeyRingError as error:
+        raise CannotContinue(str(error)) from error
 
 
 def migrate(places: storage.Storage, everything: dict[str, str]) -> None:

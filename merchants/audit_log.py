@@ -7,7 +7,7 @@ cases the log keeps what a person does; requests of API keys are in the request 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
@@ -177,19 +177,20 @@ def _parameters(entry: AuditEntry) -> dict[str, Any]:
 # --- Hashes -----------------------------------------------------------------------------------
 
 HASHED = tuple(column for column in _COLUMNS if column != "hash")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def values_of(entry: AuditEntry) -> dict[str, Any]:
-    """Return all columns of a row but its hash."""
-    return {name: getattr(entry, name) for name in HASHED}
+    """Return all columns of a row but its hash, as they are hashed: moments in microseconds."""
+    values = {name: getattr(entry, name) for name in HASHED}
+    return {**values, "created_at": (entry.created_at - _EPOCH) // timedelta(microseconds=1)}
 
 
-def link(values: Mapping[str, Any], previous: bytes) -> bytes:
+def link(values: dict[str, Any], previous: bytes) -> bytes:
     """Return the hash of a row that follows the one with the hash `previous`.
 
-    :param values: by name, all columns but `hash`; JSON as it was read, moments in any zone.
+    :param values: as `values_of` returns them.
     :param previous: empty for the first row of a chain.
     """
-    at = values["created_at"].astimezone(UTC).isoformat(timespec="microseconds")
-    canonical = {**values, "created_at": at, "previous": previous.hex()}
+    canonical = {**values, "previous": previous.hex()}
     return ring().mac(PURPOSE, orjson.dumps(canonical, option=orjson.OPT_SORT_KEYS))

@@ -3,7 +3,8 @@
 All doors are walked: those of the API, the commands and the admin. One that is in no list fails.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from typing import Any
 
@@ -11,18 +12,21 @@ import pytest
 from django.conf import settings
 from django.contrib import admin
 from django.core.management import call_command, get_commands, load_command_class
+from django.db import connections, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
 
 from config.urls import v1
 from core.admin import ReadOnly
 from events.models import Event
-from merchants import keys
-from merchants.models import AuditEntry, RequestLog, User
+from merchants import audit_log, keys
+from merchants.audit_log import Change, record_all
+from merchants.models import AuditEntry, Merchant, RequestLog, User
 from tests.stage.bank_transport import BankTransport
-from tests.stage.client import ApiClient
+from tests.stage.client import Answer, ApiClient
 from tests.stage.complaints import dispute_past_the_bank
 from tests.stage.hooks import created, tell
+from tests.stage.write_journal import write_journal
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -39,6 +43,10 @@ API = {
     ("post", f"{HOOK}/roll_secret"): "endpoint.secret_rolled",
     ("post", f"{HOOK}/replay"): "endpoint.replayed",
     ("post", "events/<str:event_id>/resend"): "event.resent",
+}
+BODIES = {
+    HOOKS: {"url": "https://acme.example/b", "enabled_events": ["*"]},
+    HOOK: {"description": "new"},
 }
 WEBSITE = ("website", "add", "MERCHANT", "https://new.example", "--reason", "asked")
 CALLBACK = ("callback", "add", "MERCHANT", "https://pay.example/back", "--reason", "asked")
@@ -81,6 +89,17 @@ class Doors:
         self.event = tell(acme.merchant, "cus_1")
         self.endpoint = created(acme)["id"]
         self.key, _secret = keys.create(acme.merchant, name="Second")
+
+    def call(self, method: str, pattern: str) -> Answer:
+        """Make the change of an operation of the API."""
+        arguments = (BODIES.get(pattern, {}),) if method == "post" else ()
+        answer: Answer = getattr(self.acme, method)(self.path(pattern), *arguments)
+        return answer
+
+    def type(self, line: Sequence[str]) -> None:
+        """Run a command."""
+        names = {"MERCHANT": self.acme.merchant.id, "KEY": self.key.id}
+        call_command(*[names.get(word, word) for word in line], stdout=StringIO())
 
     def path(self, pattern: str) -> str:
         filled = pattern.replace("<str:endpoint_id>", self.endpoint)
@@ -129,14 +148,7 @@ def test_an_operation_that_is_not_listed_is_found(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(("method", "path"), API, ids=map(" ".join, API))
 def test_a_change_by_the_api_leaves_one_row(doors: Doors, method: str, path: str) -> None:
-    bodies = {HOOKS: {"url": "https://acme.example/b", "enabled_events": ["*"]},
-              HOOK: {"description": "new"}}  # fmt: skip
-    arguments = (bodies.get(path, {}),) if method == "post" else ()
-
-    def act() -> Any:
-        return getattr(doors.acme, method)(doors.path(path), *arguments)
-
-    answer, rows = rows_of(act)
+    answer, rows = rows_of(lambda: doors.call(method, path))
 
     assert answer.status == 200, answer.body
     [row] = rows
@@ -190,10 +202,7 @@ def test_every_command_is_listed() -> None:
 def test_a_change_by_a_command_leaves_one_row(
     doors: Doors, line: tuple[str, ...], actions: tuple[str, ...]
 ) -> None:
-    names = {"MERCHANT": doors.acme.merchant.id, "KEY": doors.key.id}
-    typed = [names.get(word, word) for word in line]
-
-    _, rows = rows_of(lambda: call_command(*typed, stdout=StringIO()))
+    _, rows = rows_of(lambda: doors.type(line))
 
     assert tuple(row.action for row in rows) == actions
     for row in rows:
@@ -284,3 +293,59 @@ def assert_of_the_operator(
     # The event names the same request, which is in the request logs as a job's.
     assert Event.objects.get(type__startswith="dispute.").request_id == row.request_id
     assert RequestLog.objects.get(id=row.request_id).path.startswith("operators.")
+
+
+# --- Row and change are of one transaction ------------------------------------------------------
+
+committed = pytest.mark.django_db(databases=["default", "bank"], transaction=True)
+
+
+@committed
+def test_row_and_change_are_of_one_transaction(doors: Doors) -> None:
+    with write_journal() as journal:
+        for method, path in sorted(API, key=lambda operation: operation[0] == "delete"):
+            journal.clear()
+            assert doors.call(method, path).status == 200
+            journal.assert_one_transaction()
+        for line, _actions in COMMANDS:
+            journal.clear()
+            doors.type(line)
+            journal.assert_one_transaction()
+
+
+def late(merchant: Merchant, changes: Iterable[Change], reason: str | None = None) -> None:
+    """The planted fault: the row is written after its change is committed."""
+    kept = list(changes)
+
+    def write() -> None:
+        with transaction.atomic():
+            record_all(merchant, kept, reason)
+
+    transaction.on_commit(write)
+
+
+def early(merchant: Merchant, changes: Iterable[Change], reason: str | None = None) -> None:
+    """The planted fault: the row is another connection's, and stays if the change fails."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(_record_elsewhere, merchant, list(changes), reason).result()
+
+
+def _record_elsewhere(merchant: Merchant, changes: list[Change], reason: str | None) -> None:
+    try:
+        with transaction.atomic():
+            record_all(merchant, changes, reason)
+    finally:
+        connections.close_all()
+
+
+@committed
+@pytest.mark.parametrize("planted", [late, early])
+def test_a_row_outside_of_its_transaction_is_found(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch, planted: Any
+) -> None:
+    monkeypatch.setattr(audit_log, "record_all", planted)
+
+    with write_journal() as journal:
+        assert doors.call("post", HOOK).status == 200
+        with pytest.raises(AssertionError):
+            journal.assert_one_transaction()
