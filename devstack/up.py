@@ -130,7 +130,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
         keyring_file=state / "keyring",
     )
     everything = {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
-    _provide_keys(state / "keyring", everything)
+    _provide_keys(state / "keyring", places, everything)
     migrate(places, everything)
     start_web(children, ports.web, everything)
     start_bank(children, ports.bank, everything)
@@ -146,7 +146,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     _greet(merchant, state)
 
 
-def _provide_keys(path: Path, everything: dict[str, str]) -> None:
+def _provide_keys(path: Path, places: storage.Storage, everything: dict[str, str]) -> None:
     """Make the key ring, or add what one of an earlier version lacks.
 
     :raises CannotContinue: there is one that cannot be used.
@@ -155,6 +155,8 @@ def _provide_keys(path: Path, everything: dict[str, str]) -> None:
         if not path.exists():
             finish(begin(["create_keyring", path], everything))
         elif keyring.missing_purposes(path):
+            # It asks the database whether rows were made with what is missing.
+            storage.make_if_missing(places.database_url)
             finish(begin(["keyring", "add-purpose"], everything))
     except keyring.KeyRingError as error:
         raise CannotContinue(str(error)) from error
