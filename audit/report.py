@@ -4,14 +4,11 @@ Safe under traffic: all checks within our database read one snapshot, and the st
 after it. The audit only reads, and locks nothing.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-
-from django.db import connection, transaction
 
 from audit import balances, bank, events, queries, untold
 from audit.findings import Findings
+from core.snapshots import snapshot
 
 OUR_OWN = (*queries.CHECKS, events.check, *balances.CHECKS, untold.check)
 
@@ -32,16 +29,6 @@ def run() -> Report:
 
     :raises acquirers.gateway.StatementUnreadable: the bank did not give its whole statement.
     """
-    with _snapshot():
+    with snapshot():
         findings = [check() for check in OUR_OWN]
     return Report([*findings, bank.check()])
-
-
-@contextmanager
-def _snapshot() -> Iterator[None]:
-    is_outermost = not connection.in_atomic_block
-    with transaction.atomic():
-        if is_outermost:
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        yield

@@ -18,6 +18,7 @@ EVERY = {
     "webhooks.tasks.forget_old": 600.0,
     "merchants.tasks.forget_request_logs": 3600.0,
     "merchants.tasks.forget_sign_ins": 3600.0,
+    "merchants.tasks.log_audit_heads": 86_400.0,
 }
 SCHEDULE: dict[str, dict[str, Any]] = {
     task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}

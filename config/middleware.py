@@ -60,6 +60,7 @@ class RequestFrame:
         started = time.perf_counter()
         work = context.begin(since=arrival.began_at())
         work.is_request = True
+        work.address = client_address(request) or None
         work.changes_something = request.method not in ("GET", "HEAD")
         try:
             too_late = self._too_late(request)

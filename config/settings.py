@@ -91,6 +91,7 @@ INSTALLED_APPS = [
     "webhooks",
     "audit",
     "panel",
+    "panel.operators.apps.DeskConfig",
     "config",  # its commands
     *([] if LIVEMODE else ["testbank"]),
 ]
@@ -320,6 +321,8 @@ AGGREGATES = [
     "merchants.events.AGGREGATE",
     "payments.customers.events.AGGREGATE",
 ]
+# The things of a merchant that `accounts.change` may change.
+MERCHANT_TERMS = ["merchants.terms.TERMS", "payments.intents.merchant_terms.TERMS"]
 # The resources of the API, in the order of its document.
 RESOURCES = [
     "payments.intents.resource.RESOURCE",

@@ -9,11 +9,39 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from core import ids
 
 REQUEST_BUDGET_SECONDS = 45.0
+
+
+class ActorKind(StrEnum):
+    """The doors by which work comes in (contract: Audit log)."""
+
+    USER = "user"
+    OPERATOR = "operator"
+    API_KEY = "api_key"
+    COMMAND = "command"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """The one in whose name work is done; the audit log keeps it.
+
+    :param id: of the person or the key; the name of the command or job.
+    :param name: for people who read the log: an e-mail address, the login name of a command's user.
+    """
+
+    kind: ActorKind
+    id: str | None = None
+    name: str | None = None
+
+
+# The service itself. A door that knows better says so (`act_as`).
+SYSTEM = Actor(ActorKind.SYSTEM)
 
 
 @dataclass(slots=True)
@@ -23,6 +51,8 @@ class Work:
     request_id: str
     deadline: float
     begun_at: datetime  # Real time.
+    actor: Actor = SYSTEM
+    address: str | None = None  # Of the client; None for jobs and commands.
     clock_offset_seconds: float | None = None
     facts: dict[str, str] = field(default_factory=dict)  # For the access log: merchant, key.
     is_request: bool = False  # Of a client, who waits for it in a thread of the web process.
@@ -60,10 +90,17 @@ def end() -> None:
 
 @contextmanager
 def work() -> Iterator[Work]:
-    """Run the block as a piece of work of its own (jobs and commands)."""
+    """Run the block as a piece of work of its own (jobs and commands).
+
+    Within other work it is done in the name of the same actor.
+    """
+    outer = _current.get()
     token = _current.set(None)
     try:
-        yield begin()
+        inner = begin()
+        if outer:
+            inner.actor, inner.address = outer.actor, outer.address
+        yield inner
     finally:
         _current.reset(token)
 
@@ -81,6 +118,24 @@ def resumed(work: Work) -> Iterator[None]:
 def current() -> Work | None:
     """Return the work at hand, or None outside of any."""
     return _current.get()
+
+
+def act_as(kind: ActorKind, actor_id: str, name: str | None = None) -> None:
+    """Say in whose name the work at hand is done; each door says it once, where work begins."""
+    if work := _current.get():
+        work.actor = Actor(kind, actor_id, name)
+
+
+def actor() -> Actor:
+    """Return in whose name the work at hand is done; the service's own outside of any."""
+    work = _current.get()
+    return work.actor if work else SYSTEM
+
+
+def address() -> str | None:
+    """Return the address that the work at hand came from, None if it is no request."""
+    work = _current.get()
+    return work.address if work else None
 
 
 def request_id() -> str:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from core import keyring
 from devstack import demo, environment, migrations, storage
 from devstack.children import ChildEnded, Children, begin, finish
 from devstack.console import say, write
@@ -129,8 +130,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
         keyring_file=state / "keyring",
     )
     everything = {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
-    if not (state / "keyring").exists():
-        finish(begin(["create_keyring", state / "keyring"], everything))
+    _provide_keys(state / "keyring", places, everything)
     migrate(places, everything)
     start_web(children, ports.web, everything)
     start_bank(children, ports.bank, everything)
@@ -144,6 +144,22 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     )
     write_private(state / "running.json", json.dumps({"environment": ours}))
     _greet(merchant, state)
+
+
+def _provide_keys(path: Path, places: storage.Storage, everything: dict[str, str]) -> None:
+    """Make the key ring, or add what one of an earlier version lacks.
+
+    :raises CannotContinue: there is one that cannot be used.
+    """
+    try:
+        if not path.exists():
+            finish(begin(["create_keyring", path], everything))
+        elif keyring.missing_purposes(path):
+            # It asks the database whether rows were made with what is missing.
+            storage.make_if_missing(places.database_url)
+            finish(begin(["keyring", "add-purpose"], everything))
+    except keyring.KeyRingError as error:
+        raise CannotContinue(str(error)) from error
 
 
 def migrate(places: storage.Storage, everything: dict[str, str]) -> None:

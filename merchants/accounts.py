@@ -1,6 +1,7 @@
-"""Opening a merchant's account, and how the API shows it."""
+"""A merchant's account: opened, changed, and how the API shows it."""
 
 import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,11 @@ from django.db import transaction
 
 from core import clock, ids
 from core.errors import DomainError
-from merchants import keys, sites
+from events import outbox
+from merchants import audit_log, events, keys, sites, terms
+from merchants.audit_log import Change
 from merchants.models import Member, Merchant, NonSecureLimit, User
+from merchants.terms import Term
 
 
 class MerchantRestricted(DomainError):
@@ -41,7 +45,7 @@ def open_account(
     """Make a merchant with an owner, a key, and its addresses.
 
     An e-mail that is a user's already becomes the owner of one more merchant; the
-    password stays theirs and `password` is None.
+    password stays theirs and `password` is None. No event tells of it; the audit log does.
 
     :raises sites.SiteRefused: an address that cannot be registered.
     :raises django.core.exceptions.ValidationError: no name, e-mail address or country.
@@ -69,6 +73,7 @@ def open_account(
     Member.objects.create(
         merchant=merchant, user=owner, role=Member.Role.OWNER, created_at=clock.now()
     )
+    _record_opening(merchant, owner)
     for address in websites:
         sites.register_website(merchant, address)
     for address in callbacks:
@@ -77,12 +82,69 @@ def open_account(
     return Opened(merchant, owner, secret, password)
 
 
+def _record_opening(merchant: Merchant, owner: User) -> None:
+    facts = ("name", "email", "country", "default_currency", "status")
+    after = {name: getattr(merchant, name) for name in facts} | {"owner": owner.pk}
+    audit_log.record("merchant.opened", merchant=merchant, subject=merchant.id, after=after)
+
+
 def _owner(email: str) -> tuple[User, str | None]:
     user = User.objects.filter(email=User.objects.normalize_email(email)).first()
     if user:
         return user, None
     password = secrets.token_urlsafe(15)
     return User.objects.create_user(email, password), password
+
+
+@transaction.atomic
+def change(merchant: Merchant, changes: Mapping[str, Any], reason: str | None = None) -> Merchant:
+    """Change an account's terms; the one door for it. What is as it was is no change.
+
+    Writes `merchant.updated` if the API shows another account afterwards, and an audit row for
+    each kind of change (contract: Merchant changes).
+
+    :param changes: new values by the names of `merchants.terms`.
+    :param reason: the words of the person who changes it, for the audit log.
+    :returns: the merchant as it is now.
+    :raises ChangeRefused: one of the changes cannot be made; then none is.
+    """
+    wanted = {terms.find(name): value for name, value in changes.items()}
+    locked = Merchant.objects.select_for_update(no_key=True).get(id=merchant.id)
+    before = shown(locked)
+    made = [_written(locked, term, value) for term, value in wanted.items()]
+    after = shown(locked)
+    if after != before:
+        outbox.record(locked, events.UPDATED, after, before)
+    audit_log.record_all(locked, _together(one for one in made if one), reason)
+    return locked
+
+
+def _written(merchant: Merchant, term: Term, value: Any) -> Change | None:
+    before = term.read(merchant)
+    term.write(merchant, value)
+    after = term.read(merchant)
+    if before == after:
+        return None
+    if isinstance(after, list):
+        gone, came = _not_in(after, before), _not_in(before, after)
+        before, after = gone, came
+    name = term.shown_as or term.name
+    return Change(term.action, term.subject(merchant, value), {name: before}, {name: after})
+
+
+def _not_in(others: list[Any], rows: list[Any]) -> list[Any]:
+    return [row for row in rows if row not in others]
+
+
+def _together(changes: Iterable[Change]) -> list[Change]:
+    """Return one change for all of the same kind and subject."""
+    merged: dict[tuple[str, str], Change] = {}
+    for one in changes:
+        kind = (one.action, one.subject)
+        known = merged.get(kind, Change(*kind))
+        before = {**(known.before or {}), **(one.before or {})}
+        merged[kind] = Change(*kind, before, {**(known.after or {}), **(one.after or {})})
+    return list(merged.values())
 
 
 def require_charges(merchant: Merchant) -> None:

@@ -1,11 +1,16 @@
+from typing import Any
+
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as StockGroupAdmin
 from django.contrib.auth.admin import UserAdmin as StockUserAdmin
 from django.contrib.auth.models import Group
+from django.db.models import QuerySet
 
 from core.admin import PlainLookups, ReadOnly, ReadOnlyAdmin
+from merchants.audit_log import ACTIONS
 from merchants.models import (
     ApiKey,
+    AuditEntry,
     CallbackUrl,
     Member,
     Merchant,
@@ -14,6 +19,19 @@ from merchants.models import (
     User,
     Website,
 )
+
+
+class ActionFilter(admin.SimpleListFilter):
+    """By action, from the closed list: the table would be read whole to find those that occur."""
+
+    title = "action"
+    parameter_name = "action"
+
+    def lookups(self, _request: Any, _model_admin: Any) -> list[tuple[str, str]]:
+        return [(action, action) for action in sorted(ACTIONS)]
+
+    def queryset(self, _request: Any, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(action=self.value()) if self.value() else queryset
 
 
 class MemberInline(ReadOnly, admin.TabularInline):
@@ -46,6 +64,24 @@ class MerchantAdmin(ReadOnlyAdmin):
 class ApiKeyAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "merchant", "last4", "created_at", "last_used_at", "revoked_at")
     search_fields = ("id", "name", "merchant__name")
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    """Changes and their actors; `manage.py verify_audit_log` says whether a row was touched."""
+
+    list_display = (
+        "created_at", "action", "subject", "merchant", "actor", "actor_name", "address", "reason",
+    )  # fmt: skip
+    list_filter = (ActionFilter, "actor", "created_at")
+    search_fields = ("=id", "=subject", "=merchant__id", "=actor_id", "=request_id", "=chain")
+    list_select_related = ("merchant",)
+    ordering = ("-id",)
+    show_full_result_count = False
+    fields = (
+        "id", "created_at", "action", "subject", "merchant", "before", "after", "reason", "actor",
+        "actor_id", "actor_name", "address", "request_id", "chain", "sequence",
+    )  # fmt: skip
 
 
 @admin.register(RequestLog)

@@ -14,6 +14,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from core import clock, context, prepared
+from core.context import ActorKind
 from core.errors import DomainError, PermissionDenied
 from core.http import client_address
 from merchants import keys, limits
@@ -117,6 +118,7 @@ def _key_of(secret: str) -> ApiKey:
         raise ApiKeyRevoked
     if key.expires_at and key.expires_at <= now:
         raise ApiKeyExpired
+    context.act_as(ActorKind.API_KEY, key.id, key.name)
     if key.last_used_at is None or now - key.last_used_at > LAST_USED_PRECISION:
         ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
     return key

@@ -1,20 +1,35 @@
-"""API keys: made, recognised, revoked (contract 5)."""
+"""API keys: made, rolled, recognised, revoked (contract 5)."""
 
 import secrets
 import zlib
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from core import ids
+from core.detection import contains_card_number
 from core.keyring import ring
 from core.rest import resources
+from merchants import audit_log
 from merchants.models import ApiKey, Merchant, User
+from merchants.refusals import ChangeRefused
 
 BODY_LENGTH = 43
 CHECKSUM_LENGTH = 6
 SCOPE_LEVELS = ("none", "read", "write")
+NAME_MAX = 100
+LIVE_KEYS_MAX = 100
+EXPIRY_MAX = timedelta(days=2 * 366)
+DAY_SECONDS = 86_400
+# How long a key that is rolled still works: not at all, an hour, a day, a week.
+ROLL_SECONDS = (0, 3600, DAY_SECONDS, 7 * DAY_SECONDS)
+
+
+class KeyRefused(ChangeRefused):
+    """A key that may not be made so; the text says why."""
 
 
 def create(
@@ -27,32 +42,119 @@ def create(
 ) -> tuple[ApiKey, str]:
     """Make a key and return it with its secret, which cannot be read again.
 
+    :param expires_at: within two years from now; None for a key that does not expire.
     :raises ValueError: a resource that does not exist, or a level that is not none,
         read or write.
+    :raises KeyRefused: the name, the expiry, or one key too many.
     """
     # A misspelt one would leave the key its default, write.
     if wrong := set(scopes or {}) - set(resources.scopes()):
         raise ValueError(f"unknown resource: {sorted(wrong)}")
     if wrong := set((scopes or {}).values()) - set(SCOPE_LEVELS):
         raise ValueError(f"unknown scope level: {sorted(wrong)}")
-    secret = new_secret()
-    key = ApiKey.objects.create(
-        id=ids.new("key"),
-        merchant=merchant,
-        name=name,
-        hash=secret_hash(secret),
-        last4=secret[-4:],
-        scopes=scopes or {},
-        expires_at=expires_at,
-        created_by=created_by,
-        created_at=timezone.now(),
-    )
-    return key, secret
+    _require_name(name)
+    _require_expiry(expires_at)
+    draft = ApiKey(name=name, scopes=scopes or {}, expires_at=expires_at, created_by=created_by)
+    with transaction.atomic():
+        _require_room(merchant)
+        secret = _write(merchant, draft)
+        after = _shown(draft)
+        audit_log.record("key.created", merchant=merchant, subject=draft.id, after=after)
+    return draft, secret
 
 
-def revoke(key: ApiKey) -> None:
+def roll(
+    key: ApiKey,
+    expires_in: int = DAY_SECONDS,
+    *,
+    expires_at: datetime | None = None,
+    created_by: User | None = None,
+    reason: str | None = None,
+) -> tuple[ApiKey, str]:
+    """Make a key in the place of another, with its name and scopes, and return it with its secret.
+
+    :param expires_in: seconds until the old key ends, one of `ROLL_SECONDS`; an old key that would
+        have ended before does.
+    :param expires_at: of the new key, as `create` takes it: the old key's is not taken over.
+    :param created_by: the person who rolls it.
+    :raises KeyRefused: the old key is revoked or has expired; or as `create`.
+    """
+    if expires_in not in ROLL_SECONDS:
+        raise KeyRefused(f"The old key ends after one of {ROLL_SECONDS} seconds.")
+    _require_expiry(expires_at)
+    with transaction.atomic():
+        _require_room(key.merchant)
+        old = ApiKey.objects.select_for_update(of=("self",)).get(pk=key.pk)
+        now = timezone.now()
+        if not _is_live(old, now):
+            raise KeyRefused("The key is revoked or has expired.")
+        draft = ApiKey(
+            name=old.name, scopes=old.scopes, expires_at=expires_at, created_by=created_by
+        )
+        secret = _write(key.merchant, draft)
+        before = {"expires_at": old.expires_at}
+        ends_at = now + timedelta(seconds=expires_in)
+        old.expires_at = min(old.expires_at or ends_at, ends_at)
+        old.save(update_fields=["expires_at"])
+        after = {"expires_at": old.expires_at, "new_key": {"id": draft.id, **_shown(draft)}}
+        audit_log.record(
+            "key.rolled", merchant=key.merchant, subject=old.id, before=before, after=after,
+            reason=reason,
+        )  # fmt: skip
+    return draft, secret
+
+
+def revoke(key: ApiKey, *, reason: str | None = None) -> None:
     """Stop a key from the next request on; safe to repeat."""
-    ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+    now = timezone.now()
+    with transaction.atomic():
+        if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=now):
+            before, after = {"revoked_at": None}, {"revoked_at": now}
+            audit_log.record(
+                "key.revoked", merchant=key.merchant, subject=key.id, before=before, after=after,
+                reason=reason,
+            )  # fmt: skip
+
+
+def _write(merchant: Merchant, draft: ApiKey) -> str:
+    secret = new_secret()
+    draft.id = ids.new("key")
+    draft.merchant = merchant
+    draft.hash = secret_hash(secret)
+    draft.last4 = secret[-4:]
+    draft.created_at = timezone.now()
+    draft.save(force_insert=True)
+    return secret
+
+
+def _shown(key: ApiKey) -> dict[str, Any]:
+    shown = ("name", "last4", "scopes", "expires_at")
+    return {name: getattr(key, name) for name in shown}
+
+
+def _is_live(key: ApiKey, now: datetime) -> bool:
+    return key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
+
+
+def _require_name(name: str) -> None:
+    if not 1 <= len(name.strip()) <= NAME_MAX or len(name) > NAME_MAX:
+        raise KeyRefused(f"A key's name has 1 to {NAME_MAX} characters.")
+    if contains_card_number(name):
+        raise KeyRefused("There is a card number in the key's name.")
+
+
+def _require_expiry(expires_at: datetime | None) -> None:
+    if expires_at and expires_at > timezone.now() + EXPIRY_MAX:
+        raise KeyRefused("A key expires within two years, or not at all.")
+
+
+def _require_room(merchant: Merchant) -> None:
+    # The lock on the merchant lets keys that are made at the same time count one after the other.
+    Merchant.objects.select_for_update(no_key=True).only("id").get(id=merchant.id)
+    now = timezone.now()
+    live = ApiKey.objects.for_merchant(merchant).filter(revoked_at=None)
+    if live.exclude(expires_at__lte=now).count() >= LIVE_KEYS_MAX:
+        raise KeyRefused(f"A merchant has up to {LIVE_KEYS_MAX} keys that work.")
 
 
 def prefix() -> str:

@@ -19,7 +19,7 @@ from django.db import Error, connection, transaction
 from django.http import HttpRequest, HttpResponse
 
 from core import clock, context, prepared
-from core.context import Work
+from core.context import ActorKind, Work
 from core.http import client_address
 from merchants import authentication, redaction
 from merchants.models import RequestLog
@@ -174,6 +174,8 @@ def job(path: str) -> Iterator[None]:
     error_code: str | None = "internal_error"
     started = time.perf_counter()
     with context.work() as work:
+        if work.actor is context.SYSTEM:
+            context.act_as(ActorKind.SYSTEM, path)
         try:
             yield
             error_code = None

@@ -1,13 +1,31 @@
 """Websites and callback URLs: which addresses a merchant may send people and events to."""
 
 from functools import cache
+from typing import Any, NamedTuple
 
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Model
 from publicsuffixlist import PublicSuffixList
 
 from core import clock, urls
 from core.errors import DomainError
+from core.querysets import MerchantRows
 from core.urls import BadUrl, Url
+from merchants import audit_log
+from merchants.audit_log import Change
 from merchants.models import CallbackUrl, Merchant, Website
+from merchants.refusals import ChangeRefused
+
+# Of websites, and of callback URLs (contract: Merchant changes).
+SITES_MAX = 50
+# The rules for return URLs. Refusals, the panel and the documents say the same.
+NO_ADDRESS = (
+    "The address must be a plain absolute http or https address: an ASCII host name, no user info,"
+    " white space, backslash or dot segment."
+)
+NOT_HTTPS = "An http address must be under a registered callback URL, with its scheme and port."
+NOT_REGISTERED = "The address is not on a registered website and under no registered callback URL."
 
 
 class ReturnUrlNotAllowed(DomainError):
@@ -18,14 +36,141 @@ class ReturnUrlNotAllowed(DomainError):
     param = "return_url"
 
 
-class SiteRefused(ValueError):
-    """The address cannot be registered; the text says why."""
+class SiteRefused(ChangeRefused):
+    """The address cannot be registered or removed; the text says why."""
 
 
-def register_website(merchant: Merchant, address: str) -> Website:
+class Verdict(NamedTuple):
+    """Whether payers may be sent to an address.
+
+    :param rule: the sentence about the rule that the address breaks; None if it breaks none.
+    :param covered_by: the registration that allows the address, if any does.
+    """
+
+    rule: str | None
+    covered_by: Website | CallbackUrl | None
+
+
+# --- Registering ------------------------------------------------------------------------------
+
+
+def register_website(merchant: Merchant, address: str, *, reason: str | None = None) -> Website:
     """Trust a host and what is below it; `https://` and a path may be left out.
 
-    :raises SiteRefused: no https address, no public name, or a public suffix.
+    Of an account that opens. A website of an open one is a change of the merchant's:
+    `accounts.change` calls `add_website`.
+
+    :raises SiteRefused: no https address, no public name, a public suffix, or one too many.
+    """
+    with transaction.atomic():
+        site, is_new = add_website(merchant, address)
+        if is_new:
+            after = {"websites": [str(site)]}
+            audit_log.record_all(
+                merchant, [Change("website.added", site.host, after=after)], reason
+            )
+    return site
+
+
+def register_callback(
+    merchant: Merchant, address: str, *, reason: str | None = None
+) -> CallbackUrl:
+    """Trust an address and what lies below its path, as `register_website` does a host.
+
+    :raises SiteRefused: not an http or https address, one with a query or fragment, http in a live
+        installation, or one too many.
+    """
+    with transaction.atomic():
+        site, is_new = add_callback(merchant, address)
+        if is_new:
+            after = {"callbacks": [str(site)]}
+            audit_log.record_all(
+                merchant, [Change("callback.added", site.url, after=after)], reason
+            )
+    return site
+
+
+def remove_website(merchant: Merchant, address: str, *, reason: str | None = None) -> None:
+    """Trust a host no longer. What is open goes on: endpoints, and payments (contract 9).
+
+    :raises SiteRefused: it is not registered.
+    """
+    with transaction.atomic():
+        site = take_website(merchant, address)
+        before = {"websites": [str(site)]}
+        audit_log.record_all(
+            merchant, [Change("website.removed", site.host, before=before)], reason
+        )
+
+
+def remove_callback(merchant: Merchant, address: str, *, reason: str | None = None) -> None:
+    """Trust a callback URL no longer; it is written as it was registered.
+
+    :raises SiteRefused: it is not registered.
+    """
+    with transaction.atomic():
+        site = take_callback(merchant, address)
+        before = {"callbacks": [str(site)]}
+        audit_log.record_all(
+            merchant, [Change("callback.removed", site.url, before=before)], reason
+        )
+
+
+# --- The rows; the caller owns the transaction and writes the audit row -----------------------
+
+
+def add_website(merchant: Merchant, address: str) -> tuple[Website, bool]:
+    """Return the row of a website, and whether it is new.
+
+    :raises SiteRefused: as `register_website`.
+    """
+    host = website_host(address)
+    if _suffixes().privatesuffix(host) is None:
+        raise SiteRefused("This name is a public suffix: anybody may have a site below it.")
+    _lock(merchant)
+    if known := Website.objects.for_merchant(merchant).filter(host=host).first():
+        return known, False
+    _require_room(merchant.websites, "websites")
+    now = clock.now()
+    return Website.objects.create(merchant=merchant, host=host, created_at=now), True
+
+
+def add_callback(merchant: Merchant, address: str) -> tuple[CallbackUrl, bool]:
+    """Return the row of a callback URL, and whether it is new.
+
+    :raises SiteRefused: as `register_callback`.
+    """
+    _require_callback(address)
+    _lock(merchant)
+    if known := CallbackUrl.objects.for_merchant(merchant).filter(url=address).first():
+        return known, False
+    _require_room(merchant.callback_urls, "callback URLs")
+    now = clock.now()
+    return CallbackUrl.objects.create(merchant=merchant, url=address, created_at=now), True
+
+
+def take_website(merchant: Merchant, address: str) -> Website:
+    """Delete a website's row and return what it was.
+
+    :raises SiteRefused: it is not registered.
+    """
+    rows = Website.objects.for_merchant(merchant).filter(host=website_host(address))
+    return _taken(rows, "This website is not registered.")
+
+
+def take_callback(merchant: Merchant, address: str) -> CallbackUrl:
+    """Delete a callback's row and return what it was.
+
+    :raises SiteRefused: it is not registered.
+    """
+    rows = CallbackUrl.objects.for_merchant(merchant).filter(url=address)
+    return _taken(rows, "This callback URL is not registered.")
+
+
+def website_host(address: str) -> str:
+    """Return the host of a website's address.
+
+    :raises SiteRefused: no https address, or no public name.
     """
     try:
         url = urls.parse(address if "://" in address else f"https://{address}")
@@ -33,41 +178,60 @@ def register_website(merchant: Merchant, address: str) -> Website:
         raise SiteRefused("This is not a website's address.") from None
     if url.scheme != "https" or not urls.is_public_name(url.host):
         raise SiteRefused("A website is an https address with a public name.")
-    if _suffixes().privatesuffix(url.host) is None:
-        raise SiteRefused("This name is a public suffix: anybody may have a site below it.")
-    return Website.objects.get_or_create(
-        merchant=merchant, host=url.host, defaults={"created_at": clock.now()}
-    )[0]
+    return url.host
 
 
-def register_callback(merchant: Merchant, address: str) -> CallbackUrl:
-    """Trust an address and what lies below its path, on the same scheme, host and port.
-
-    :raises SiteRefused: not an http or https address, or one with a query or fragment.
-    """
+def _require_callback(address: str) -> None:
     try:
-        urls.parse(address)
+        url = urls.parse(address)
     except BadUrl:
         raise SiteRefused("This is not an http or https address.") from None
     if "?" in address or "#" in address:
         raise SiteRefused("A callback URL has no query and no fragment.")
-    return CallbackUrl.objects.get_or_create(
-        merchant=merchant, url=address, defaults={"created_at": clock.now()}
-    )[0]
+    if settings.LIVEMODE and url.scheme != "https":
+        raise SiteRefused("A callback URL of a live installation begins with https://.")
+
+
+def _lock(merchant: Merchant) -> None:
+    # Additions at the same time count one after the other.
+    Merchant.objects.select_for_update(no_key=True).only("id").get(id=merchant.id)
+
+
+def _require_room(rows: Any, noun: str) -> None:
+    if rows.count() >= SITES_MAX:
+        raise SiteRefused(f"A merchant has up to {SITES_MAX} {noun}.")
+
+
+def _taken(rows: MerchantRows, unknown: str) -> Any:
+    site = rows.select_for_update().first()
+    if site is None:
+        raise SiteRefused(unknown)
+    site.delete()
+    return site
+
+
+# --- Asking -----------------------------------------------------------------------------------
 
 
 def require_return_url(merchant: Merchant, address: str) -> None:
     """Accept an address to send payers back to (contract 3).
 
     :raises ReturnUrlNotAllowed: on no registered website, under no registered
-        callback URL, or not a plain address at all.
+        callback URL, or not a plain address at all; the message says which.
     """
+    if rule := why_not(merchant, address).rule:
+        raise ReturnUrlNotAllowed(rule)
+
+
+def why_not(merchant: Merchant, address: str) -> Verdict:
+    """Return the rule that keeps payers from being sent to an address, or what allows it."""
     try:
         url = urls.parse(address)
     except BadUrl:
-        raise ReturnUrlNotAllowed from None
-    if not is_registered(merchant, url):
-        raise ReturnUrlNotAllowed
+        return Verdict(NO_ADDRESS, None)
+    if site := covering(merchant, url):
+        return Verdict(None, site)
+    return Verdict(NOT_REGISTERED if url.scheme == "https" else NOT_HTTPS, None)
 
 
 def is_registered(merchant: Merchant, url: Url) -> bool:
@@ -75,19 +239,31 @@ def is_registered(merchant: Merchant, url: Url) -> bool:
 
     On a website means: https, its host or a host below it, any port.
     """
-    return _is_on_website(merchant, url) or _is_under_callback(merchant, url)
+    return covering(merchant, url) is not None
 
 
-def _is_on_website(merchant: Merchant, url: Url) -> bool:
+def covering(
+    merchant: Merchant, url: Url, *, without: Website | CallbackUrl | None = None
+) -> Website | CallbackUrl | None:
+    """Return a registration that an address is on or under; None if there is none.
+
+    :param without: a registration that is left out, as if it were removed.
+    """
+    return _website_of(merchant, url, without) or _callback_of(merchant, url, without)
+
+
+def _website_of(merchant: Merchant, url: Url, without: Model | None) -> Website | None:
     if url.scheme != "https":
-        return False
+        return None
     labels = url.host.split(".")
     at_or_above = [".".join(labels[start:]) for start in range(len(labels))]
-    return Website.objects.filter(merchant=merchant, host__in=at_or_above).exists()
+    sites = Website.objects.filter(merchant=merchant, host__in=at_or_above)
+    return next((site for site in sites if site != without), None)
 
 
-def _is_under_callback(merchant: Merchant, url: Url) -> bool:
-    return any(_covers(urls.parse(callback.url), url) for callback in merchant.callback_urls.all())
+def _callback_of(merchant: Merchant, url: Url, without: Model | None) -> CallbackUrl | None:
+    callbacks = (one for one in merchant.callback_urls.all() if one != without)
+    return next((one for one in callbacks if _covers(urls.parse(one.url), url)), None)
 
 
 def _covers(callback: Url, url: Url) -> bool:

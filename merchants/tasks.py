@@ -1,6 +1,7 @@
 from celery import shared_task
 
-from merchants import idempotency, request_logs, sign_in
+from core import context
+from merchants import audit_chains, idempotency, request_logs, sign_in
 from merchants.sessions import SessionStore
 
 
@@ -18,3 +19,9 @@ def forget_request_logs() -> None:
 def forget_sign_ins() -> None:
     sign_in.forget_old()
     SessionStore.clear_expired()
+
+
+@shared_task
+def log_audit_heads() -> None:
+    with context.work():
+        audit_chains.log_heads()

@@ -10,7 +10,8 @@ from core import urls
 from core.errors import DomainError
 from core.urls import BadUrl, Url
 from merchants import sites
-from merchants.models import Merchant
+from merchants.models import CallbackUrl, Merchant, Website
+from webhooks.models import Endpoint
 
 HTTPS_PORT = 443
 
@@ -72,3 +73,20 @@ def _require_port(url: Url) -> None:
     if url.port not in ports:
         allowed = ", ".join(map(str, ports))
         raise WebhookUrlNotAllowed(f"The url's port must be one of: {allowed}.")
+
+
+def left_uncovered(merchant: Merchant, removed: Website | CallbackUrl) -> list[Endpoint]:
+    """Return the endpoints that nothing but this registration covers, before it is removed.
+
+    They go on: the rule is checked when an address is set (contract 9).
+    """
+    rows = Endpoint.objects.for_merchant(merchant).filter(deleted_at=None).order_by("id")
+    return [row for row in rows if _is_covered_by_it_alone(merchant, row.url, removed)]
+
+
+def _is_covered_by_it_alone(
+    merchant: Merchant, address: str, removed: Website | CallbackUrl
+) -> bool:
+    url = urls.parse(address)
+    is_covered = sites.is_registered(merchant, url)
+    return is_covered and sites.covering(merchant, url, without=removed) is None

@@ -12,7 +12,8 @@ from core.metadata import merge
 from core.querysets import MerchantRows
 from events import types
 from events.models import Event
-from merchants import idempotency
+from merchants import audit_log, idempotency
+from merchants.audit_log import Change
 from merchants.models import Merchant
 from webhooks import destinations, replay, resend, signing_secrets, stopping
 from webhooks.delivery import wakeups
@@ -63,7 +64,9 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> WithSecret:
         created_at=clock.now(),
         **facts,
     )
-    return WithSecret(endpoint, signing_secrets.create(endpoint))
+    shown_once = WithSecret(endpoint, signing_secrets.create(endpoint))
+    _record("created", endpoint, after=_facts(endpoint))
+    return shown_once
 
 
 def update(merchant: Merchant, endpoint_id: str, changes: dict[str, Any]) -> Endpoint:
@@ -88,6 +91,7 @@ def update(merchant: Merchant, endpoint_id: str, changes: dict[str, Any]) -> End
 def _update(merchant: Merchant, endpoint_id: str, changes: dict[str, Any]) -> Endpoint:
     idempotency.take(endpoint_id)
     endpoint = _locked(merchant, endpoint_id)
+    facts = _facts(endpoint)
     if "url" in changes:
         destinations.require(merchant, changes["url"])
     for name in ("url", "enabled_events", "description"):
@@ -100,6 +104,7 @@ def _update(merchant: Merchant, endpoint_id: str, changes: dict[str, Any]) -> En
     endpoint.save()
     if changes.get("replay_missed"):
         _replay(endpoint, since=None)
+    _record_update(endpoint, facts, is_replayed=bool(changes.get("replay_missed")))
     return endpoint
 
 
@@ -110,10 +115,12 @@ def delete(merchant: Merchant, endpoint_id: str) -> None:
     The row stays, because a merchant's list may have its id as a cursor.
     """
     endpoint = _locked(merchant, endpoint_id)
+    facts = _facts(endpoint)
     _disable(endpoint)
     endpoint.deleted_at = clock.now()
     endpoint.save()
     endpoint.secrets.all().delete()
+    _record("deleted", endpoint, before=facts)
 
 
 @transaction.atomic(durable=True)
@@ -128,6 +135,7 @@ def roll_secret(
     endpoint = _locked(merchant, endpoint_id)
     seconds = DAY_SECONDS if previous_expires_in_seconds is None else previous_expires_in_seconds
     secret = signing_secrets.roll(endpoint, previous_expires_in_seconds=seconds)
+    _record("secret_rolled", endpoint, after={"previous_secret_expires_in": seconds})
     return WithSecret(endpoint, secret)
 
 
@@ -152,6 +160,7 @@ def replay_missed(merchant: Merchant, endpoint_id: str, *, since: int | None) ->
     endpoint = _locked(merchant, endpoint_id)
     moment = None if since is None else datetime.fromtimestamp(since, UTC)
     _replay(endpoint, since=moment)
+    _record("replayed", endpoint, after={"since": since})
     return endpoint
 
 
@@ -169,7 +178,40 @@ def resend_event(merchant: Merchant, event_id: str, endpoint_id: str | None) -> 
     else:
         endpoints = [_required(merchant, event, endpoint_id)]
     resend.resend(event, endpoints)
+    if endpoints:
+        after = {"webhook_endpoints": [endpoint.id for endpoint in endpoints]}
+        audit_log.record("event.resent", merchant=merchant, subject=event.id, after=after)
     return event
+
+
+# --- The audit log; last in each transaction --------------------------------------------------
+
+
+def _facts(endpoint: Endpoint) -> dict[str, Any]:
+    """Return an endpoint as the audit log shows it: without its secrets, and without its health."""
+    facts = ("url", "enabled_events", "description", "metadata")
+    shown = {name: getattr(endpoint, name) for name in facts}
+    return {**shown, "disabled": endpoint.status == Endpoint.Status.DISABLED}
+
+
+def _record(
+    verb: str,
+    endpoint: Endpoint,
+    *,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+) -> None:
+    change = Change(f"endpoint.{verb}", endpoint.id, before, after)
+    audit_log.record_all(endpoint.merchant, [change])
+
+
+def _record_update(endpoint: Endpoint, facts: dict[str, Any], *, is_replayed: bool) -> None:
+    before, after = audit_log.difference(facts, _facts(endpoint))
+    if after:
+        replay = {"replay_missed": True} if is_replayed else {}
+        _record("updated", endpoint, before=before, after={**after, **replay})
+    elif is_replayed:
+        _record("replayed", endpoint, after={"since": None})
 
 
 # --- Rows, locked -----------------------------------------------------------------------------

@@ -7,12 +7,22 @@ from functools import cache
 
 from django.conf import settings
 
-from core.keyring.file import MAC_PURPOSES, KeyRingError, add, create, load, promote, remove
+from core.keyring.file import (
+    MAC_PURPOSES,
+    KeyRingError,
+    add,
+    complete,
+    create,
+    load,
+    missing_purposes,
+    promote,
+    remove,
+)
 from core.keyring.sealing import KeyRing, SealBroken, UnknownKey
 
 __all__ = [
     "MAC_PURPOSES", "KeyRing", "KeyRingError", "SealBroken", "UnknownKey",
-    "add", "create", "load", "promote", "remove", "ring",
+    "add", "complete", "create", "load", "missing_purposes", "promote", "remove", "ring",
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -18,7 +18,11 @@ from typing import IO, Any
 from core import ids
 from core.keyring.sealing import KEY_BYTES, KeyRing
 
-MAC_PURPOSES = ("api_key", "card_fingerprint", "idempotency", "link")
+# The first purposes, which every key ring was made with; a file without one of them has lost it.
+FIRST_PURPOSES = ("api_key", "card_fingerprint", "idempotency", "link")
+# Purposes that the service learnt later: `complete` adds them to older files.
+LATER_PURPOSES = ("audit_log",)
+MAC_PURPOSES = FIRST_PURPOSES + LATER_PURPOSES
 FILE_VERSION = 1
 # They are compared with what the database makes of a blob's first bytes: nothing to escape.
 KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")
@@ -86,6 +90,34 @@ def remove(path: Path, key_id: str) -> None:
         del content["encryption"][key_id]
 
 
+def complete(path: Path) -> list[str]:
+    """Give a file the keys of purposes that are younger than it, and return those purposes.
+
+    :raises KeyRingError: the file cannot be used, or somebody else is changing it.
+    """
+    missing = missing_purposes(path)
+    if missing:
+        with _replacing(path, is_incomplete=True) as content:
+            # Again: another process may have added them by now.
+            missing = _missing_of(content)
+            content["mac"] |= {purpose: _new_key() for purpose in missing}
+    return missing
+
+
+def missing_purposes(path: Path) -> list[str]:
+    """Return the purposes that a file is too old to have keys of.
+
+    :raises KeyRingError: the file cannot be used.
+    """
+    content = _content(path)
+    _parsed(path, content, is_incomplete=True)
+    return _missing_of(content)
+
+
+def _missing_of(content: dict[str, Any]) -> list[str]:
+    return [purpose for purpose in LATER_PURPOSES if purpose not in content["mac"]]
+
+
 def _require_secondary(content: dict[str, Any], key_id: str) -> None:
     if key_id not in content["encryption"]:
         raise KeyRingError(f"The key ring holds no key {key_id!r}: `manage.py keyring show`.")
@@ -94,8 +126,11 @@ def _require_secondary(content: dict[str, Any], key_id: str) -> None:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the file's content, then put what became of it in the file's place at once."""
+def _replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the file's content, then put what became of it in the file's place at once.
+
+    :param is_incomplete: purposes that are younger than the file may be missing.
+    """
     path = path.resolve()  # The file itself: a link to it stays a link.
     draft = path.with_name(f"{path.name}.new")
     taken = (
@@ -107,7 +142,7 @@ def _replacing(path: Path) -> Iterator[dict[str, Any]]:
     try:
         with file:
             content = _content(path)
-            _parsed(path, content)
+            _parsed(path, content, is_incomplete=is_incomplete)
             yield content
             _hand_over(file, path)
             _write(file, content)
@@ -208,14 +243,21 @@ class _Malformed(ValueError):
     """Says what is wrong with the file without quoting it."""
 
 
-def _parsed(path: Path, content: Any) -> KeyRing:
+def _parsed(path: Path, content: Any, *, is_incomplete: bool = False) -> KeyRing:
     try:
-        return _ring(content)
+        missing = _missing_of(content)
+        ring = _ring(content, [purpose for purpose in MAC_PURPOSES if purpose not in missing])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _malformed(path, error) from None
+    if missing and not is_incomplete:
+        raise KeyRingError(
+            f"The key ring at {path} is from before this version: it has no key for "
+            f"{', '.join(missing)}. Run `manage.py keyring add-purpose`, and keep a new copy of it."
+        )
+    return ring
 
 
-def _ring(content: Any) -> KeyRing:
+def _ring(content: Any, purposes: Sequence[str]) -> KeyRing:
     if content["version"] != FILE_VERSION:
         raise _Malformed(f"its version is not {FILE_VERSION}")
     primary = content["primary"]
@@ -226,7 +268,7 @@ def _ring(content: Any) -> KeyRing:
     return KeyRing(
         primary=primary,
         encryption={name: _key(text) for name, text in content["encryption"].items()},
-        mac={purpose: _key(content["mac"][purpose]) for purpose in MAC_PURPOSES},
+        mac={purpose: _key(content["mac"][purpose]) for purpose in purposes},
         cvc=_key(content["cvc"]),
     )
 

@@ -422,6 +422,76 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
+        migrations.CreateModel(
+            name="AuditHead",
+            fields=[
+                (
+                    "chain",
+                    core.fields.CodeField(max_length=60, primary_key=True, serialize=False),
+                ),
+                ("sequence", models.BigIntegerField()),
+                ("hash", models.BinaryField(max_length=32)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="AuditEntry",
+            fields=[
+                (
+                    "id",
+                    core.fields.CodeField(
+                        editable=False, max_length=40, primary_key=True, serialize=False
+                    ),
+                ),
+                ("chain", core.fields.CodeField(max_length=60)),
+                ("sequence", models.BigIntegerField()),
+                ("action", core.fields.CodeField(max_length=40)),
+                ("subject", models.CharField(max_length=2000)),
+                ("before", models.JSONField(null=True)),
+                ("after", models.JSONField(null=True)),
+                ("reason", models.TextField(null=True)),
+                (
+                    "actor",
+                    models.CharField(
+                        choices=[
+                            ("user", "user"),
+                            ("operator", "operator"),
+                            ("api_key", "api key"),
+                            ("command", "command"),
+                            ("system", "system"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("actor_id", core.fields.CodeField(max_length=100, null=True)),
+                ("actor_name", models.CharField(max_length=254, null=True)),
+                ("address", models.CharField(max_length=45, null=True)),
+                ("request_id", core.fields.CodeField(max_length=40)),
+                ("created_at", models.DateTimeField()),
+                ("hash", models.BinaryField(max_length=32)),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "audit entries",
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("chain", "sequence"), name="one_audit_entry_per_chain_and_sequence"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("sequence__gte", 1)),
+                        name="an_audit_chain_begins_with_one",
+                    ),
+                ],
+            },
+        ),
         migrations.AddConstraint(
             model_name="user",
             constraint=models.CheckConstraint(

@@ -1,4 +1,5 @@
 from merchants.models.access import ApiKey, IdempotencyKey
+from merchants.models.audit import AuditEntry, AuditHead
 from merchants.models.merchant import (
     CallbackUrl,
     Merchant,
@@ -11,6 +12,8 @@ from merchants.models.request_logs import RequestLog
 
 __all__ = [
     "ApiKey",
+    "AuditEntry",
+    "AuditHead",
     "CallbackUrl",
     "IdempotencyKey",
     "Member",

@@ -1,4 +1,11 @@
+from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
+
+
+class DeskConfig(AppConfig):
+    """The operators' own room: their commands, and their pages."""
+
+    name = "panel.operators"
 
 
 class OperatorsConfig(AdminConfig):

@@ -1,15 +1,34 @@
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 
+from core import context
+from core.context import ActorKind
 from merchants.password_change import PasswordChange
+
+Page = TypeVar("Page", bound=Callable[..., Any])
 
 
 class OperatorsSite(AdminSite):
     """The operators' admin, `/admin/`."""
+
+    def admin_view(self, view: Page, cacheable: bool = False) -> Page:
+        """Return the page as those may open it who are signed in; what it does is done by them."""
+
+        @wraps(view)
+        def page(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if request.user.is_authenticated:
+                user = request.user
+                context.act_as(ActorKind.OPERATOR, str(user.pk), user.get_username())
+            return view(request, *args, **kwargs)
+
+        # Django asks for the permission first, and shows the sign-in to others.
+        return cast(Page, super().admin_view(page, cacheable))
 
     # The answer to the right form is a redirect; the stubs of Django's own allow only pages.
     def password_change(  # type: ignore[override]

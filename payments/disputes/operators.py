@@ -8,7 +8,8 @@ from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.db import models, transaction
 
 from acquirers import references
-from merchants import request_logs
+from merchants import audit_log, request_logs
+from merchants.audit_log import Change
 from merchants.models import User
 from payments.disputes import decisions, locks
 from payments.disputes.decisions import Claim
@@ -81,6 +82,10 @@ def _open(
         raise ClaimUnusable(f"it is {known.id} already")
     dispute = _begin(taken, beginning, named)
     _log(operator, dispute, ADDITION, reason)
+    facts = ("intent_id", "amount", "currency", "status", "reason", "bank_reference")
+    after = {name: getattr(dispute, name) for name in facts}
+    change = Change("dispute.opened", dispute.id, after=after)
+    audit_log.record_all(dispute.merchant, [change], reason)
     return dispute
 
 
@@ -97,6 +102,7 @@ def _decide(
     dispute = locks.by_id(dispute_id, PaymentIntent.objects.all())
     if (dispute.status, decision.value) not in DISPUTES.pairs:
         raise DisputeUnexpectedState(dispute)
+    before = {"status": dispute.status}
     if decision is Decision.WON:
         decisions.win(dispute)
     elif decision is Decision.LOST:
@@ -106,6 +112,9 @@ def _decide(
     elif terms is not None:
         decisions.escalate(dispute, terms)
     _log(operator, dispute, CHANGE, f"{decision.label}. {reason}")
+    after = {"status": decision.value}
+    change = Change("dispute.decided", dispute.id, before, after)
+    audit_log.record_all(dispute.merchant, [change], reason)
     return dispute
 
 

@@ -1,5 +1,7 @@
 """`manage.py keyring`: an operator changes the key step by step."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from django.db import OperationalError
 from pytest_django import DjangoAssertNumQueries
 
 from core import clock, keyring
+from merchants import audit_log
 from merchants.models import IdempotencyKey, Merchant
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -112,3 +115,35 @@ def test_the_keys_in_use_are_found_without_reading_the_cards(
 
     with django_assert_num_queries(3):  # One step per key, and one that finds no more.
         assert column.known_key_ids() == {key_change.old, key_change.new}
+
+
+# --- Purposes that the service learnt later ----------------------------------------------------
+
+
+@pytest.fixture
+def old_file(tmp_path: Path) -> Path:
+    """A key ring from before the audit log."""
+    path = tmp_path / "old"
+    keyring.create(path)
+    content = json.loads(path.read_text())
+    del content["mac"]["audit_log"]
+    path.unlink()
+    path.write_text(json.dumps(content))
+    path.chmod(0o400)
+    return path
+
+
+def test_an_old_key_ring_is_completed_once(old_file: Path) -> None:
+    assert "Added a key for audit_log" in keyring_command("--file", old_file, "add-purpose")
+    assert "Nothing to add" in keyring_command("--file", old_file, "add-purpose")
+    keyring.load(old_file)
+
+
+def test_a_lost_purpose_that_rows_were_made_with_is_not_made_anew(
+    old_file: Path, merchant: Merchant
+) -> None:
+    audit_log.record("limit.changed", merchant=merchant, subject="try")
+
+    with pytest.raises(CommandError, match="restore it from your backup"):
+        keyring_command("--file", old_file, "add-purpose")
+    assert keyring.missing_purposes(old_file) == ["audit_log"]

@@ -230,3 +230,52 @@ def test_a_malformed_key_ring_is_not_changed(path: Path) -> None:
     with pytest.raises(KeyRingError, match="cvc is missing"):
         keyring.add(path)
     assert list(path.parent.iterdir()) == [path]
+
+
+# --- A file that is older than a purpose -------------------------------------------------------
+
+
+def make_old(path: Path) -> bytes:
+    """Take a younger purpose out of the file, and return what the file then is."""
+    content = json.loads(path.read_text())
+    del content["mac"]["audit_log"]
+    rewrite(path, mac=content["mac"])
+    return path.read_bytes()
+
+
+def test_a_file_that_is_too_old_says_how_to_complete_it(path: Path) -> None:
+    make_old(path)
+
+    with pytest.raises(KeyRingError, match="no key for audit_log.*manage.py keyring add-purpose"):
+        keyring.load(path)
+
+
+def test_an_old_file_is_completed_and_keeps_its_keys(path: Path) -> None:
+    old = json.loads(make_old(path))
+
+    assert keyring.complete(path) == ["audit_log"]
+
+    assert keyring.complete(path) == []
+    content = json.loads(path.read_text())
+    assert keyring.load(path).mac("audit_log", b"x")
+    del content["mac"]["audit_log"]
+    assert content == old
+    assert stat.S_IMODE(path.stat().st_mode) == 0o400
+
+
+def test_a_first_purpose_that_is_lost_is_not_made_anew(path: Path) -> None:
+    mac = json.loads(path.read_text())["mac"]
+    del mac["api_key"], mac["audit_log"]
+    rewrite(path, mac=mac)
+
+    for change in (keyring.complete, keyring.missing_purposes, keyring.load):
+        with pytest.raises(KeyRingError, match="api_key is missing"):
+            change(path)
+
+
+def test_nothing_else_is_changed_in_a_file_that_is_too_old(path: Path) -> None:
+    old = make_old(path)
+
+    with pytest.raises(KeyRingError, match="add-purpose"):
+        keyring.add(path)
+    assert path.read_bytes() == old

@@ -7,7 +7,7 @@ from django.db import IntegrityError
 from django.test import Client
 from django.urls import reverse
 
-from merchants.models import Merchant, User
+from merchants.models import AuditEntry, Merchant, User
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import payment
@@ -83,3 +83,32 @@ def test_a_user_is_one_person_in_any_case(operator: Client) -> None:
 def test_the_database_refuses_a_users_capitals() -> None:
     with pytest.raises(IntegrityError, match="a_users_email_is_lowercase"):
         User.objects.create(email="Bob@x.com")
+
+
+def test_the_audit_log_is_found_by_action_object_and_actor(
+    operator: Client, acme: ApiClient
+) -> None:
+    hook = created(acme)["id"]
+    page = address(AuditEntry, "changelist")
+
+    def found(query: str) -> int:
+        answer = operator.get(f"{page}?{query}")
+        assert answer.status_code == 200, query
+        return len(answer.context["cl"].result_list)
+
+    assert found("") == AuditEntry.objects.count() > found("action=endpoint.created") == 1
+    assert found("action=key.revoked") == 0
+    assert found(f"q={hook}") == found("actor__exact=api_key") == 1
+    assert found(f"q={acme.merchant.id}") == AuditEntry.objects.count()
+
+
+@pytest.mark.parametrize("page", ["add", "change", "delete"])
+def test_nobody_changes_the_audit_log(operator: Client, acme: ApiClient, page: str) -> None:
+    row = AuditEntry.objects.latest("id")
+    arguments = () if page == "add" else (row.pk,)
+
+    changed = operator.post(address(AuditEntry, page, *arguments), {"reason": "another"})
+
+    assert changed.status_code == 403
+    row.refresh_from_db()
+    assert row.reason is None

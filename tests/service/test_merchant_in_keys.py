@@ -29,6 +29,8 @@ TABLES_WITHOUT = {
     "merchants_user_groups": DJANGOS,
     "merchants_user_user_permissions": DJANGOS,
     "merchants_wrongpasswords": "The name that was typed at the sign-in may be nobody's.",
+    "merchants_auditentry": "Null in the chains of people and of the installation.",
+    "merchants_audithead": "The chain's name has the merchant, if the chain is one's.",
     "merchants_requestlog": "Null for a request without a key that we know.",
     "acquirers_terminal": "Null for the installation's own, which serves every merchant.",
     "notices_inbox": "A terminal's, which may serve every merchant.",

@@ -4,16 +4,17 @@ import json
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from ledger import sandbox_terms
 from merchants import accounts
 from merchants.accounts import Opened
+from merchants.commands import AuditedCommand
 from merchants.sites import SiteRefused
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Open a merchant's account; prints its first key and its owner's password, once."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -4,14 +4,16 @@ import json
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from core.rest import resources
 from merchants import keys
+from merchants.commands import AuditedCommand
 from merchants.models import Merchant
+from merchants.refusals import ChangeRefused
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Make an API key; prints its secret, once."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -36,6 +38,8 @@ class Command(BaseCommand):
                 scopes=scopes,
                 expires_at=_moment(options["expires"]),
             )
+        except ChangeRefused as refusal:
+            raise CommandError(str(refusal)) from refusal
         except ValueError as error:
             known = ", ".join(resources.scopes())
             raise CommandError(

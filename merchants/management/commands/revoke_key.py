@@ -2,21 +2,23 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from merchants import keys
+from merchants.commands import AuditedCommand
 from merchants.models import ApiKey
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Revoke an API key: the next request with it is refused. Safe to repeat."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("key", help="key_…")
+        parser.add_argument("--reason", help="for the audit log")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        key = ApiKey.objects.filter(id=options["key"]).first()
+        key = ApiKey.objects.select_related("merchant").filter(id=options["key"]).first()
         if key is None:
             raise CommandError("There is no such key.")
-        keys.revoke(key)
+        keys.revoke(key, reason=options["reason"])
         self.stdout.write(f"{key.id} ({key}) is revoked.")

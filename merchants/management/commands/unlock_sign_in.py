@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from merchants import sign_in
+from merchants.commands import AuditedCommand
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Forget the wrong passwords of an e-mail address, which lock it. Safe to repeat."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -3,9 +3,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError
+from django.db import DatabaseError, ProgrammingError
 
 from core import keyring
+from merchants import audit_log
+from merchants.models import AuditHead
 from vault import sealed_rows
 
 
@@ -19,6 +21,7 @@ class Command(BaseCommand):
         steps = parser.add_subparsers(dest="step", required=True)
         steps.add_parser("show", help="which keys there are, and what each of them seals")
         steps.add_parser("add", help="add a key that seals nothing yet")
+        steps.add_parser("add-purpose", help="make the keys that this version knows of first")
         for name, meaning in (
             ("promote", "seal with this key, from every process's next start on"),
             ("remove", "take a key out for good that seals nothing any more"),
@@ -27,7 +30,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         path = options["file"] or settings.KEYRING_FILE
-        step = getattr(self, f"_{options['step']}")
+        step = getattr(self, f"_{options['step'].replace('-', '_')}")
         given = [options["key_id"]] if "key_id" in options else []
         try:
             step(path, *given)
@@ -55,6 +58,23 @@ class Command(BaseCommand):
             f"manage.py keyring promote {key_id}"
         )
 
+    def _add_purpose(self, path: Path) -> None:
+        # A key that is lost is not made again: what it made could not be verified any more.
+        for purpose in keyring.missing_purposes(path):
+            if purpose == audit_log.PURPOSE and _has_audit_rows():
+                raise CommandError(
+                    f"Rows of the audit log were made with the key for {purpose}, which {path} "
+                    "lacks: restore it from your backup."
+                )
+        added = keyring.complete(path)
+        if not added:
+            self.stdout.write(f"Nothing to add: {path} has a key for every purpose.")
+            return
+        self.stdout.write(
+            f"Added a key for {', '.join(added)}. Keep a new copy of {path}, give it to every "
+            "machine, then start every process anew."
+        )
+
     def _promote(self, path: Path, key_id: str) -> None:
         keyring.promote(path, key_id)
         self.stdout.write(
@@ -73,3 +93,10 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Removed {key_id}. Keep it with the backups of the database that still need it."
         )
+
+
+def _has_audit_rows() -> bool:
+    try:
+        return AuditHead.objects.exists()
+    except ProgrammingError:
+        return False  # The database is from before the audit log.

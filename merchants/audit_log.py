@@ -1,0 +1,196 @@
+"""The audit log: who changed what, in chains of keyed hashes that show tampering.
+
+The first four nouns of the list are recorded by every door, the API too. Of money, customers and
+cases the log keeps what a person does; requests of API keys are in the request logs
+(contract: Audit log, docs/audit-log.md).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+from django.db import connection
+from django.utils import timezone
+
+from core import context, ids
+from core.keyring import ring
+from core.scrub import scrub
+from merchants.models import AuditEntry, Merchant, User
+
+PURPOSE = "audit_log"
+INSTALLATION = "installation"
+# The closed list: a noun, and what may happen to it.
+VERBS = {
+    "key": ("created", "rolled", "revoked"),
+    "website": ("added", "removed"),
+    "callback": ("added", "removed"),
+    "endpoint": ("created", "updated", "deleted", "secret_rolled", "replayed"),
+    "event": ("resent",),
+    "member": ("added", "removed", "role_changed"),
+    "invitation": ("sent", "accepted", "withdrawn"),
+    "merchant": ("opened", "updated"),
+    "limit": ("changed",),
+    "plan": ("changed",),
+    "risk_rule": ("changed",),
+    "list_entry": ("added", "removed"),
+    "customer": ("created", "updated", "deleted"),
+    "payment": ("captured", "canceled", "judged", "noted"),
+    "refund": ("created", "canceled"),
+    "dispute": ("opened", "updated", "submitted", "closed", "decided"),
+    "payout": ("created", "canceled"),
+    "topup": ("created", "canceled"),
+    "export": ("made",),
+    "case": ("opened", "assigned", "noted", "decided"),
+    "bins": ("imported", "undone"),
+    "sign_in": ("succeeded", "locked", "unlocked"),
+    "session": ("ended",),
+    "mfa": ("added", "removed"),
+    "password": ("changed",),
+}
+ACTIONS = frozenset(f"{noun}.{verb}" for noun, verbs in VERBS.items() for verb in verbs)
+
+# The number of the next link, and the hash of the link before it. The row lock lasts until the
+# transaction ends: a chain has no gap and no fork, however many write at once.
+NEXT = """
+INSERT INTO merchants_audithead AS head (chain, sequence, hash) VALUES (%(chain)s, 1, '')
+ON CONFLICT (chain) DO UPDATE SET sequence = head.sequence + 1
+RETURNING sequence, hash
+"""
+_COLUMNS = [str(field.column) for field in AuditEntry._meta.concrete_fields]
+APPEND = f"""
+WITH entry AS (
+    INSERT INTO merchants_auditentry ({", ".join(_COLUMNS)})
+    VALUES ({", ".join(f"%({name})s" for name in _COLUMNS)}) RETURNING chain, hash
+)
+UPDATE merchants_audithead AS head SET hash = entry.hash FROM entry WHERE head.chain = entry.chain
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change as the log will keep it; `record_all` writes it when all else is written.
+
+    :param before: the values before it, only of what changed; None for what is new.
+    :param after: the values after it; None for what is gone.
+    """
+
+    action: str
+    subject: str
+    before: Mapping[str, Any] | None = None
+    after: Mapping[str, Any] | None = None
+
+
+def record(  # noqa: PLR0913  # A row of the log has that much to say, and each caller names it.
+    action: str,
+    *,
+    merchant: Merchant | None,
+    subject: str,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    reason: str | None = None,
+) -> AuditEntry:
+    """Append a change to the merchant's chain, or to the installation's, in its transaction.
+
+    Call it last: after the events of the change, and just before the commit. Actor, address and
+    request come from the work at hand.
+
+    :param action: `noun.verb` of the closed list.
+    :param merchant: whose change it is; None for one of the installation.
+    :param subject: the id of the object that was changed.
+    :raises ValueError: no such action.
+    """
+    change = Change(action, subject, before, after)
+    chain = f"merchant:{merchant.id}" if merchant else INSTALLATION
+    return _append(chain, merchant, change, reason)
+
+
+def record_all(merchant: Merchant, changes: Iterable[Change], reason: str | None = None) -> None:
+    """Append several changes of one merchant, as `record` does one."""
+    for change in changes:
+        _append(f"merchant:{merchant.id}", merchant, change, reason)
+
+
+def record_of_person(action: str, user: User, *, reason: str | None = None) -> AuditEntry:
+    """Append what happened to a person's own account to that person's chain.
+
+    :param action: `noun.verb` of the closed list.
+    :raises ValueError: no such action.
+    """
+    return _append(f"user:{user.pk}", None, Change(action, str(user.pk)), reason)
+
+
+def difference(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of what changed, before and after."""
+    changed = [name for name in after if before.get(name) != after[name]]
+    return {name: before.get(name) for name in changed}, {name: after[name] for name in changed}
+
+
+def _append(
+    chain: str, merchant: Merchant | None, change: Change, reason: str | None
+) -> AuditEntry:
+    if change.action not in ACTIONS:
+        raise ValueError(f"the audit log knows no action {change.action!r}")
+    if not connection.in_atomic_block:
+        raise RuntimeError("an audit row is written in the transaction of its change")
+    actor = context.actor()
+    entry = AuditEntry(
+        id=ids.new("aud"),
+        chain=chain,
+        merchant_id=merchant.id if merchant else None,
+        action=change.action,
+        subject=scrub(change.subject),
+        before=_kept(change.before),
+        after=_kept(change.after),
+        reason=scrub(reason) or None,
+        actor=actor.kind,
+        actor_id=actor.id,
+        actor_name=scrub(actor.name),
+        address=context.address(),
+        request_id=context.request_id(),
+        created_at=timezone.now(),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(NEXT, {"chain": chain})
+        entry.sequence, previous = cursor.fetchone()
+        entry.hash = link(values_of(entry), bytes(previous))
+        cursor.execute(APPEND, _parameters(entry))
+    return entry
+
+
+def _kept(values: Mapping[str, Any] | None) -> Any:
+    # To JSON and back: what is hashed is what the database gives back.
+    return None if values is None else orjson.loads(orjson.dumps(scrub(dict(values))))
+
+
+def _parameters(entry: AuditEntry) -> dict[str, Any]:
+    fields = AuditEntry._meta.concrete_fields
+    return {
+        str(field.column): field.get_db_prep_save(getattr(entry, field.attname), connection)
+        for field in fields
+    }
+
+
+# --- Hashes -----------------------------------------------------------------------------------
+
+HASHED = tuple(column for column in _COLUMNS if column != "hash")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def values_of(entry: AuditEntry) -> dict[str, Any]:
+    """Return all columns of a row but its hash, as they are hashed: moments in microseconds."""
+    values = {name: getattr(entry, name) for name in HASHED}
+    return {**values, "created_at": (entry.created_at - _EPOCH) // timedelta(microseconds=1)}
+
+
+def link(values: dict[str, Any], previous: bytes) -> bytes:
+    """Return the hash of a row that follows the one with the hash `previous`.
+
+    :param values: as `values_of` returns them.
+    :param previous: empty for the first row of a chain.
+    """
+    canonical = {**values, "previous": previous.hex()}
+    return ring().mac(PURPOSE, orjson.dumps(canonical, option=orjson.OPT_SORT_KEYS))

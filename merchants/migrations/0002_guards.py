@@ -1,0 +1,38 @@
+"""The audit log is append-only, and the head of a chain only moves forward, one link at a time."""
+
+from django.db import migrations
+
+GUARDS = """
+CREATE FUNCTION audit_log_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'the audit log is append-only' USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE TRIGGER audit_entries_are_append_only BEFORE UPDATE OR DELETE ON merchants_auditentry
+    FOR EACH ROW EXECUTE FUNCTION audit_log_is_append_only();
+CREATE TRIGGER audit_entries_are_not_truncated BEFORE TRUNCATE ON merchants_auditentry
+    FOR EACH STATEMENT EXECUTE FUNCTION audit_log_is_append_only();
+CREATE TRIGGER audit_heads_stay BEFORE DELETE ON merchants_audithead
+    FOR EACH ROW EXECUTE FUNCTION audit_log_is_append_only();
+CREATE TRIGGER audit_heads_are_not_truncated BEFORE TRUNCATE ON merchants_audithead
+    FOR EACH STATEMENT EXECUTE FUNCTION audit_log_is_append_only();
+CREATE TRIGGER audit_heads_move_forward BEFORE UPDATE ON merchants_audithead
+    FOR EACH ROW WHEN (
+        NEW.chain <> OLD.chain OR NEW.sequence NOT IN (OLD.sequence, OLD.sequence + 1)
+    )
+    EXECUTE FUNCTION audit_log_is_append_only();
+"""
+
+UNDO = """
+DROP TRIGGER audit_heads_move_forward ON merchants_audithead;
+DROP TRIGGER IF EXISTS audit_heads_are_not_truncated ON merchants_audithead;
+DROP TRIGGER audit_heads_stay ON merchants_audithead;
+DROP TRIGGER IF EXISTS audit_entries_are_not_truncated ON merchants_auditentry;
+DROP TRIGGER audit_entries_are_append_only ON merchants_auditentry;
+DROP FUNCTION audit_log_is_append_only;
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [("merchants", "0001_initial")]
+
+    operations = [migrations.RunSQL(GUARDS, UNDO)]

@@ -1,0 +1,194 @@
+"""The terms of a merchant that `accounts.change` may change: a declared table.
+
+Rooms above add theirs in a tuple of their own, which `settings.MERCHANT_TERMS` names.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from zoneinfo import available_timezones
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.module_loading import import_string
+
+from core.detection import contains_card_number
+from merchants import sites
+from merchants.models import Merchant, NegativeLimit, NonSecureLimit
+from merchants.refusals import ChangeRefused
+
+# As the API's own amounts (contract 1).
+AMOUNT_MAX = 999_999_999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One changeable thing.
+
+    :param name: its name in the changes that `accounts.change` takes.
+    :param read: returns its value now: a plain value, or a list of rows as JSON has them.
+    :param write: gives it another value; the merchant is locked. Refuses by `ChangeRefused`.
+    :param action: the audit log's word for the change.
+    :param shown_as: its name in the audit row, if not `name`.
+    :param subject: returns from merchant and new value what was changed, as the audit row names
+        it; by default that is the merchant.
+    """
+
+    name: str
+    read: Callable[[Merchant], Any]
+    write: Callable[[Merchant, Any], Any]
+    action: str = "merchant.updated"
+    shown_as: str | None = None
+    subject: Callable[[Merchant, Any], str] = lambda merchant, _value: merchant.id
+
+
+def find(name: str) -> Term:
+    """Return a term by its name.
+
+    :raises ChangeRefused: there is none.
+    """
+    try:
+        return _by_name(tuple(settings.MERCHANT_TERMS))[name]
+    except KeyError:
+        raise ChangeRefused(f"Nothing of a merchant that may be changed is named {name}.") from None
+
+
+@cache
+def _by_name(paths: tuple[str, ...]) -> dict[str, Term]:
+    return {term.name: term for path in paths for term in import_string(path)}
+
+
+def column(name: str, check: Callable[[Merchant, Any], None] | None = None) -> Term:
+    """Return the term that is a column of the merchant.
+
+    :param check: refuses a value by `ChangeRefused`, beyond what the field itself refuses.
+    """
+
+    def write(merchant: Merchant, value: Any) -> None:
+        try:
+            clean = Merchant._meta.get_field(name).clean(value, merchant)  # type: ignore[union-attr]
+        except ValidationError as problem:
+            raise ChangeRefused(f"{name}: {' '.join(problem.messages)}") from problem
+        if isinstance(clean, str) and contains_card_number(clean):
+            raise ChangeRefused(f"{name}: there is a card number in it.")
+        if check:
+            check(merchant, clean)
+        setattr(merchant, name, clean)
+        merchant.save(update_fields=[name])
+
+    return Term(name, lambda merchant: getattr(merchant, name), write)
+
+
+# --- Columns ----------------------------------------------------------------------------------
+
+
+def _require_zone(_merchant: Merchant, name: str) -> None:
+    if name not in available_timezones():
+        raise ChangeRefused("timezone: an IANA name, such as Europe/Istanbul.")
+
+
+def _require_category(_merchant: Merchant, code: str) -> None:
+    if code and not (len(code) == 4 and code.isascii() and code.isdecimal()):
+        raise ChangeRefused("mcc: four digits.")
+
+
+COLUMNS = (
+    *map(column, ("name", "legal_name", "email", "status", "charges_enabled", "payouts_enabled")),
+    column("non_secure_allowed"),
+    column("timezone", _require_zone),
+    column("mcc", _require_category),
+)
+
+
+# --- Limits -----------------------------------------------------------------------------------
+
+
+def _non_secure_limits(merchant: Merchant) -> list[dict[str, Any]]:
+    rows = merchant.non_secure_limits.order_by("currency")
+    return [dict(row) for row in rows.values("currency", "per_payment", "per_day")]
+
+
+def _limit_non_secure(merchant: Merchant, limits: Mapping[str, Mapping[str, Any] | None]) -> None:
+    """Set the limits of the named currencies; None takes a currency's row away."""
+    for currency, limit in limits.items():
+        rows = merchant.non_secure_limits.filter(currency=_currency(currency))
+        if limit is None:
+            rows.delete()
+            continue
+        amounts = {name: _amount(limit.get(name)) for name in ("per_payment", "per_day")}
+        # The merchant is locked: no other change makes the row meanwhile.
+        if not rows.update(**amounts):
+            NonSecureLimit.objects.create(merchant=merchant, currency=currency, **amounts)
+
+
+def _negative_limits(merchant: Merchant) -> list[dict[str, Any]]:
+    rows = merchant.negative_limits.order_by("currency")
+    return [dict(row) for row in rows.values("currency", "amount")]
+
+
+def _limit_negative(merchant: Merchant, limits: Mapping[str, int | None]) -> None:
+    """Set how far the balances of the named currencies may go below zero; None is not at all."""
+    for currency, amount in limits.items():
+        rows = merchant.negative_limits.filter(currency=_currency(currency))
+        most = _amount(amount)
+        if most is None:
+            rows.delete()
+        elif not rows.update(amount=most):
+            NegativeLimit.objects.create(merchant=merchant, currency=currency, amount=most)
+
+
+def _currency(code: str) -> str:
+    if code not in settings.CURRENCIES:
+        raise ChangeRefused(f"A currency is one of: {', '.join(settings.CURRENCIES)}.")
+    return code
+
+
+def _amount(amount: Any) -> int | None:
+    if amount is None:
+        return None
+    if type(amount) is not int or not 0 <= amount <= AMOUNT_MAX:
+        raise ChangeRefused(f"A limit is a number of minor units from 0 to {AMOUNT_MAX}.")
+    return amount
+
+
+LIMITS = (
+    Term("non_secure_limits", _non_secure_limits, _limit_non_secure, "limit.changed"),
+    Term("negative_limits", _negative_limits, _limit_negative, "limit.changed"),
+)
+
+
+# --- Addresses --------------------------------------------------------------------------------
+
+
+def _websites(merchant: Merchant) -> list[str]:
+    return [str(site) for site in merchant.websites.order_by("id")]
+
+
+def _callbacks(merchant: Merchant) -> list[str]:
+    return [str(site) for site in merchant.callback_urls.order_by("id")]
+
+
+def _host(_merchant: Merchant, address: str) -> str:
+    return sites.website_host(address)
+
+
+def _address(_merchant: Merchant, address: str) -> str:
+    return address
+
+
+ADDRESSES = (
+    Term("add_website", _websites, sites.add_website, "website.added", "websites", _host),
+    Term("remove_website", _websites, sites.take_website, "website.removed", "websites", _host),
+    Term("add_callback", _callbacks, sites.add_callback, "callback.added", "callbacks", _address),
+    Term(
+        "remove_callback",
+        _callbacks,
+        sites.take_callback,
+        "callback.removed",
+        "callbacks",
+        _address,
+    ),
+)
+
+TERMS = (*COLUMNS, *LIMITS, *ADDRESSES)

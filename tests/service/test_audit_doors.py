@@ -1,0 +1,351 @@
+"""Each change of keys, sites, endpoints and terms leaves one audit row, by whichever door it comes.
+
+All doors are walked: those of the API, the commands and the admin. One that is in no list fails.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib import admin
+from django.core.management import call_command, get_commands, load_command_class
+from django.db import connections, transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, reverse
+
+from config.urls import v1
+from core.admin import ReadOnly
+from events.models import Event
+from merchants import audit_log, keys
+from merchants.audit_log import Change, record_all
+from merchants.models import AuditEntry, Merchant, RequestLog, User
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import Answer, ApiClient
+from tests.stage.complaints import dispute_past_the_bank
+from tests.stage.hooks import created, tell
+from tests.stage.write_journal import write_journal
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+HOOKS, HOOK = "webhook_endpoints", "webhook_endpoints/<str:endpoint_id>"
+# What an API key does with money and customers is in the request logs (contract: Audit log).
+REQUEST_LOGS_HAVE_IT = (
+    "payment_intents", "refunds", "customers", "disputes",
+)  # fmt: skip
+# By method and path, the action of the row. `play` below makes the change.
+API = {
+    ("post", HOOKS): "endpoint.created",
+    ("post", HOOK): "endpoint.updated",
+    ("delete", HOOK): "endpoint.deleted",
+    ("post", f"{HOOK}/roll_secret"): "endpoint.secret_rolled",
+    ("post", f"{HOOK}/replay"): "endpoint.replayed",
+    ("post", "events/<str:event_id>/resend"): "event.resent",
+}
+BODIES = {
+    HOOKS: {"url": "https://acme.example/b", "enabled_events": ["*"]},
+    HOOK: {"description": "new"},
+}
+WEBSITE = ("website", "add", "MERCHANT", "https://new.example", "--reason", "asked")
+CALLBACK = ("callback", "add", "MERCHANT", "https://pay.example/back", "--reason", "asked")
+LIMITS = ("limits", "MERCHANT", "--currency", "try", "--reason", "asked")
+# The command line, and the actions of its rows.
+COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+    (("create_key", "MERCHANT"), ("key.created",)),
+    (("revoke_key", "KEY", "--reason", "lost"), ("key.revoked",)),
+    (("merchant", *WEBSITE), ("website.added",)),
+    (("merchant", "website", "remove", "MERCHANT", "acme.example", "--reason", "x"),
+     ("website.removed",)),
+    (("merchant", *CALLBACK), ("callback.added",)),
+    (("merchant", *LIMITS, "--per-day", "5000"), ("limit.changed",)),
+    (("merchant", *LIMITS, "--negative", "7"), ("limit.changed",)),
+    (("merchant", *LIMITS, "--remove"), ("limit.changed",)),
+    (("merchant", "status", "MERCHANT", "restricted", "--charges", "off", "--reason", "x"),
+     ("merchant.updated",)),
+    (("create_merchant", "--name", "N", "--email", "n@n.example", "--website", "n.example",
+      "--callback", "https://n.example/back"),
+     ("merchant.opened", "website.added", "callback.added", "key.created")),
+]  # fmt: skip
+# Commands that change nothing that the log is about.
+OTHER_COMMANDS = {
+    "audit", "bank", "clock", "create_keyring", "deliver_webhooks", "keyring", "unlock_sign_in",
+    "vault_rotate", "verify_audit_log", "write_schema", "write_states",
+}  # fmt: skip
+ADMIN = {
+    "disputes_dispute_open": "dispute.opened",
+    "disputes_dispute_decide": "dispute.decided",
+}
+# People and their groups are Django's own pages, kept in its own log of the admin.
+EDITED_BY_DJANGO = {"auth.Group", "merchants.User"}
+
+
+class Doors:
+    """Merchant, operator and terminal, with what they change."""
+
+    def __init__(self, acme: ApiClient, http: Client) -> None:
+        self.acme, self.http = acme, http
+        self.event = tell(acme.merchant, "cus_1")
+        self.endpoint = created(acme)["id"]
+        self.key, _secret = keys.create(acme.merchant, name="Second")
+
+    def call(self, method: str, pattern: str) -> Answer:
+        """Make the change of an operation of the API."""
+        arguments = (BODIES.get(pattern, {}),) if method == "post" else ()
+        answer: Answer = getattr(self.acme, method)(self.path(pattern), *arguments)
+        return answer
+
+    def type(self, line: Sequence[str]) -> None:
+        """Run a command."""
+        names = {"MERCHANT": self.acme.merchant.id, "KEY": self.key.id}
+        call_command(*[names.get(word, word) for word in line], stdout=StringIO())
+
+    def path(self, pattern: str) -> str:
+        filled = pattern.replace("<str:endpoint_id>", self.endpoint)
+        return "/v1/" + filled.replace("<str:event_id>", self.event.id)
+
+
+@pytest.fixture
+def doors(acme: ApiClient, client: Client, bank: BankTransport) -> Doors:
+    return Doors(acme, client)
+
+
+def rows_of(act: Callable[[], Any]) -> tuple[Any, list[AuditEntry]]:
+    """Return the audit rows that an act left, in their order, with its result."""
+    known = set(AuditEntry.objects.values_list("id", flat=True))
+    result = act()
+    return result, list(AuditEntry.objects.exclude(id__in=known).order_by("id"))
+
+
+# --- The API ----------------------------------------------------------------------------------
+
+
+def changing_operations() -> Iterator[tuple[str, str]]:
+    """Yield method and path of each operation of the API that is no GET."""
+    for group in v1:
+        for pattern in group.url_patterns:
+            for method in pattern.callback.actions:
+                if method in ("post", "delete"):
+                    yield method, str(pattern.pattern)
+
+
+def unlisted_operations() -> list[tuple[str, str]]:
+    others = (one for one in changing_operations() if one not in API)
+    return [one for one in others if not one[1].startswith(REQUEST_LOGS_HAVE_IT)]
+
+
+def test_every_operation_of_the_api_is_listed() -> None:
+    assert unlisted_operations() == []
+    assert set(changing_operations()) >= API.keys()
+
+
+def test_an_operation_that_is_not_listed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(API, ("delete", HOOK))
+
+    assert unlisted_operations() == [("delete", HOOK)]
+
+
+@pytest.mark.parametrize(("method", "path"), API, ids=map(" ".join, API))
+def test_a_change_by_the_api_leaves_one_row(doors: Doors, method: str, path: str) -> None:
+    answer, rows = rows_of(lambda: doors.call(method, path))
+
+    assert answer.status == 200, answer.body
+    [row] = rows
+    assert row.action == API[method, path]
+    assert (row.merchant, row.actor) == (doors.acme.merchant, "api_key")
+    assert row.actor_id == keys.ApiKey.objects.get(name="First key").id
+    assert (row.address, row.request_id) == ("127.0.0.1", answer.headers["Request-Id"])
+
+
+def test_a_change_to_what_was_already_leaves_none(doors: Doors) -> None:
+    same = {"url": "https://acme.example/hooks", "disabled": False}
+
+    answer, rows = rows_of(lambda: doors.acme.post(doors.path(HOOK), same))
+
+    assert (answer.status, rows) == (200, [])
+
+
+def test_a_payment_leaves_none(doors: Doors) -> None:
+    answer, rows = rows_of(doors.acme.pay)
+
+    assert (answer["status"], rows) == ("succeeded", [])
+
+
+def test_a_request_that_is_repeated_leaves_one_row(doors: Doors) -> None:
+    body = {"url": "https://acme.example/b", "enabled_events": ["*"]}
+
+    def twice() -> None:
+        for _ in range(2):
+            doors.acme.post("/v1/webhook_endpoints", body, idempotency_key="k")
+
+    assert len(rows_of(twice)[1]) == 1
+
+
+# --- Commands ---------------------------------------------------------------------------------
+
+
+def our_commands() -> set[str]:
+    """Return the names of the commands that lie in the service's own rooms."""
+    places = {name: load_command_class(app, name) for name, app in get_commands().items()}
+    rooms = {path.name for path in settings.BASE_DIR.iterdir() if path.is_dir()}
+    return {name for name, place in places.items() if type(place).__module__.split(".")[0] in rooms}
+
+
+def test_every_command_is_listed() -> None:
+    listed = {line[0] for line, _actions in COMMANDS} | OTHER_COMMANDS
+
+    assert our_commands() == listed
+
+
+@pytest.mark.parametrize(("line", "actions"), COMMANDS, ids=[" ".join(c[0][:3]) for c in COMMANDS])
+def test_a_change_by_a_command_leaves_one_row(
+    doors: Doors, line: tuple[str, ...], actions: tuple[str, ...]
+) -> None:
+    _, rows = rows_of(lambda: doors.type(line))
+
+    assert tuple(row.action for row in rows) == actions
+    for row in rows:
+        assert (row.actor, row.actor_id, row.address) == ("command", line[0], None)
+        assert row.actor_name
+        assert row.reason == (line[line.index("--reason") + 1] if "--reason" in line else None)
+    assert len({row.request_id for row in rows}) == 1
+
+
+# --- The admin --------------------------------------------------------------------------------
+
+
+def admin_pages() -> Iterator[str]:
+    """Yield the names of the admin's pages that a read-only table does not have."""
+    for pattern in _flat(admin.site.get_urls()):
+        name = str(pattern.name)
+        if name.startswith(tuple(_tables())) and not name.endswith(STOCK_PAGES):
+            yield name
+
+
+STOCK_PAGES = ("_changelist", "_add", "_history", "_delete", "_change")
+
+
+def _tables() -> Iterator[str]:
+    for model in admin.site._registry:
+        # The sandbox's bank is no part of the service: its book has a desk of its own.
+        if model._meta.app_label != "testbank":
+            yield f"{model._meta.app_label}_{model._meta.model_name}_"
+
+
+def _flat(patterns: list[Any]) -> Iterator[URLPattern]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from _flat(pattern.url_patterns)
+        else:
+            yield pattern
+
+
+def test_every_page_of_the_admin_that_changes_something_is_listed() -> None:
+    editable = {
+        model._meta.label
+        for model, page in admin.site._registry.items()
+        if not isinstance(page, ReadOnly)
+    }
+
+    assert editable == EDITED_BY_DJANGO
+    assert {*admin_pages()} == ADMIN.keys()
+
+
+@pytest.fixture
+def operator(doors: Doors) -> User:
+    operator = User.objects.create_superuser("operator@example.com", "a long enough password")
+    doors.http.force_login(operator)
+    return operator
+
+
+def test_a_dispute_that_an_operator_opens_leaves_one_row(doors: Doors, operator: User) -> None:
+    paid = doors.acme.pay()["id"]
+    form = {
+        "payment": paid, "beginning": "needs_response", "amount": 100, "why": "the bank called",
+        "reason": "duplicate",
+    }  # fmt: skip
+
+    answer, rows = rows_of(lambda: doors.http.post(reverse("admin:disputes_dispute_open"), form))
+
+    assert_of_the_operator(operator, answer, rows, "dispute.opened", "the bank called")
+
+
+def test_a_dispute_that_an_operator_decides_leaves_one_row(doors: Doors, operator: User) -> None:
+    dispute_past_the_bank(doors.acme.pay()["id"])
+    dispute = doors.acme.get("/v1/disputes")["data"][0]["id"]
+    form = {"decision": "warning_closed", "why": "the bank called"}
+    page = reverse("admin:disputes_dispute_decide", args=[dispute])
+
+    answer, rows = rows_of(lambda: doors.http.post(page, form))
+
+    assert_of_the_operator(operator, answer, rows, "dispute.decided", "the bank called")
+
+
+def assert_of_the_operator(
+    operator: User, answer: Any, rows: list[AuditEntry], action: str, reason: str
+) -> None:
+    assert answer.status_code == 302, answer.content
+    [row] = rows
+    assert (row.action, row.reason) == (action, reason)
+    assert (row.actor, row.actor_id) == ("operator", str(operator.pk))
+    assert (row.actor_name, row.address) == ("operator@example.com", "127.0.0.1")
+    # The event names the same request, which is in the request logs as a job's.
+    assert Event.objects.get(type__startswith="dispute.").request_id == row.request_id
+    assert RequestLog.objects.get(id=row.request_id).path.startswith("operators.")
+
+
+# --- Row and change are of one transaction ------------------------------------------------------
+
+committed = pytest.mark.django_db(databases=["default", "bank"], transaction=True)
+
+
+@committed
+def test_row_and_change_are_of_one_transaction(doors: Doors) -> None:
+    with write_journal() as journal:
+        for method, path in sorted(API, key=lambda operation: operation[0] == "delete"):
+            journal.clear()
+            assert doors.call(method, path).status == 200
+            journal.assert_one_transaction()
+        for line, _actions in COMMANDS:
+            journal.clear()
+            doors.type(line)
+            journal.assert_one_transaction()
+
+
+def late(merchant: Merchant, changes: Iterable[Change], reason: str | None = None) -> None:
+    """The planted fault: the row is written after its change is committed."""
+    kept = list(changes)
+
+    def write() -> None:
+        with transaction.atomic():
+            record_all(merchant, kept, reason)
+
+    transaction.on_commit(write)
+
+
+def early(merchant: Merchant, changes: Iterable[Change], reason: str | None = None) -> None:
+    """The planted fault: the row is another connection's, and stays if the change fails."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(_record_elsewhere, merchant, list(changes), reason).result()
+
+
+def _record_elsewhere(merchant: Merchant, changes: list[Change], reason: str | None) -> None:
+    try:
+        with transaction.atomic():
+            record_all(merchant, changes, reason)
+    finally:
+        connections.close_all()
+
+
+@committed
+@pytest.mark.parametrize("planted", [late, early])
+def test_a_row_outside_of_its_transaction_is_found(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch, planted: Any
+) -> None:
+    monkeypatch.setattr(audit_log, "record_all", planted)
+
+    with write_journal() as journal:
+        assert doors.call("post", HOOK).status == 200
+        with pytest.raises(AssertionError):
+            journal.assert_one_transaction()
