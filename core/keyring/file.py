@@ -18,7 +18,7 @@ from typing import IO, Any
 from core import ids
 from core.keyring.sealing import KEY_BYTES, KeyRing
 
-MAC_PURPOSES = ("api_key", "card_fingerprint", "idempotency", "link")
+MAC_PURPOSES = ("api_key", "card_fingerprint", "email_fingerprint", "idempotency", "link")
 FILE_VERSION = 1
 # They are compared with what the database makes of a blob's first bytes: nothing to escape.
 KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")

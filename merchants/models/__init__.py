@@ -8,16 +8,20 @@ from merchants.models.merchant import (
 )
 from merchants.models.people import Member, User, WrongPasswords
 from merchants.models.request_logs import RequestLog
+from merchants.models.risk import Deed, RiskRule, RuleName
 
 __all__ = [
     "ApiKey",
     "CallbackUrl",
+    "Deed",
     "IdempotencyKey",
     "Member",
     "Merchant",
     "NegativeLimit",
     "NonSecureLimit",
     "RequestLog",
+    "RiskRule",
+    "RuleName",
     "User",
     "Website",
     "WrongPasswords",
