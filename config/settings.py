@@ -218,6 +218,7 @@ NOTICE_HANDLERS = {
     "dispute_regained": "payments.disputes.notices.dispute_won",
     "inquiry_closed": "payments.disputes.notices.inquiry_closed",
     "refund_bounced": "payments.refunds.notices.refund_bounced",
+    "fraud_warning": "payments.intents.fraud_updates.warned",
 }
 # The rules about risk that differ from the defaults (docs/risk.md): `rule=deed`, `rule=deed/n` or
 # `rule=deed/n/seconds`, separated by commas; of amounts `amount:try=review/500000`.
