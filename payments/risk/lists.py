@@ -4,7 +4,7 @@ Each change is written into Django's log of the admin in the same transaction.
 """
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib.admin.models import ADDITION, DELETION, LogEntry
 from django.db import connection, transaction
@@ -65,7 +65,7 @@ class Entry(NamedTuple):
 
 def matching(payer: Payer, now: datetime) -> set[str]:
     """Return the lists that have the payer's card, BIN or e-mail; one statement."""
-    values = {
+    values: dict[str, Any] = {
         "now": now,
         "merchant": payer.merchant_id,
         "card": payer.card,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -18,6 +19,6 @@ def watch(merchant_ids: Sequence[str], *, now: datetime, until: datetime) -> Non
     """Watch merchants until a moment, in the movable clock; one statement, none without any."""
     if merchant_ids:
         # In one order: two runs at once wait for each other, and do not lock each other out.
-        values = {"merchants": sorted(merchant_ids), "now": now, "until": until}
+        values: dict[str, Any] = {"merchants": sorted(merchant_ids), "now": now, "until": until}
         with connection.cursor() as cursor:
             cursor.execute(WATCH, values)
