@@ -70,6 +70,8 @@ class Watch(models.Model):
     since = models.DateTimeField()
     until = models.DateTimeField()
 
+    objects = MerchantManager()
+
     class Meta:
         verbose_name_plural = "watches"
 
