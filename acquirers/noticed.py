@@ -16,6 +16,7 @@ class NoticeKind(enum.Enum):
     DISPUTE_REGAINED = "dispute_regained"  # Won after it was lost.
     INQUIRY_CLOSED = "inquiry_closed"
     REFUND_BOUNCED = "refund_bounced"  # The card could not be credited.
+    FRAUD_WARNING = "fraud_warning"  # The issuer or the network says that a charge was fraud.
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,7 @@ INSTALLED_APPS = [
     "acquirers",
     "acquirers.notices",
     "payments.customers",
+    "payments.risk",
     "payments.intents",
     "payments.refunds",
     "payments.disputes",
@@ -194,7 +195,10 @@ DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
 _adapters = {} if LIVEMODE else {"sandbox": "acquirers.sandbox.gateway.SandboxGateway"}
 ACQUIRERS: dict[str, str] = {**_adapters, **env.dict("ACQUIRERS", default={})}
 # Found by the statement that finds the key of an API request: SQL of one value, by its name.
-FOUND_WITH_KEY = {"terminal": "acquirers.found_with_key.TERMINAL"}
+FOUND_WITH_KEY = {
+    "terminal": "acquirers.found_with_key.TERMINAL",
+    "risk": "payments.risk.found_with_key.STANDING",
+}
 # The kinds of rows that the sweeper asks banks about, each with the rows that one process asks
 # about at once: so a silent bank costs one time-out and not one for each row, and rows of one kind
 # delay no other kind.
@@ -215,7 +219,11 @@ NOTICE_HANDLERS = {
     "dispute_regained": "payments.disputes.notices.dispute_won",
     "inquiry_closed": "payments.disputes.notices.inquiry_closed",
     "refund_bounced": "payments.refunds.notices.refund_bounced",
+    "fraud_warning": "payments.intents.fraud_updates.warned",
 }
+# The rules about risk that differ from the defaults (docs/risk.md): `rule=deed`, `rule=deed/n` or
+# `rule=deed/n/seconds`, separated by commas; of amounts `amount:try=review/500000`.
+RISK_RULES: dict[str, str] = env.dict("RISK_RULES", default={})
 ACQUIRER_TIMEOUT_SECONDS = env.float("ACQUIRER_TIMEOUT_SECONDS", default=30.0 if LIVEMODE else 5.0)
 TESTBANK_URL = (
     ""

@@ -16,6 +16,7 @@ from merchants.models import (
     Merchant,
     NonSecureLimit,
     RequestLog,
+    RiskRule,
     User,
     Website,
 )
@@ -47,6 +48,10 @@ class NonSecureLimitInline(ReadOnly, admin.TabularInline):
     model = NonSecureLimit
 
 
+class RiskRuleInline(ReadOnly, admin.TabularInline):
+    model = RiskRule
+
+
 class CallbackUrlInline(ReadOnly, admin.TabularInline):
     model = CallbackUrl
 
@@ -57,7 +62,9 @@ class MerchantAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "country", "status", "charges_enabled", "created_at")
     list_filter = ("status", "country")
     search_fields = ("name", "id", "email")
-    inlines = (MemberInline, NonSecureLimitInline, WebsiteInline, CallbackUrlInline)
+    inlines = (
+        MemberInline, NonSecureLimitInline, RiskRuleInline, WebsiteInline, CallbackUrlInline,
+    )  # fmt: skip
 
 
 @admin.register(ApiKey)

@@ -12,6 +12,7 @@ from testbank.models import (
     Chargeback,
     Dispute,
     Evidence,
+    FraudReport,
     Notice,
     Recovery,
     Refund,
@@ -122,3 +123,9 @@ class AuthenticationAdmin(ReadOnlyAdmin):
     list_filter = ["state", "decision", "behaviour", "currency"]
     ordering = ["-id"]
     search_fields = ["reference", "transaction_id", "merchant"]
+
+
+@admin.register(FraudReport)
+class FraudReportAdmin(ReadOnlyAdmin):
+    list_display = ("id", "authorization", "due_at")
+    list_select_related = ("authorization",)

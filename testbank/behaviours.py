@@ -27,6 +27,8 @@ DECIDED_AFTER = timedelta(seconds=5)
 # evidence, in the movable clock.
 DISPUTED_AFTER = timedelta(seconds=3)
 TAKES_EVIDENCE_FOR = timedelta(days=10)
+# How long after the capture the network reports a charge as fraud, in the movable clock.
+REPORTED_AFTER = timedelta(seconds=3)
 # How long an authorisation waits to be captured, in the movable clock.
 LAPSES_AFTER = timedelta(days=7)
 
@@ -55,6 +57,7 @@ class Behaviour:
     :param settles_at_once: captured money is refunded and never voided, on the same day too.
     :param refund_ends_as: the state that a refund takes 5 s later; None: it is done at once.
     :param complaint: comes after each capture; None: the cardholder is content.
+    :param is_reported: as fraud, after each capture, without a dispute.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Behaviour:
     settles_at_once: bool = False
     refund_ends_as: RefundState | None = None
     complaint: Complaint | None = None
+    is_reported: bool = False
 
     def authenticated(self) -> "Behaviour":
         """Return the behaviour towards an authorisation that comes with authentication."""
@@ -147,7 +151,7 @@ CARDS: dict[str, Behaviour] = {
         "approve_disputed_as_product_not_received", "product_not_received"
     ),
     "4000000000001976": _dispute("approve_inquired_about", "general", DisputeState.INQUIRY),
-    "4000000000005423": _approve("approve_reported_as_fraud"),
+    "4000000000005423": replace(_approve("approve_reported_as_fraud"), is_reported=True),
     # Nothing without the cardholder's authentication.
     "4766620000000001": AUTHENTICATE_THEN_APPROVE,
     "9792020000000001": AUTHENTICATE_THEN_APPROVE,

@@ -5,9 +5,9 @@ from typing import Any
 from django.db import transaction
 
 from core import clock, ids
-from testbank import authentications, behaviours, chargebacks, repayments
+from testbank import authentications, behaviours, chargebacks, frauds, repayments
 from testbank.behaviours import Behaviour
-from testbank.models import Authorization, Dispute, Refund
+from testbank.models import Authorization, Dispute, FraudReport, Refund
 from testbank.orders import NAME, AuthorizationOrder
 from testbank.router import BANK
 from testbank.states import Decision, State
@@ -74,7 +74,7 @@ def catch_up() -> None:
     Each in a transaction of its own: two orders in one could lock each other out.
     """
     now = clock.now()
-    for rows in (Refund.objects, Dispute.objects):
+    for rows in (Refund.objects, Dispute.objects, FraudReport.objects):
         due = rows.filter(due_at__lte=now).order_by("due_at", "pk")
         for reference in list(due.values_list("authorization__reference", flat=True)):
             _look_at(reference)
@@ -89,6 +89,7 @@ def _up_to_date(row: Authorization) -> Authorization:
     now = clock.now()
     repayments.decide_due(row, now)
     chargebacks.decide_due(row, now)
+    frauds.report_due(row, now)
     return row
 
 
@@ -112,6 +113,7 @@ def take_money(authorization: Authorization) -> None:
     """Write down that the row's captured amount was taken, which its cardholder may dispute."""
     authorization.captures.create(amount=authorization.captured_amount, created_at=clock.now())
     chargebacks.expect(authorization)
+    frauds.expect(authorization)
 
 
 def _behaviour_for(order: AuthorizationOrder) -> Behaviour:

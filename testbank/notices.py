@@ -5,7 +5,7 @@ from typing import Any
 from django.db import connections
 
 from core import clock
-from testbank.models import Dispute, Notice, Refund
+from testbank.models import Dispute, FraudReport, Notice, Refund
 from testbank.router import BANK
 from testbank.states import NoticeKind
 
@@ -45,6 +45,17 @@ def tell_of_bounce(refund: Refund) -> None:
         refund=refund,
         amount=refund.amount,
         network_reason_code=refund.response_code,
+    )
+
+
+def tell_of_fraud(report: FraudReport) -> None:
+    """Write down that a charge was reported as fraud; no money moves by that."""
+    _tell(
+        NoticeKind.FRAUD_WARNING,
+        authorization=report.authorization,
+        amount=report.authorization.captured_amount,
+        reason="fraudulent",
+        network_reason_code="",
     )
 
 

@@ -50,6 +50,7 @@ class NoticeKind(TextChoices):
     DISPUTE_REGAINED = "dispute_regained"
     INQUIRY_CLOSED = "inquiry_closed"
     REFUND_BOUNCED = "refund_bounced"
+    FRAUD_WARNING = "fraud_warning"
 
 
 class AuthenticationState(TextChoices):

@@ -205,7 +205,7 @@ def _told_notice(notice: Notice) -> dict[str, Any]:
         "amount": notice.amount,
         "currency": notice.authorization.currency,
         "reason": notice.reason or None,
-        "network_reason_code": notice.network_reason_code,
+        "network_reason_code": notice.network_reason_code or None,
         "due_by": clock.unix(notice.due_by) if notice.due_by else None,
         "at": clock.unix(notice.created_at),
     }

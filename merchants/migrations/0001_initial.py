@@ -580,4 +580,83 @@ class Migration(migrations.Migration):
                 fields=("merchant", "host"), name="a_website_is_registered_once_per_merchant"
             ),
         ),
+        migrations.CreateModel(
+            name="RiskRule",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "rule",
+                    models.CharField(
+                        choices=[
+                            ("block_list", "Block List"),
+                            ("card_velocity", "Card Velocity"),
+                            ("card_declines", "Card Declines"),
+                            ("email_velocity", "Email Velocity"),
+                            ("email_cards", "Email Cards"),
+                            ("card_testing", "Card Testing"),
+                            ("country_mismatch", "Country Mismatch"),
+                            ("amount", "Amount"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("currency", models.CharField(blank=True, default="", max_length=3)),
+                (
+                    "deed",
+                    models.CharField(
+                        choices=[
+                            ("block", "Block"),
+                            ("authenticate", "Authenticate"),
+                            ("review", "Review"),
+                            ("off", "Off"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("threshold", models.BigIntegerField(null=True)),
+                ("window_seconds", models.IntegerField(null=True)),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="risk_rules",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("merchant", "rule", "currency"), name="a_merchant_sets_a_rule_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("currency__regex", "^[a-z]{3}$"), ("rule", "amount")),
+                            models.Q(models.Q(("rule", "amount"), _negated=True), ("currency", "")),
+                            _connector="OR",
+                        ),
+                        name="the_rule_about_amounts_alone_has_a_currency",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("threshold__isnull", True), ("threshold__gte", 1), _connector="OR"
+                        ),
+                        name="a_rule_hits_from_one_on",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("window_seconds__isnull", True),
+                            ("window_seconds__range", (1, 604800)),
+                            _connector="OR",
+                        ),
+                        name="a_rule_looks_back_a_week_at_most",
+                    ),
+                ],
+            },
+        ),
     ]

@@ -9,18 +9,22 @@ from merchants.models.merchant import (
 )
 from merchants.models.people import Member, User, WrongPasswords
 from merchants.models.request_logs import RequestLog
+from merchants.models.risk import Deed, RiskRule, RuleName
 
 __all__ = [
     "ApiKey",
     "AuditEntry",
     "AuditHead",
     "CallbackUrl",
+    "Deed",
     "IdempotencyKey",
     "Member",
     "Merchant",
     "NegativeLimit",
     "NonSecureLimit",
     "RequestLog",
+    "RiskRule",
+    "RuleName",
     "User",
     "Website",
     "WrongPasswords",

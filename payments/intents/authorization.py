@@ -12,7 +12,7 @@ from django.db import transaction
 
 import acquirers
 from acquirers import exchanges, refused_requests
-from acquirers.declines import AUTHENTICATION_FAILED, Decline, explain
+from acquirers.declines import AUTHENTICATION_FAILED, PROCESSING_ERROR, Decline, explain
 from acquirers.gateway import AuthorizationRequest
 from acquirers.in_doubt import answers, leases, schedule
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
@@ -23,7 +23,7 @@ from ledger import book, calendar
 from ledger.book import Sale
 from ledger.models import Movement
 from merchants import idempotency
-from payments.intents import deadlines, modification_rows, render
+from payments.intents import deadlines, fraud, modification_rows, render
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
 from payments.intents.states import (
@@ -84,6 +84,7 @@ def apply(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     idempotency.finish()
     before = render.payment_intent(intent)
     status = _apply(intent, attempt, outcome)
+    fraud.hear_bank(attempt, outcome)
     leases.end_with(attempt)
     attempt.save()
     if attempt.status not in OPEN_ATTEMPT:
@@ -91,7 +92,6 @@ def apply(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     if status == Status.PROCESSING == intent.status:
         return intent  # Still no answer: no event.
     show_attempt(intent, attempt)
-    _show_risk(intent, outcome)
     move(intent, status, before, request_id=attempt.request_id)
     return intent
 
@@ -201,7 +201,10 @@ def _charge(intent: PaymentIntent, attempt: Attempt) -> Movement:
 
 
 def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
-    attempt.error = error_of(attempt, _reason(attempt, outcome), outcome)
+    reason = _reason(attempt, outcome)
+    attempt.error = error_of(attempt, reason, outcome)
+    # A bank that cannot answer says nothing about the card.
+    attempt.is_declined = outcome.answer is Answer.DECLINED and reason is not PROCESSING_ERROR
     if outcome.answer is Answer.AUTHENTICATION_REQUIRED:
         attempt.authentication_demanded = True
     return fail(intent, attempt, AttemptStatus.FAILED)
@@ -276,15 +279,4 @@ def show_attempt(intent: PaymentIntent, attempt: Attempt) -> None:
     intent.installments = attempt.installments
     intent.three_d_secure_requested = attempt.three_d_secure_requested
     intent.three_d_secure_effective = "required" if attempt.authentication_demanded else "none"
-
-
-def _show_risk(intent: PaymentIntent, outcome: Outcome) -> None:
-    if outcome.risk_level:
-        is_blocked = outcome.risk_level == "highest"
-        intent.fraud = {
-            "status": "fraud" if is_blocked else "clear",
-            "risk_level": outcome.risk_level,
-            "risk_score": outcome.risk_score,
-            "rule": "block_highest_risk" if is_blocked else None,
-            "updated": clock.unix(clock.now()),
-        }
+    fraud.show(intent, attempt)

@@ -20,8 +20,10 @@ from merchants import accounts, idempotency, sites
 from merchants.models import Merchant
 from payments.intents import (
     authorization,
+    blocking,
     installments,
     intents,
+    judging,
     methods,
     non_secure,
     three_d_secure,
@@ -30,8 +32,9 @@ from payments.intents.methods import OfferedCard
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
 from payments.intents.refusals import IntentUnexpectedState
-from payments.intents.states import CONFIRMABLE, AttemptStatus, Status
+from payments.intents.states import CONFIRMABLE, OPEN_ATTEMPT, AttemptStatus, Status
 from payments.intents.terms import Terms, terms_of_confirmation, terms_of_draft
+from payments.risk.verdicts import Verdict
 from vault import cards as vault_cards
 from vault import cvc as vault_cvc
 
@@ -95,7 +98,7 @@ def _create_and_confirm(
     with transaction.atomic(durable=True):
         idempotency.take(intent_id, is_finished=False)
         intent = intents.add(merchant, intent_id, draft, offered)
-        attempt = _open_attempt(intent, terms)
+        attempt = _open_attempt(merchant, intent, terms)
     return _ask_bank(attempt, terms)
 
 
@@ -184,7 +187,7 @@ def _open_confirmed(
     if asked:
         exchanges.record_inquiry(asked.attempt, asked.outcome)
     intents.give_up_action(intent)
-    return _open_attempt(intent, terms)
+    return _open_attempt(merchant, intent, terms)
 
 
 @transaction.atomic(durable=True)
@@ -210,11 +213,13 @@ def _is_confirmable(intent: PaymentIntent) -> bool:
     return intent.status in CONFIRMABLE
 
 
-def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
+def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> Attempt:
     # Committed before the bank is called: after a crash the sweeper finds it and asks.
     assert intent.sealed_card is not None  # A payment without a card was refused before.
     now, plan = clock.now(), installments.plan_of(intent, terms.card)
-    return Attempt.objects.create(
+    judged = judging.judge(merchant, intent, terms, now)
+    amount = intent.amount + plan.surcharge
+    attempt = Attempt.objects.create(
         id=ids.new("att"),
         merchant_id=intent.merchant_id,
         intent=intent,
@@ -229,32 +234,44 @@ def _open_attempt(intent: PaymentIntent, terms: Terms) -> Attempt:
         card=terms.card,
         return_url=terms.return_url,
         three_d_secure_requested=terms.requested,
-        authentication_demanded=_demand_of(intent, terms, intent.amount + plan.surcharge),
+        authentication_demanded=_demand_of(intent, terms, amount, judged.verdict),
         request_id=context.request_id(),
         created_at=now,
+        **judged.columns,
         **begun(now, lease_until=leases.end()),
     )
+    if judged.verdict.is_blocked:
+        blocking.block(intent, attempt)
+    return attempt
 
 
-def _demand_of(intent: PaymentIntent, terms: Terms, amount: int) -> bool:
+def _demand_of(intent: PaymentIntent, terms: Terms, amount: int, verdict: Verdict) -> bool:
     """Tell whether the payer must authenticate, now that the payment is locked.
 
     :param amount: minor units, surcharge included.
     :raises NonSecureNotAllowed: the merchant asked for no 3-D Secure, and its limits forbid that.
     :raises ParameterMissing: the payer must authenticate, and no return URL is known.
     """
-    if terms.authentication_demanded:
-        return True
+    if terms.authentication_demanded or verdict.is_blocked:
+        return terms.authentication_demanded
+    if verdict.demands_authentication:
+        return _with_way_back(terms)
     if non_secure.is_allowed(intent.merchant, amount=amount, currency=intent.currency):
         return False
     if terms.requested == "none":
         raise non_secure.NonSecureNotAllowed
+    return _with_way_back(terms)
+
+
+def _with_way_back(terms: Terms) -> bool:
     if not terms.return_url:
         raise ParameterMissing(param="return_url")
     return True
 
 
 def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
+    if attempt.status not in OPEN_ATTEMPT:
+        return attempt.intent  # A rule has blocked it.
     context.mark_irrevocable()  # An attempt is written: from here on the bank may charge.
     return pursue(attempt, cvc=terms.cvc)
 

@@ -50,6 +50,7 @@ def accept(
         "exp_year": card.exp_year,
         "card_type": facts.card_type,
         "domestic": facts.country == merchant.country,
+        "country": facts.country,  # Kept, and not shown.
     }
     holder = card.holder_name or billing.get("name")
     named = CardData(card.number, card.exp_month, card.exp_year, card.cvc, holder)

@@ -12,6 +12,8 @@ from payments.intents.states import ModificationKind, ModificationStatus, Status
 CARD_FIELDS = (
     "brand", "bin", "last4", "masked", "exp_month", "exp_year", "card_type", "domestic",
 )  # fmt: skip
+FRAUD_FIELDS = ("status", "risk_level", "risk_score", "rule", "updated")
+RISK_FIELDS = ("level", "score", "rule")
 REVERSALS = Modification.objects.filter(
     kind=ModificationKind.REVERSE, status=ModificationStatus.SUCCEEDED
 )
@@ -41,7 +43,7 @@ def payment_intent(intent: PaymentIntent) -> dict[str, Any]:
         },
         "next_action": intent.next_action,
         "last_payment_error": intent.last_payment_error,
-        "fraud": intent.fraud,
+        "fraud": _fraud(intent.fraud),
         "return_url": intent.return_url,
         "customer": intent.customer_id,
         "description": intent.description,
@@ -75,6 +77,10 @@ def _card(stored: dict[str, Any] | None) -> dict[str, Any] | None:
     return {name: stored[name] for name in CARD_FIELDS} if stored else None
 
 
+def _fraud(stored: dict[str, Any] | None) -> dict[str, Any] | None:
+    return {name: stored[name] for name in FRAUD_FIELDS} if stored else None
+
+
 def attempt(attempt: Attempt) -> dict[str, Any]:
     """Return an attempt as the API shows it (contract 2, Attempt); a row of `ATTEMPTS`."""
     effective = "required" if attempt.authentication_demanded else "none"
@@ -97,6 +103,7 @@ def attempt(attempt: Attempt) -> dict[str, Any]:
             **{name: attempt.authentication.get(name) for name in AUTHENTICATION_FIELDS},
         },
         "error": attempt.error,
+        "risk": {name: attempt.risk[name] for name in RISK_FIELDS} if attempt.risk else None,
         "authorization_code": attempt.authorization_code,
         "network_reference": attempt.network_reference,
         "reversed_at": clock.unix(attempt.reversed_at) if attempt.reversed_at else None,

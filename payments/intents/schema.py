@@ -90,8 +90,16 @@ PARTS = {
             "status": schema.one_of(("pending", "clear", "review", "fraud"), "The verdict."),
             "risk_level": schema.one_of(("normal", "elevated", "highest"), "How high it is."),
             "risk_score": {**schema.integer("0 to 100."), "maximum": 100},
-            "rule": nullable(text("The rule that decided.")),
-            "updated": instant("When it was last looked at."),
+            "rule": nullable(text("What decided: a rule, the bank, or a person.")),
+            "updated": instant("When the verdict was given."),
+        },
+    ),
+    "Risk": schema.record(
+        "What is thought of the attempt's risk.",
+        {
+            "level": schema.one_of(("normal", "elevated", "highest"), "How high it is."),
+            "score": {**schema.integer("0 to 100."), "maximum": 100},
+            "rule": nullable(text("What decided: a rule, the bank, or a person.")),
         },
     ),
 }
@@ -160,6 +168,7 @@ _ATTEMPT: Schemas = {
         },
     ),
     "error": nullable(ref("PaymentError")),
+    "risk": nullable(ref("Risk")),
     "authorization_code": nullable(text("The bank's.")),
     "network_reference": nullable(text("The card network's.")),
     "reversed_at": nullable(instant("When a late charge was given back.")),

@@ -100,8 +100,8 @@ PAYMENTS = Table("payment", "intents.PaymentIntent", beginnings=(
     ),
     Change(
         Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_PAYMENT_METHOD, FAILED,
-        "A card was given and declined, or its 3-D Secure could not begin, or the bank could not "
-        "be reached.",
+        "A card was given and declined, or blocked by a rule about risk, or its 3-D Secure could "
+        "not begin, or the bank could not be reached.",
     ),
     Change(
         Status.REQUIRES_PAYMENT_METHOD, Status.CANCELED, CANCELED,
@@ -125,8 +125,8 @@ PAYMENTS = Table("payment", "intents.PaymentIntent", beginnings=(
     ),
     Change(
         Status.REQUIRES_CONFIRMATION, Status.REQUIRES_PAYMENT_METHOD, FAILED,
-        "It was confirmed and declined, or its 3-D Secure could not begin, or the bank could not "
-        "be reached.",
+        "It was confirmed and declined, or blocked by a rule about risk, or its 3-D Secure could "
+        "not begin, or the bank could not be reached.",
     ),
     Change(
         Status.REQUIRES_CONFIRMATION, Status.CANCELED, CANCELED,
@@ -211,7 +211,8 @@ ATTEMPTS = Table("attempt", "intents.Attempt", beginnings=(AttemptStatus.PROCESS
     ),
     Change(
         AttemptStatus.PROCESSING, AttemptStatus.FAILED, None,
-        "The bank declined, or was not reached, or 3-D Secure failed or could not begin.",
+        "The bank declined, or was not reached, or 3-D Secure failed or could not begin; or a rule "
+        "about risk blocked it, and the bank was not asked.",
     ),
     Change(
         AttemptStatus.REQUIRES_ACTION, AttemptStatus.PROCESSING, None,

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from acquirers.in_doubt import sweeper
 from core import context
-from payments.intents import card_destruction
+from payments.intents import card_destruction, card_testing
 
 
 @shared_task
@@ -17,3 +17,9 @@ def resolve_unknown() -> None:
 def destroy_cards() -> None:
     with context.work():
         card_destruction.destroy_due()
+
+
+@shared_task
+def watch_tested() -> None:
+    with context.work():
+        card_testing.watch_tested()

@@ -1,5 +1,7 @@
 """3-D Secure begins: the bank names the page where the payer goes (contract 3)."""
 
+from typing import Any
+
 from django.db import transaction
 
 import acquirers
@@ -13,7 +15,7 @@ from acquirers.three_d_secure import FormPost, Redirect
 from core import clock, ids
 from events import transitions
 from merchants import idempotency
-from payments.intents import authorization, deadlines, payer_links, render
+from payments.intents import authorization, deadlines, fraud, payer_links, render
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
 from payments.intents.states import ATTEMPTS, OPEN_ATTEMPT, AttemptStatus, Status
@@ -48,16 +50,18 @@ def begin_anew(declined: Attempt, outcome: Outcome) -> Attempt | None:
     if declined.status not in OPEN_ATTEMPT or intent.status == Status.PROCESSING:
         return None  # `authorization.apply` comes next, and writes the inquiry down.
     exchanges.record_inquiry(declined, outcome)
+    fraud.hear_bank(declined, outcome)
+    copied = fraud.successor_of(declined)
     declined.error = authorization.error_of(declined, explain(outcome), outcome)
     transitions.change(declined, AttemptStatus.FAILED, table=ATTEMPTS)
     declined.closed_at = clock.now()
     schedule.never_look(declined)
     leases.end_with(declined)
     declined.save()
-    return _successor(declined)
+    return _successor(declined, copied)
 
 
-def _successor(declined: Attempt) -> Attempt:
+def _successor(declined: Attempt, judged: dict[str, Any]) -> Attempt:
     now = clock.now()
     copied = (
         "merchant_id", "intent_id", "terminal", "amount", "surcharge", "currency", "installments",
@@ -70,6 +74,7 @@ def _successor(declined: Attempt) -> Attempt:
         authentication_demanded=True,
         created_at=now,
         **begun(now, lease_until=leases.end()),
+        **judged,
         **{name: getattr(declined, name) for name in copied},
     )
 

@@ -467,6 +467,7 @@ class Migration(migrations.Migration):
                             ("dispute_regained", "Dispute Regained"),
                             ("inquiry_closed", "Inquiry Closed"),
                             ("refund_bounced", "Refund Bounced"),
+                            ("fraud_warning", "Fraud Warning"),
                         ],
                         max_length=32,
                     ),
@@ -715,9 +716,10 @@ class Migration(migrations.Migration):
                 condition=models.Q(
                     models.Q(("dispute__isnull", False), ("refund", None)),
                     models.Q(("dispute", None), ("refund__isnull", False)),
+                    models.Q(("dispute", None), ("kind", "fraud_warning"), ("refund", None)),
                     _connector="OR",
                 ),
-                name="bank_tells_of_a_refund_or_a_dispute",
+                name="bank_tells_of_a_refund_a_dispute_or_fraud",
             ),
         ),
         migrations.AddConstraint(
@@ -738,5 +740,34 @@ class Migration(migrations.Migration):
                 condition=models.Q(("amount__gte", 1)),
                 name="bank_gives_back_at_least_one_minor_unit",
             ),
+        ),
+        migrations.CreateModel(
+            name="FraudReport",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("due_at", models.DateTimeField(null=True)),
+                (
+                    "authorization",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="fraud_report",
+                        to="testbank.authorization",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("due_at__isnull", False)),
+                        fields=["due_at"],
+                        name="bank_reports_due",
+                    )
+                ],
+            },
         ),
     ]

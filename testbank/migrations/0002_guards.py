@@ -3,7 +3,7 @@
 from django.db import migrations
 
 # Of which nothing is ever deleted.
-KEPT = ("authentication", "authorization", "refund", "dispute", "noticecounter")
+KEPT = ("authentication", "authorization", "refund", "dispute", "noticecounter", "fraudreport")
 # Money that was moved, evidence, notices: neither changed nor deleted.
 UNCHANGED = (
     "capture", "reversal", "repayment", "bounce", "chargeback", "recovery", "evidence", "notice",

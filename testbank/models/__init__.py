@@ -3,10 +3,11 @@
 from testbank.models.authentications import Authentication
 from testbank.models.authorizations import Authorization, Capture, Reversal
 from testbank.models.disputes import Chargeback, Dispute, Evidence, Recovery
+from testbank.models.frauds import FraudReport
 from testbank.models.notices import Notice, NoticeCounter
 from testbank.models.refunds import Bounce, Refund, Repayment
 
 __all__ = [
     "Authentication", "Authorization", "Bounce", "Capture", "Chargeback", "Dispute", "Evidence",
-    "Notice", "NoticeCounter", "Recovery", "Refund", "Repayment", "Reversal",
+    "FraudReport", "Notice", "NoticeCounter", "Recovery", "Refund", "Repayment", "Reversal",
 ]  # fmt: skip

@@ -28,7 +28,7 @@ class NoticeCounter(models.Model):
 
 
 class Notice(models.Model):
-    """One notice about a dispute or a refund, as it was told; amount in minor units."""
+    """One notice about a dispute, a refund or fraud, as it was told; amount in minor units."""
 
     number = models.BigIntegerField(primary_key=True)
     kind = models.CharField(max_length=32, choices=NoticeKind)
@@ -49,8 +49,9 @@ class Notice(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(refund=None, dispute__isnull=False)
-                | Q(refund__isnull=False, dispute=None),
-                name="bank_tells_of_a_refund_or_a_dispute",
+                | Q(refund__isnull=False, dispute=None)
+                | Q(kind=NoticeKind.FRAUD_WARNING, refund=None, dispute=None),
+                name="bank_tells_of_a_refund_a_dispute_or_fraud",
             ),
         ]
 

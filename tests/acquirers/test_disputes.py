@@ -92,12 +92,12 @@ def test_every_kind_of_notice_has_the_words_of_the_gateways() -> None:
 
 
 def test_a_kind_that_is_not_listed_is_passed_on_and_stops_no_other(bank: BankTransport) -> None:
-    other = {**NOTICE, "kind": "fraud_warning", "dispute": None, "reason": "card_lost"}
+    other = {**NOTICE, "kind": "card_replaced", "dispute": None, "reason": "card_lost"}
     bank.fault = "garble"
     bank.garbled = json.dumps({"notices": [other, {**NOTICE, "number": 2}]}).encode()
 
     assert [one.kind for one in told_to_us(limit=2)] == [
-        "fraud_warning",
+        "card_replaced",
         NoticeKind.DISPUTE_OPENED,
     ]
 

@@ -73,7 +73,7 @@ def test_a_long_list_is_read_page_by_page(
 ) -> None:
     monkeypatch.setattr(polling, "PAGE", 2)
     for _ in range(5):
-        teller.tell("fraud_warning", paid)
+        teller.tell("card_replaced", paid)
 
     take_in()
 
@@ -85,7 +85,7 @@ def test_a_bank_that_tells_the_same_for_ever_is_asked_again_by_the_next_run(
     teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(polling, "PAGE", 1)
-    told = teller.tell("fraud_warning", paid)
+    told = teller.tell("card_replaced", paid)
     monkeypatch.setattr(teller, "notices", lambda *_a, **_o: [told])
 
     take_in()
@@ -95,7 +95,7 @@ def test_a_bank_that_tells_the_same_for_ever_is_asked_again_by_the_next_run(
 
 def test_a_page_that_is_told_twice_is_stored_once(teller: Teller, paid: str) -> None:
     terminal = Terminal.objects.get()
-    page = [teller.tell("fraud_warning", paid), teller.tell("fraud_warning", paid)]
+    page = [teller.tell("card_replaced", paid), teller.tell("fraud_warning", paid)]
 
     storing.store(terminal, page)
     storing.store(terminal, page)
@@ -104,7 +104,7 @@ def test_a_page_that_is_told_twice_is_stored_once(teller: Teller, paid: str) -> 
 
 
 def test_a_page_out_of_order_is_stored_whole(teller: Teller, paid: str) -> None:
-    told = [teller.tell("fraud_warning", paid, number=number) for number in (3, 1, 2)]
+    told = [teller.tell("card_replaced", paid, number=number) for number in (3, 1, 2)]
 
     storing.store(Terminal.objects.get(), told)
 
@@ -143,7 +143,7 @@ def test_a_bank_that_comes_back_is_asked_as_ever(teller: Teller, paid: str) -> N
     teller.away.add(SANDBOX)
     take_in()
     teller.away.clear()
-    teller.tell("fraud_warning", paid)
+    teller.tell("card_replaced", paid)
     take_in()
     assert numbers() == []  # It is left alone for two seconds.
     Inbox.objects.update(held_until=timezone.now() - timedelta(seconds=1))
@@ -157,7 +157,7 @@ def test_a_bank_that_comes_back_is_asked_as_ever(teller: Teller, paid: str) -> N
 def test_one_silent_bank_keeps_no_other_from_being_heard(teller: Teller, paid: str) -> None:
     terminals.add("another", kind="sandbox")
     teller.away.add(SANDBOX)
-    teller.tell("fraud_warning", paid)
+    teller.tell("card_replaced", paid)
 
     take_in()
 

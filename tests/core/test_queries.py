@@ -1,9 +1,13 @@
 """How many statements a call costs the service's database, BEGIN and COMMIT included."""
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from core import clock
+from payments.risk.models import ListEntry
 from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -99,3 +103,27 @@ def test_a_list_of_refunds_takes_as_few_statements_for_many_rows(
     print(f"refunds?{query}: {len(of_all)} statements")  # noqa: T201
     assert len(found) == 3
     assert len(of_one) == len(of_all) <= READ_MAX + more
+
+
+# How many statements the rules about risk cost a payment, at most (docs/risk.md).
+RISK_MAX = {"off": 0, "with_lists": 1, "all_on": 3, "all_on_with_lists": 4}
+
+
+@pytest.mark.parametrize("rules", RISK_MAX)
+def test_judging_a_payment_takes_few_statements(rules: str, shop: ApiClient, settings: Any) -> None:
+    with CaptureQueriesContext(connection) as without:
+        shop.pay()
+    if rules.startswith("all_on"):
+        counting = ("card_velocity", "card_declines", "email_velocity", "email_cards")
+        settings.RISK_RULES = dict.fromkeys(counting, "block/1000")
+    if rules.endswith("lists"):
+        ListEntry.objects.create(
+            list="block", kind="bin", value="999999", shown="999999", created_at=clock.now()
+        )
+
+    with CaptureQueriesContext(connection) as judged:
+        paid = shop.pay()
+
+    print(f"risk {rules}: {len(judged) - len(without)} statements more")  # noqa: T201
+    assert paid["status"] == "succeeded"
+    assert len(judged) - len(without) == RISK_MAX[rules]

@@ -42,6 +42,7 @@ def test_what_becomes_absent_is_told_with_its_old_value(walk: Walk) -> None:
         "three_d_secure": {"requested": "automatic", "effective": "automatic"},
         "next_action": None,
         "return_url": None,
+        "fraud": None,
         "latest_attempt": None,
         "attempts": [],
     }
@@ -60,12 +61,14 @@ def test_what_is_shown_again_was_null(walk: Walk) -> None:
 
     walk.come_back()
 
-    assert before(walk) == {
+    told = before(walk)
+    told["fraud"].pop("updated", None)  # The bank's answer may come in a new second.
+    assert told == {
         **SHOWN_AGAIN,
         "amount_charged": None,
         "status": "requires_action",
         "next_action": action,
-        "fraud": None,
+        "fraud": {"risk_score": 10},
     }
 
 
@@ -88,7 +91,9 @@ def test_a_new_action_tells_its_old_address_and_nothing_around_it(walk: Walk) ->
 
     walk.confirm(GOOD_CARD, **SECURE)
 
-    assert before(walk) == {
+    told = before(walk)
+    told.pop("fraud", None)  # The new attempt may be judged in a new second.
+    assert told == {
         "next_action": {"redirect_to_url": {"url": first["next_action"]["redirect_to_url"]["url"]}},
         "latest_attempt": first["latest_attempt"],
         "attempts": first["attempts"],

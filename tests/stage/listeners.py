@@ -5,7 +5,7 @@ from typing import Any
 from acquirers.notices.models import Notice
 from payments.customers.models import Customer
 
-KIND = "fraud_warning"
+KIND = "card_replaced"
 HANDLER = "tests.stage.listeners.listen"
 
 # The numbers of the notices that were applied, in this process; a rolled back one is here too.

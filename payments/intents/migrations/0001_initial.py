@@ -108,6 +108,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "permissions": [("judge_fraud", "Can call a payment fraud, or clear it")],
+            },
         ),
         migrations.CreateModel(
             name="MetadataEntry",
@@ -251,6 +254,11 @@ class Migration(migrations.Migration):
                 ("md_status", models.CharField(max_length=2, null=True)),
                 ("authenticated_at", models.DateTimeField(null=True)),
                 ("error", models.JSONField(null=True)),
+                ("risk", models.JSONField(null=True)),
+                ("card_fingerprint", core.fields.CodeField(max_length=64, null=True)),
+                ("email_fingerprint", core.fields.CodeField(max_length=64, null=True)),
+                ("is_counted", models.BooleanField(db_default=True)),
+                ("is_declined", models.BooleanField(db_default=False)),
                 ("authorization_code", models.CharField(max_length=40, null=True)),
                 ("network_reference", models.CharField(max_length=80, null=True)),
                 ("bank_code", models.CharField(max_length=40, null=True)),
@@ -685,6 +693,30 @@ class Migration(migrations.Migration):
                     _connector="OR",
                 ),
                 name="an_attempt_is_open_or_closed",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="attempt",
+            index=models.Index(
+                condition=models.Q(("is_counted", True)),
+                fields=["card_fingerprint", "created_at"],
+                name="attempts_with_a_card",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="attempt",
+            index=models.Index(
+                condition=models.Q(("is_counted", True)),
+                fields=["email_fingerprint", "created_at", "card_fingerprint"],
+                name="attempts_with_an_email",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="attempt",
+            index=models.Index(
+                condition=models.Q(("is_declined", True)),
+                fields=["created_at", "merchant", "card_fingerprint"],
+                name="declined_attempts_by_time",
             ),
         ),
     ]

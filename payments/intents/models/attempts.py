@@ -61,6 +61,15 @@ class Attempt(InDoubt):
     md_status = models.CharField(max_length=2, null=True)
     authenticated_at = models.DateTimeField(null=True)
     error = JSONField(null=True)
+    # The verdict about its risk (`payments.risk.verdicts.Verdict`), and keyed fingerprints of its
+    # payer: by these the attempts of a card and of an e-mail address are counted.
+    risk = JSONField(null=True)
+    card_fingerprint = CodeField(max_length=64, null=True)
+    email_fingerprint = CodeField(max_length=64, null=True)
+    # Neither one that a rule blocked, nor one that another one with 3-D Secure followed.
+    is_counted = models.BooleanField(db_default=True)
+    # By the bank, for a reason of the card's.
+    is_declined = models.BooleanField(db_default=False)
     authorization_code = models.CharField(max_length=40, null=True)
     network_reference = models.CharField(max_length=80, null=True)
     # Internal: the bank's own code and words for its answer to the authorisation, and its numbers.
@@ -78,6 +87,22 @@ class Attempt(InDoubt):
         indexes = [
             *InDoubt.Meta.indexes,
             models.Index(fields=["merchant", "created_at"], name="attempts_of_a_merchants_day"),
+            models.Index(
+                fields=["card_fingerprint", "created_at"],
+                condition=Q(is_counted=True),
+                name="attempts_with_a_card",
+            ),
+            models.Index(
+                fields=["email_fingerprint", "created_at", "card_fingerprint"],
+                condition=Q(is_counted=True),
+                name="attempts_with_an_email",
+            ),
+            # By time first: the job looks at the last minutes of all merchants at once.
+            models.Index(
+                fields=["created_at", "merchant", "card_fingerprint"],
+                condition=Q(is_declined=True),
+                name="declined_attempts_by_time",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["merchant", "id"], name="an_attempt_has_one_merchant"),

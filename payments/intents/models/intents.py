@@ -85,6 +85,7 @@ class PaymentIntent(models.Model):
     objects = MerchantManager()
 
     class Meta:
+        permissions = [("judge_fraud", "Can call a payment fraud, or clear it")]
         indexes = [
             # One for each order and each frequent filter, in the order of the list: a page reads
             # only its own rows.

@@ -1,0 +1,126 @@
+"""The lists of blocked and allowed payers: `manage.py risk_list add block email …`.
+
+Each change is an operator's, named by `--by`, who may manage the lists.
+"""
+
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Q
+
+from core import clock, context
+from core.detection import contains_card_number
+from core.errors import DomainError
+from merchants.models import Merchant, User
+from payments.intents.models import Attempt
+from payments.risk import lists
+from payments.risk.lists import Entry
+from payments.risk.models import ListEntry
+
+REASON_MAX = 500
+
+
+class Command(BaseCommand):
+    help = "Show, add and remove what is blocked and what rules leave alone."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        deeds = parser.add_subparsers(dest="deed", required=True)
+        show = deeds.add_parser("show", help="the entries, the newest first")
+        show.add_argument(
+            "--merchant", help="mer_…; default: the installation's and all merchants'"
+        )
+        _add_entry(deeds.add_parser("add", help="add an entry, or renew the one that is there"))
+        remove = deeds.add_parser("remove", help="take an entry off its list")
+        remove.add_argument("id", type=int, help="as `show` prints it")
+        _add_operator(remove)
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        with context.work():
+            try:
+                getattr(self, options["deed"])(options)
+            except DomainError as refusal:
+                raise CommandError(refusal.text) from refusal
+
+    def show(self, options: dict[str, Any]) -> None:
+        """Print entries; of those that are over, too."""
+        rows = ListEntry.objects.select_related("by").order_by("-id")
+        if options["merchant"]:
+            rows = rows.filter(Q(merchant=_merchant(options["merchant"])) | Q(merchant=None))
+        for row in rows:
+            until = f" until {row.expires_at:%Y-%m-%d %H:%M}" if row.expires_at else ""
+            by = row.by.email if row.by else "somebody who has left"
+            self.stdout.write(
+                f"{row.pk} {row.merchant_id or 'everybody'} {row}{until}: {row.reason} ({by})"
+            )
+
+    def add(self, options: dict[str, Any]) -> None:
+        """Add an entry."""
+        merchant, value, shown = _target(options)
+        days = options["days"]
+        entry = Entry(
+            options["list"],
+            options["kind"],
+            value,
+            _reason(options),
+            expires_at=clock.now() + timedelta(days=days) if days else None,
+            shown=shown,
+        )
+        row = lists.add(_operator(options), merchant, entry)
+        self.stdout.write(f"{row.pk} {row}")
+
+    def remove(self, options: dict[str, Any]) -> None:
+        """Take an entry off."""
+        lists.remove(_operator(options), options["id"], reason=_reason(options))
+        self.stdout.write(f"{options['id']} is removed.")
+
+
+def _add_entry(parser: ArgumentParser) -> None:
+    parser.add_argument("list", choices=ListEntry.List.values)
+    parser.add_argument("kind", choices=ListEntry.Kind.values)
+    parser.add_argument("value", help="an e-mail, six digits, or of a card one of its payments")
+    parser.add_argument("--merchant", help="mer_…; default: every merchant; not needed for a card")
+    parser.add_argument("--days", type=int, choices=range(1, 3651), metavar="DAYS", help="it holds")
+    _add_operator(parser)
+
+
+def _add_operator(parser: ArgumentParser) -> None:
+    parser.add_argument("--by", required=True, help="the operator's e-mail address")
+    parser.add_argument("--reason", required=True, help="why, in your words")
+
+
+def _target(options: dict[str, Any]) -> tuple[Merchant | None, str, str]:
+    """Return whose list it is, the entry's value, and how people see it."""
+    merchant = _merchant(options["merchant"]) if options["merchant"] else None
+    if options["kind"] != ListEntry.Kind.CARD:
+        return merchant, options["value"], ""
+    # A card is named by a payment: no number is typed into a shell.
+    rows = Attempt.objects.filter(intent_id=options["value"]).select_related("merchant")
+    attempt = rows.order_by("-created_at", "-id").first()
+    if attempt is None or attempt.card_fingerprint is None:
+        raise CommandError("No card was tried for such a payment: give a pi_… id.")
+    if merchant and merchant != attempt.merchant:
+        raise CommandError("The payment is another merchant's.")
+    return attempt.merchant, attempt.card_fingerprint, attempt.card["masked"]
+
+
+def _merchant(merchant_id: str) -> Merchant:
+    found = Merchant.objects.filter(id=merchant_id).first()
+    if found is None:
+        raise CommandError("There is no such merchant.")
+    return found
+
+
+def _operator(options: dict[str, Any]) -> User:
+    found = User.objects.filter(email__iexact=options["by"], is_active=True, is_staff=True).first()
+    if found is None:
+        raise CommandError("--by names no operator.")
+    return found
+
+
+def _reason(options: dict[str, Any]) -> str:
+    reason: str = options["reason"]
+    if contains_card_number(reason) or len(reason) > REASON_MAX:
+        raise CommandError(f"A reason has {REASON_MAX} characters at most, and no card number.")
+    return reason

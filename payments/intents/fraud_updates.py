@@ -1,0 +1,88 @@
+"""Verdicts that come after the attempt: the bank's warning by a notice, and a person's word.
+
+Alone they change `fraud` and nothing else of the payment, and `.fraud_updated` tells of it.
+"""
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.db import transaction
+
+from acquirers.notices.models import Notice
+from core import clock
+from core.errors import DomainError, PermissionDenied
+from events import outbox
+from merchants import request_logs
+from merchants.models import User
+from payments.intents import authorization, fraud, render
+from payments.intents.events import FRAUD_UPDATED
+from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.refusals import IntentUnexpectedState
+from payments.risk import verdicts
+from payments.risk.verdicts import Status, Verdict
+
+JUDGE = "intents.judge_fraud"
+JUDGED = "operators.judge_fraud"  # The name of this work in the request logs.
+# The verdicts that a person gives.
+BY_PERSON = (Status.CLEAR, Status.FRAUD)
+
+
+class ReasonMissing(DomainError):
+    code = "parameter_missing"
+    message = "Say why."
+    param = "reason"
+
+
+def warned(notice: Notice, attempt: Attempt) -> None:
+    """Apply the bank's word that an attempt was fraud; its later ones change nothing.
+
+    In the transaction that marks the notice (`settings.NOTICE_HANDLERS`).
+    """
+    intent, attempt = authorization.locked(attempt)
+    at = clock.unix(clock.now())
+    _change(intent, attempt, verdicts.with_banks_warning(fraud.verdict_of(attempt), at=at))
+
+
+def judge(operator: User, payment_id: str, status: Status, *, reason: str) -> PaymentIntent:
+    """Call a payment fraud, or clear it; the word stands until the bank says otherwise.
+
+    :param status: CLEAR or FRAUD.
+    :param reason: the operator's, kept in Django's log of the admin.
+    :raises PermissionDenied: the operator may not judge.
+    :raises ResourceMissing: there is no such payment.
+    :raises IntentUnexpectedState: nothing was tried yet, so there is nothing to judge.
+    """
+    if not operator.has_perm(JUDGE):
+        raise PermissionDenied("The operator may not judge payments.")
+    if not reason.strip():
+        raise ReasonMissing
+    if status not in BY_PERSON:
+        raise ValueError(f"a person does not say {status}")
+    with request_logs.job(JUDGED):
+        return _judge(operator, payment_id, status, reason.strip())
+
+
+@transaction.atomic(durable=True)
+def _judge(operator: User, payment_id: str, status: Status, reason: str) -> PaymentIntent:
+    intent = PaymentIntent.objects.select_related("merchant").lock(payment_id)
+    if not intent.attempt_ids:
+        raise IntentUnexpectedState(intent)
+    attempt = intent.attempts.select_for_update().get(id=intent.attempt_ids[-1])
+    verdict = verdicts.by_person(fraud.verdict_of(attempt), status, at=clock.unix(clock.now()))
+    _change(intent, attempt, verdict)
+    LogEntry.objects.log_actions(
+        operator.pk, [intent], CHANGE, f"{status}: {reason}", single_object=True
+    )
+    return intent
+
+
+def _change(intent: PaymentIntent, attempt: Attempt, verdict: Verdict) -> None:
+    """Write a verdict into a locked attempt, and into its payment if that shows the attempt."""
+    if verdict == fraud.verdict_of(attempt):
+        return
+    attempt.risk = verdict.stored()
+    attempt.save(update_fields=["risk"])
+    if attempt.id not in intent.attempt_ids[-1:]:
+        return  # It is not shown, or not yet: then its first status tells of it.
+    before = render.payment_intent(intent)
+    fraud.show(intent, attempt)
+    intent.save(update_fields=["fraud"])
+    outbox.record(intent.merchant, FRAUD_UPDATED, render.payment_intent(intent), before)

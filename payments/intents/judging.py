@@ -1,0 +1,127 @@
+"""Judging an attempt before it opens: what the merchant has is counted, and the rules decide.
+
+In the transaction that writes the attempt, after the payment's lock. The counts are exact, also
+for attempts that meet: who counts a card or an e-mail holds its lock until the attempt is
+committed, and only those with the same card or e-mail of the same merchant wait for it.
+"""
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from core import clock
+from merchants.models import Merchant, RuleName
+from payments.intents.models import PaymentIntent
+from payments.intents.terms import Terms
+from payments.risk import fingerprints, lists, standings, verdicts
+from payments.risk.lists import List, Payer
+from payments.risk.rules import Rules
+from payments.risk.standings import Standing
+from payments.risk.verdicts import Counts, Facts, Verdict
+
+# The first half of an advisory lock's key; the second is a part of the fingerprint.
+OF_CARD, OF_EMAIL = 0x72697363, 0x72697365
+BY_CARD = (RuleName.CARD_VELOCITY, RuleName.CARD_DECLINES)
+BY_EMAIL = (RuleName.EMAIL_VELOCITY, RuleName.EMAIL_CARDS)
+LOCK = "SELECT pg_advisory_xact_lock(%s, %s)"
+# None is counted further than the rule needs to know; a rule that is off counts none.
+COUNT = """
+SELECT
+    (SELECT count(*) FROM (
+        SELECT FROM intents_attempt WHERE card_fingerprint = %(card)s AND is_counted
+            AND merchant_id = %(merchant)s AND created_at > %(card_velocity_since)s
+        LIMIT %(card_velocity)s) found),
+    (SELECT count(*) FROM (
+        SELECT FROM intents_attempt WHERE card_fingerprint = %(card)s AND is_counted
+            AND merchant_id = %(merchant)s AND created_at > %(card_declines_since)s
+            AND is_declined
+        LIMIT %(card_declines)s) found),
+    (SELECT count(*) FROM (
+        SELECT FROM intents_attempt WHERE email_fingerprint = %(email)s AND is_counted
+            AND merchant_id = %(merchant)s AND created_at > %(email_velocity_since)s
+        LIMIT %(email_velocity)s) found),
+    (SELECT count(*) FROM (
+        SELECT DISTINCT card_fingerprint FROM intents_attempt
+        WHERE email_fingerprint = %(email)s AND is_counted
+            AND merchant_id = %(merchant)s AND created_at > %(email_cards_since)s
+            AND card_fingerprint <> %(card)s
+        LIMIT %(email_cards)s) found)
+"""
+
+
+class Judged(NamedTuple):
+    """A verdict, and the fingerprints by which later attempts find this one."""
+
+    verdict: Verdict
+    payer: Payer
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Return what the attempt's row keeps of it."""
+        return {
+            "risk": self.verdict.stored(),
+            "card_fingerprint": self.payer.card,
+            "email_fingerprint": fingerprints.of_email(self.payer.merchant_id, self.payer.email),
+            "is_counted": not self.verdict.is_blocked,
+        }
+
+
+def judge(merchant: Merchant, intent: PaymentIntent, terms: Terms, now: datetime) -> Judged:
+    """Return the verdict about an attempt that is about to open.
+
+    Costs no statement while all counting rules are off and no list has an entry, else three at
+    most: the lists, the locks, the counts.
+
+    :param merchant: as the caller's key found it.
+    :param intent: locked, its card sealed.
+    """
+    standing = standings.of(merchant, currency=intent.currency)
+    assert intent.sealed_card is not None  # A payment without a card was refused before.
+    payer = Payer(
+        merchant.id, intent.sealed_card.fingerprint, terms.card["bin"], terms.billing["email"]
+    )
+    facts = _facts(standing, intent, terms, payer, now)
+    return Judged(verdicts.judge(standing.rules, facts, at=clock.unix(now)), payer)
+
+
+def _facts(
+    standing: Standing, intent: PaymentIntent, terms: Terms, payer: Payer, now: datetime
+) -> Facts:
+    listed = lists.matching(payer, now) if standing.has_entries else set()
+    is_settled = bool(listed & {List.BLOCK, List.ALLOW})
+    billing_country = (terms.billing.get("address") or {}).get("country")
+    return Facts(
+        amount=intent.amount,
+        counts=Counts() if is_settled else _counts(standing.rules, payer, now),
+        is_block_listed=List.BLOCK in listed,
+        is_allow_listed=List.ALLOW in listed,
+        is_card_testing=standing.is_watched(now),
+        card_country=terms.card.get("country"),
+        billing_country=billing_country and billing_country.upper(),
+    )
+
+
+def _counts(rules: Rules, payer: Payer, now: datetime) -> Counts:
+    on = [name for name in (*BY_CARD, *BY_EMAIL) if rules[name].is_on]
+    if not on:
+        return Counts()
+    email = fingerprints.of_email(payer.merchant_id, payer.email)
+    values: dict[str, Any] = {"merchant": payer.merchant_id, "card": payer.card, "email": email}
+    for name in (*BY_CARD, *BY_EMAIL):
+        rule = rules[name]
+        values[name.value] = (rule.threshold or 0) if name in on else 0
+        values[f"{name.value}_since"] = now - rule.window if rule.window else now
+    with connection.cursor() as cursor:
+        if any(name in on for name in BY_CARD):
+            cursor.execute(LOCK, [OF_CARD, _part(payer.card)])
+        if any(name in on for name in BY_EMAIL):
+            cursor.execute(LOCK, [OF_EMAIL, _part(email)])
+        # A statement of its own: it sees what was committed before the locks were got.
+        cursor.execute(COUNT, values)
+        return Counts(*cursor.fetchone())
+
+
+def _part(fingerprint: str) -> int:
+    """Return 32 bits of a fingerprint, as PostgreSQL's integer."""
+    return int.from_bytes(bytes.fromhex(fingerprint[:8]), signed=True)

@@ -1,0 +1,55 @@
+"""The standing of a merchant: its rules, whether lists must be asked, whether it is watched."""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import orjson
+from django.db import connection
+
+from merchants.models import Merchant
+from payments.risk import rules
+from payments.risk.found_with_key import STANDING
+from payments.risk.rules import Rules, Setting
+
+FOUND_WITH_KEY = "risk"  # Its name in `settings.FOUND_WITH_KEY`.
+OF_MERCHANT = f"SELECT ({STANDING}) FROM merchants_merchant WHERE id = %s"  # noqa: S608
+
+
+class Standing(NamedTuple):
+    """The standing of one merchant.
+
+    :param has_entries: the merchant or the installation has entries in its lists.
+    :param watched_until: until then cards may be being tested at the merchant; None: they are not.
+    """
+
+    rules: Rules
+    has_entries: bool
+    watched_until: datetime | None
+
+    def is_watched(self, now: datetime) -> bool:
+        """Tell whether `card_testing` holds."""
+        return self.watched_until is not None and now < self.watched_until
+
+
+def of(merchant: Merchant, *, currency: str) -> Standing:
+    """Return a merchant's standing for payments in a currency.
+
+    Costs no statement if the merchant came with an API key.
+    """
+    found = orjson.loads(_found(merchant) or "{}")
+    own = [Setting(*row) for row in found.get("rules") or ()]
+    until = found.get("watched_until")
+    return Standing(
+        rules=rules.with_settings(rules.of_installation(currency), own, currency),
+        has_entries=bool(found.get("has_entries")),
+        watched_until=datetime.fromtimestamp(until, UTC) if until is not None else None,
+    )
+
+
+def _found(merchant: Merchant) -> str | None:
+    if merchant.found_with_key is not None:
+        return merchant.found_with_key[FOUND_WITH_KEY]
+    with connection.cursor() as cursor:
+        cursor.execute(OF_MERCHANT, [merchant.id])
+        row = cursor.fetchone()
+    return row[0] if row else None
