@@ -85,6 +85,7 @@ INSTALLED_APPS = [
     "acquirers",
     "acquirers.notices",
     "payments.customers",
+    "payments.installments",
     "payments.intents",
     "payments.refunds",
     "payments.disputes",
@@ -323,6 +324,7 @@ AGGREGATES = [
 # The resources of the API, in the order of its document.
 RESOURCES = [
     "payments.intents.resource.RESOURCE",
+    "payments.installments.resource.RESOURCE",
     "payments.refunds.resource.RESOURCE",
     "payments.customers.resource.RESOURCE",
     "payments.disputes.resource.RESOURCE",

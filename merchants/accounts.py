@@ -9,7 +9,7 @@ from django.db import transaction
 
 from core import clock, ids
 from core.errors import DomainError
-from merchants import keys, sites
+from merchants import installment_plans, keys, sites
 from merchants.models import Member, Merchant, NonSecureLimit, User
 
 
@@ -113,6 +113,7 @@ def shown(merchant: Merchant) -> dict[str, Any]:
             {"currency": row.currency, "per_payment": row.per_payment, "per_day": row.per_day}
             for row in merchant.non_secure_limits.order_by("currency")
         ],
+        "installments": installment_plans.shown(merchant),
         "websites": [str(site) for site in merchant.websites.order_by("id")],
         "callback_urls": [str(site) for site in merchant.callback_urls.order_by("id")],
         "metadata": merchant.metadata,

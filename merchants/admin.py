@@ -7,6 +7,7 @@ from core.admin import PlainLookups, ReadOnly, ReadOnlyAdmin
 from merchants.models import (
     ApiKey,
     CallbackUrl,
+    InstallmentPlan,
     Member,
     Merchant,
     NonSecureLimit,
@@ -29,6 +30,10 @@ class NonSecureLimitInline(ReadOnly, admin.TabularInline):
     model = NonSecureLimit
 
 
+class InstallmentPlanInline(ReadOnly, admin.TabularInline):
+    model = InstallmentPlan
+
+
 class CallbackUrlInline(ReadOnly, admin.TabularInline):
     model = CallbackUrl
 
@@ -39,7 +44,10 @@ class MerchantAdmin(ReadOnlyAdmin):
     list_display = ("name", "id", "country", "status", "charges_enabled", "created_at")
     list_filter = ("status", "country")
     search_fields = ("name", "id", "email")
-    inlines = (MemberInline, NonSecureLimitInline, WebsiteInline, CallbackUrlInline)
+    inlines = (
+        MemberInline, NonSecureLimitInline, InstallmentPlanInline, WebsiteInline,
+        CallbackUrlInline,
+    )  # fmt: skip
 
 
 @admin.register(ApiKey)

@@ -1,4 +1,5 @@
 from merchants.models.access import ApiKey, IdempotencyKey
+from merchants.models.installment_plans import InstallmentPlan
 from merchants.models.merchant import (
     CallbackUrl,
     Merchant,
@@ -13,6 +14,7 @@ __all__ = [
     "ApiKey",
     "CallbackUrl",
     "IdempotencyKey",
+    "InstallmentPlan",
     "Member",
     "Merchant",
     "NegativeLimit",

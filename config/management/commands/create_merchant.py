@@ -11,6 +11,7 @@ from ledger import sandbox_terms
 from merchants import accounts
 from merchants.accounts import Opened
 from merchants.sites import SiteRefused
+from payments.installments import sandbox_plans
 
 
 class Command(BaseCommand):
@@ -56,4 +57,5 @@ def _open(options: dict[str, Any]) -> Opened:
         country=options["country"].upper(),
     )
     sandbox_terms.give(opened.merchant)
+    sandbox_plans.give(opened.merchant)
     return opened
