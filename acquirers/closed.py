@@ -27,9 +27,10 @@ class ClosedGateway:
         cvc_at_handoff=False,
         refunds_are_idempotent=False,
     )
+    built_in_bins: Mapping[str, IssuerFacts] = {}
 
-    def facts(self, _number: str) -> IssuerFacts | None:
-        return None
+    def accepts(self, _number: str) -> bool:
+        return False
 
     def authorize(self, _request: AuthorizationRequest) -> Outcome:
         return Outcome(Answer.NOT_SENT)

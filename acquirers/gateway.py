@@ -38,6 +38,7 @@ class Order:
     :param reference: ours, 20 characters of 0-9 and A-Z, never used for another attempt.
     :param terminal: the one that the attempt was opened with; it never changes.
     :param amount: in minor units, surcharge included.
+    :param installments: that the issuer splits the amount in for its customer; 1 is at once.
     :param numbers: the bank's own numbers by the names that its adapter gave them, such as
         `authorization_code` or `capture.host_ref`; a void may need the capture's.
     """
@@ -87,15 +88,21 @@ class AuthenticationRequest:
 
 @dataclass(frozen=True, slots=True)
 class IssuerFacts:
-    """Facts about a card's issuer, as the card's number gives them.
+    """Facts about a card's issuer, as the first digits of the card's number give them.
 
     :param card_type: `credit`, `debit` or `prepaid`.
     :param country: ISO 3166 alpha-2, None if unknown.
+    :param program: of installments, such as `bonus`; None if the card is in none.
+    :param three_d_secure_required: the issuer declines whoever has not authenticated.
     """
 
     brand: str | None
     card_type: str
     country: str | None
+    issuer: str | None = None
+    program: str | None = None
+    commercial: bool = False
+    three_d_secure_required: bool = False
 
 
 class StatementUnreadable(Exception):
@@ -122,6 +129,7 @@ class StatementLine:
     refunds: Mapping[str, int]
     charged_back: int
     currency: str
+    installments: int
 
 
 class Gateway(Protocol):
@@ -133,9 +141,11 @@ class Gateway(Protocol):
     """
 
     capabilities: Capabilities
+    # By prefixes of 6 to 8 digits, for where the table of BINs has none as long or longer.
+    built_in_bins: Mapping[str, IssuerFacts]
 
-    def facts(self, number: str) -> IssuerFacts | None:
-        """Return facts about the card's issuer; None if the number is not accepted here."""
+    def accepts(self, number: str) -> bool:
+        """Tell whether a card of this number is taken here."""
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Send one authorisation.

@@ -90,6 +90,7 @@ class Ours:
     is_modified: bool
     due_at: datetime | None
     currency: str
+    installments: int
     amount: int
     taken: int
     is_refunded_late: bool
@@ -191,7 +192,8 @@ def _rows(attempts: QuerySet[Attempt]) -> QuerySet[Any]:
     """Return the columns of `Ours`."""
     return attempts.values_list(
         "acquirer_reference", "id", "intent_id", "merchant_id", "status",
-        Exists(UNDER_WAY), "due_at", "currency", F("amount") + F("surcharge"), "captured_minor",
+        Exists(UNDER_WAY), "due_at", "currency", "installments",
+        F("amount") + F("surcharge"), "captured_minor",
         Exists(REFUNDED_LATE), Exists(ON_THEIR_WAY), Exists(DONE.filter(method=Method.VOID)),
         _sum(GIVEN_BACK), _sum(CHARGED_BACK), Exists(BEING_ACCEPTED), Subquery(BY_REFERENCE),
     )  # fmt: skip
@@ -254,16 +256,23 @@ def _with_exchanges(sentence: str, ours: Ours) -> str:
 
 
 def _compared(ours: Ours, line: StatementLine | None) -> list[str]:
-    expected = (ours.merchant_id, ours.authorized, ours.captured, ours.moved, ours.currency)
+    expected = (
+        ours.merchant_id, ours.authorized, ours.captured, ours.moved, ours.currency,
+        ours.installments,
+    )  # fmt: skip
     if line is None:
         is_missing = ours.authorized > 0
         return [f"{ours} is {ours.status}, and the bank has no line of it"] if is_missing else []
-    told = (line.merchant_id, line.authorized, line.captured, line.moved, line.currency)
+    told = (
+        line.merchant_id, line.authorized, line.captured, line.moved, line.currency,
+        line.installments,
+    )  # fmt: skip
     if expected == told:
         return _refunds_compared(ours, line)
     return [
         f"{ours} is {ours.status} with {ours.authorized} authorised and {ours.captured} captured"
-        f"{_left(ours.moved, ours.captured)} {ours.currency} for {ours.merchant_id};"
+        f"{_left(ours.moved, ours.captured)} {ours.currency}{_split(ours.installments)}"
+        f" for {ours.merchant_id};"
         f" the bank {_said(line)} for {line.merchant_id}"
     ]
 
@@ -280,7 +289,14 @@ def _said(line: StatementLine | None) -> str:
     if line is None:
         return "has no line of it"
     moved = _left(line.moved, line.captured)
-    return f"has {line.authorized} authorised and {line.captured} captured{moved} {line.currency}"
+    return (
+        f"has {line.authorized} authorised and {line.captured} captured{moved} {line.currency}"
+        f"{_split(line.installments)}"
+    )
+
+
+def _split(installments: int) -> str:
+    return "" if installments == 1 else f" in {installments} installments"
 
 
 def _left(moved: int, captured: int) -> str:

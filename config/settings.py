@@ -86,6 +86,7 @@ INSTALLED_APPS = [
     "acquirers.notices",
     "payments.customers",
     "payments.risk",
+    "payments.installments",
     "payments.intents",
     "payments.refunds",
     "payments.disputes",
@@ -334,6 +335,7 @@ MERCHANT_TERMS = ["merchants.terms.TERMS", "payments.intents.merchant_terms.TERM
 # The resources of the API, in the order of its document.
 RESOURCES = [
     "payments.intents.resource.RESOURCE",
+    "payments.installments.resource.RESOURCE",
     "payments.refunds.resource.RESOURCE",
     "payments.customers.resource.RESOURCE",
     "payments.disputes.resource.RESOURCE",

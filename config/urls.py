@@ -22,6 +22,7 @@ v1 = [
     path("", include("ledger.urls")),
     path("", include("merchants.urls")),
     path("", include("payments.customers.urls")),
+    path("", include("payments.installments.urls")),
     path("", include("payments.intents.urls")),
     path("", include("payments.refunds.urls")),
     path("", include("payments.disputes.urls")),

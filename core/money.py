@@ -19,6 +19,20 @@ def is_supported(currency: str) -> bool:
     return currency in settings.CURRENCIES
 
 
+def split(amount: int, count: int) -> tuple[int, int]:
+    """Return the first of so many parts, which has what is left over, and each of the others."""
+    part = amount // count
+    return amount - (count - 1) * part, part
+
+
+def written_split(amount: int, currency: str, count: int) -> str:
+    """Return an amount's parts as a person reads them: `33.34 TRY + 2 × 33.33 TRY`."""
+    first, part = split(amount, count)
+    if first == part:
+        return f"{count} × {written(part, currency)}"
+    return f"{written(first, currency)} + {count - 1} × {written(part, currency)}"
+
+
 def written(amount: int, currency: str) -> str:
     """Return an amount in minor units as a person reads it, such as `1,250.00 TRY`."""
     decimals = DECIMALS.get(currency, 2)

@@ -11,7 +11,7 @@ from django.db import transaction
 from core import clock, ids
 from core.errors import DomainError
 from events import outbox
-from merchants import audit_log, events, keys, sites, terms
+from merchants import audit_log, events, installment_plans, keys, sites, terms
 from merchants.audit_log import Change
 from merchants.models import Member, Merchant, NonSecureLimit, User
 from merchants.terms import Term
@@ -175,6 +175,7 @@ def shown(merchant: Merchant) -> dict[str, Any]:
             {"currency": row.currency, "per_payment": row.per_payment, "per_day": row.per_day}
             for row in merchant.non_secure_limits.order_by("currency")
         ],
+        "installments": installment_plans.shown(merchant),
         "websites": [str(site) for site in merchant.websites.order_by("id")],
         "callback_urls": [str(site) for site in merchant.callback_urls.order_by("id")],
         "metadata": merchant.metadata,

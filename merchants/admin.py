@@ -12,6 +12,7 @@ from merchants.models import (
     ApiKey,
     AuditEntry,
     CallbackUrl,
+    InstallmentPlan,
     Member,
     Merchant,
     NonSecureLimit,
@@ -52,6 +53,10 @@ class RiskRuleInline(ReadOnly, admin.TabularInline):
     model = RiskRule
 
 
+class InstallmentPlanInline(ReadOnly, admin.TabularInline):
+    model = InstallmentPlan
+
+
 class CallbackUrlInline(ReadOnly, admin.TabularInline):
     model = CallbackUrl
 
@@ -63,7 +68,8 @@ class MerchantAdmin(ReadOnlyAdmin):
     list_filter = ("status", "country")
     search_fields = ("name", "id", "email")
     inlines = (
-        MemberInline, NonSecureLimitInline, RiskRuleInline, WebsiteInline, CallbackUrlInline,
+        MemberInline, NonSecureLimitInline, InstallmentPlanInline, RiskRuleInline, WebsiteInline,
+        CallbackUrlInline,
     )  # fmt: skip
 
 

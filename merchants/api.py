@@ -17,6 +17,7 @@ from core.errors import DomainError, ParameterInvalid
 from core.querysets import MerchantRows
 from core.rest import expansion, query, resources
 from core.rest.expansion import Expandable, Shown
+from core.rest.forms import Form
 from core.rest.lists import Listing, ListSpec
 from core.rest.pagination import CursorPagination, ListFilters
 from core.rest.schema import Operation
@@ -38,13 +39,16 @@ class ApiViewSet(GenericViewSet[Any]):
     """A resource of the API, on behalf of the merchant whose key was sent.
 
     `scope` names the resource in a key's scopes; `lists` are the actions that answer a
-    list, and what it knows; `shows` are the kinds of objects whose fields
+    list, and what it knows; `queries` are the actions that take other parameters, and the forms
+    that read them into `asked`; `shows` are the kinds of objects whose fields
     `expand[]` takes; `operations` are what the API's schema says of the actions.
     """
 
     operations: Mapping[str, Operation] = {}
     scope: str | None = None
     lists: Mapping[str, ListSpec] = {}
+    queries: Mapping[str, type[Form]] = {}
+    asked: Mapping[str, Any] = {}
     listing: Listing
     filter_backends = [ListFilters]
     pagination_class = CursorPagination
@@ -73,6 +77,8 @@ class ApiViewSet(GenericViewSet[Any]):
     def _fields_to_expand(self, request: Request) -> list[str]:
         given = query.given(request.query_params)
         expand = query.array(given.pop("expand", []))
+        if form := self.queries.get(self.action):
+            self.asked = form.read(query.taken(given, form().fields))
         # The list engine reads the rest of a list's, and refuses what it does not know.
         if self.action not in self.lists:
             for [unknown, *_] in given.values():

@@ -13,6 +13,16 @@ _LIMIT = schema.record(
     },
 )
 
+_PLAN = schema.record(
+    "A count of installments that payers may choose, and its price.",
+    {
+        "program": nullable(text("The cards' programme; null for all that have no plan here.")),
+        "installments": schema.integer("How many.", minimum=2),
+        "surcharge_rate_bps": schema.integer("What the payer pays on top, in basis points."),
+        "minimum_amount": schema.minor("The least amount of a payment."),
+    },
+)
+
 MERCHANTS = {
     "Merchant": schema.resource(
         "merchant",
@@ -32,6 +42,7 @@ MERCHANTS = {
                 "Whether payments may be taken without 3-D Secure, within `non_secure_limits`."
             ),
             "non_secure_limits": schema.array(_LIMIT, "By currency."),
+            "installments": schema.array(_PLAN, "By programme, then by count."),
             "websites": schema.array({"type": "string"}, "The registered websites."),
             "callback_urls": schema.array({"type": "string"}, "The registered callback URLs."),
             "metadata": schema.METADATA,

@@ -80,6 +80,10 @@ def _page(authentication: Authentication, *, status: int = 200) -> HttpResponse:
         "transaction_id": authentication.transaction_id,
         "merchant_name": authentication.merchant_name,
         "amount": money.written(authentication.amount, authentication.currency),
+        "installments": authentication.installments,
+        "parts": money.written_split(
+            authentication.amount, authentication.currency, authentication.installments
+        ),
         "brand": authentication.brand,
         "last4": authentication.last4,
         "is_asked_again": status == BAD_REQUEST,

@@ -168,6 +168,7 @@ def _entry(order: AuthorizationOrder, behaviour: Behaviour) -> dict[str, Any]:
         "capture": order.capture,
         "captured_amount": order.amount if is_authorized and order.capture else 0,
         "currency": order.currency,
+        "installments": order.installments,
         "behaviour": behaviour.name,
         "state": behaviour.state,
         "response_code": behaviour.response_code,

@@ -23,6 +23,7 @@ SUBMISSION_MAX, TEXTS_MAX = 10_000, 20
 NOTICE_NUMBER = re.compile(r"[0-9]{1,18}")
 ANYTHING = re.compile(r".*", re.DOTALL)
 AMOUNT_MAX_MINOR = 10**15
+INSTALLMENTS_MAX = 12
 
 
 class Malformed(Exception):
@@ -46,6 +47,7 @@ class AuthorizationOrder:
     merchant: str
     amount: int
     currency: str
+    installments: int
     capture: bool
     card_number: str = field(repr=False)
     proof: Proof | None
@@ -64,6 +66,7 @@ class AuthenticationOrder:
     merchant_name: str
     amount: int
     currency: str
+    installments: int
     card_number: str = field(repr=False)
     callback_url: str
     return_origin: str
@@ -97,6 +100,7 @@ def read_authorization(body: bytes) -> AuthorizationOrder:
         merchant=_name(sent, "merchant"),
         amount=_integer(sent, "amount", 1, AMOUNT_MAX_MINOR),
         currency=_text(sent, "currency", CURRENCY),
+        installments=_integer(sent, "installments", 1, INSTALLMENTS_MAX),
         capture=_boolean(sent, "capture"),
         card_number=_card_number(sent),
         proof=_proof(sent.get("authentication")),
@@ -115,6 +119,7 @@ def read_authentication(body: bytes) -> AuthenticationOrder:
         merchant_name=_text(sent, "merchant_name", MERCHANT_NAME),
         amount=_integer(sent, "amount", 1, AMOUNT_MAX_MINOR),
         currency=_text(sent, "currency", CURRENCY),
+        installments=_integer(sent, "installments", 1, INSTALLMENTS_MAX),
         card_number=_card_number(sent),
         callback_url=_callback_url(sent),
         return_origin=origin(_address(sent, "return_url")),

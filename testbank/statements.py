@@ -34,7 +34,10 @@ MOVED: dict[str, tuple[type[Model], str]] = {
     "charged_back_amount": (Chargeback, "dispute__authorization"),
     "regained_amount": (Recovery, "dispute__authorization"),
 }
-FIELDS = ("reference", "merchant", "amount", "captured_amount", "currency", "state", *MOVED)
+FIELDS = (
+    "reference", "merchant", "amount", "captured_amount", "currency", "installments", "state",
+    *MOVED,
+)  # fmt: skip
 OF_REFUNDS: dict[str, tuple[type[Model], str]] = {
     "repaid_amount": (Repayment, "refund"),
     "bounced_amount": (Bounce, "refund"),

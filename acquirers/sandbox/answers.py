@@ -107,6 +107,7 @@ def statement_line(told: dict[str, Any], refunds: Mapping[str, int]) -> Statemen
         refunds=refunds,
         charged_back=charged_back,
         currency=told["currency"],
+        installments=told["installments"],
     )
 
 

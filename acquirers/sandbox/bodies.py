@@ -46,6 +46,7 @@ def _terms(request: AuthorizationRequest | AuthenticationRequest) -> dict[str, A
         "merchant": order.merchant_id,
         "amount": order.amount,
         "currency": order.currency,
+        "installments": order.installments,
         "card": {
             "number": card.number,
             "exp_month": card.exp_month,

@@ -5,22 +5,16 @@ it is sealed (contract 11).
 """
 
 from acquirers.gateway import IssuerFacts
-from core import cards
+from core.cards import brand_of
 
-TURKISH_CREDIT = frozenset(
-    {
-        "4603450000000000",
-        "5526080000000006",
-        "5528790000000008",
-        "9792030000000000",
-    }
-)
-TURKISH_DEBIT = frozenset(
-    {
-        "4766620000000001",
-        "9792020000000001",
-    }
-)
+TURKISH = {
+    "4603450000000000": IssuerFacts("visa", "credit", "TR", "Test Bank A", "bonus"),
+    "5526080000000006": IssuerFacts("mastercard", "credit", "TR", "Test Bank B", "axess"),
+    "5528790000000008": IssuerFacts("mastercard", "credit", "TR", "Test Bank C", "paraf"),
+    "9792030000000000": IssuerFacts("troy", "credit", "TR", "Test Bank D", "cardfinans"),
+    "4766620000000001": IssuerFacts("visa", "debit", "TR", "Test Bank A"),
+    "9792020000000001": IssuerFacts("troy", "debit", "TR", "Test Bank D"),
+}
 FOREIGN_CREDIT = frozenset(
     {
         "4000000000000002",
@@ -56,16 +50,9 @@ FOREIGN_CREDIT = frozenset(
         "5555555555554444",
     }
 )
-ISSUERS = (
-    (TURKISH_CREDIT, "credit", "TR"),
-    (TURKISH_DEBIT, "debit", "TR"),
-    (FOREIGN_CREDIT, "credit", "US"),
-)
-
-
-def facts(number: str) -> IssuerFacts | None:
-    """Return the issuer's facts of a sandbox card; None for any other number."""
-    for numbers, card_type, country in ISSUERS:
-        if number in numbers:
-            return IssuerFacts(cards.brand_of(number), card_type, country)
-    return None
+NUMBERS = FOREIGN_CREDIT | TURKISH.keys()
+# The facts of all cards that begin with the same six digits, as issuers hand them out.
+BUILT_IN_BINS = {
+    **{number[:6]: IssuerFacts(brand_of(number), "credit", "US") for number in FOREIGN_CREDIT},
+    **{number[:6]: facts for number, facts in TURKISH.items()},
+}

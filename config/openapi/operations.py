@@ -90,11 +90,17 @@ class ApiSchema(AutoSchema):
     def _is_list(self) -> bool:
         return "data" in self._described.answers.get("properties", {})
 
+    @property
+    def _query(self) -> type[Form] | None:
+        return self.view.queries.get(self.view.action)
+
     def _parameters(self) -> Iterator[Shape]:
         view = self.view
         yield from (parameters.in_path(name[1:-1]) for name in ID.findall(self.path))
         if spec := view.lists.get(view.action):
             yield from parameters.of_list(spec, needed=self._described.needs)
+        if query := self._query:
+            yield from parameters.of_form(query)
         yield from parameters.expand(view.expandable)
         yield _shared("parameters", "PF-Version")
         if self.method == "POST":
@@ -139,13 +145,16 @@ class ApiSchema(AutoSchema):
         codes: dict[int, set[str]] = defaultdict(set)
         for kind in self._kinds():
             codes[kind.http_status].add(kind.code)
-        if form := self._described.takes:
-            codes[400].update(schema.codes_of(form))
+        for form in (self._described.takes, self._query):
+            if form:
+                codes[400].update(schema.codes_of(form))
         return {str(status): _refusal(status, codes[status]) for status in sorted(codes)}
 
     def _kinds(self) -> Iterator[type[DomainError]]:
         yield from ALWAYS
         yield from self._described.refuses
+        if self._query:
+            yield errors.ParameterMissing
         if self.view.scope:
             yield errors.PermissionDenied
         if self._is_list or ID.search(self.path):

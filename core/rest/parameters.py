@@ -1,8 +1,10 @@
 """Parameters of queries, paths and headers, as shapes of the API's schema."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from core.rest.fields import Shape
+from core.rest.forms import Form
 from core.rest.list_query import LIMIT_DEFAULT, SEARCH_MAX
 from core.rest.lists import ListSpec
 
@@ -43,6 +45,14 @@ def of_filters(spec: ListSpec) -> Iterator[Shape]:
     for name, own in spec.filters.base_filters.items():
         for written, shape in own.shapes(name).items():
             yield _in_query(written, shape, f"Only what has this `{name}`.")
+
+
+def of_form(form: type[Form]) -> Iterator[Shape]:
+    """Yield the parameters of a query that a form reads."""
+    fields: Any = form().fields  # Ours have a shape.
+    for name, field in fields.items():
+        given = _in_query(name, field.shape, str(field.help_text))
+        yield {**given, "required": True} if field.required else given
 
 
 def expand(fields: Iterable[str]) -> Iterator[Shape]:

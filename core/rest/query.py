@@ -1,5 +1,6 @@
 """Reading a query string strictly (contract 7)."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote_plus
 
@@ -8,7 +9,7 @@ from django.http import QueryDict
 from core.detection import contains_encoded_card_number
 from core.errors import CardDataInUrl, ParameterInvalid
 from core.rest import brackets
-from core.rest.brackets import MAX_PARAMETERS, TooManyParameters, shown_name
+from core.rest.brackets import MAX_PARAMETERS, TooManyParameters, Written, shown_name
 
 
 class Given(NamedTuple):
@@ -87,6 +88,15 @@ def scalar(parameters: list[Given]) -> str:
         if parameter.keys or len(parameter.values) > 1:
             raise parameter.refusal()
     return parameters[0].values[0]
+
+
+def taken(given: dict[str, list[Given]], names: Iterable[str]) -> dict[str, Written | None]:
+    """Take parameters out of a query, as a form reads them; an empty one is none.
+
+    :raises ParameterInvalid: one of them is given twice, or with brackets.
+    """
+    found = {name: scalar(given.pop(name)) for name in names if name in given}
+    return {name: Written(value) if value else None for name, value in found.items()}
 
 
 def array(parameters: list[Given]) -> list[str]:

@@ -581,6 +581,61 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.CreateModel(
+            name="InstallmentPlan",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("program", models.CharField(blank=True, max_length=40, null=True)),
+                ("installments", models.SmallIntegerField()),
+                ("surcharge_rate_bps", models.IntegerField(default=0)),
+                ("minimum_amount", models.BigIntegerField(default=0)),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="installment_plans",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("merchant", "program", "installments"),
+                        name="one_plan_per_program_and_installments",
+                        nulls_distinct=False,
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("installments__gte", 2), ("installments__lte", 12)),
+                        name="a_plan_has_2_to_12_installments",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("surcharge_rate_bps__gte", 0), ("surcharge_rate_bps__lte", 5000)
+                        ),
+                        name="a_plan_costs_0_to_5000_bps",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("minimum_amount__gte", 0)),
+                        name="a_plans_minimum_is_not_negative",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("program", None),
+                            ("program__regex", "^[a-z0-9_]{1,40}$"),
+                            _connector="OR",
+                        ),
+                        name="a_program_is_small_letters_digits_and_underscores",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="RiskRule",
             fields=[
                 (

@@ -1,5 +1,6 @@
 from merchants.models.access import ApiKey, IdempotencyKey
 from merchants.models.audit import AuditEntry, AuditHead
+from merchants.models.installment_plans import InstallmentPlan
 from merchants.models.merchant import (
     CallbackUrl,
     Merchant,
@@ -18,6 +19,7 @@ __all__ = [
     "CallbackUrl",
     "Deed",
     "IdempotencyKey",
+    "InstallmentPlan",
     "Member",
     "Merchant",
     "NegativeLimit",

@@ -68,8 +68,9 @@ class AttemptAdmin(ReadOnlyAdmin):
     )  # fmt: skip
     # Named one by one: `hand_off` and `acs_url` are the payer's.
     fields = (
-        "id", "merchant", "intent", "terminal", "status", "amount", "surcharge", "captured_minor",
-        "currency", "installments", "capture_method", "card", "acquirer_reference",
+        "id", "merchant", "intent", "terminal", "status", "amount", "surcharge",
+        "surcharge_rate_bps", "program", "captured_minor", "currency", "installments",
+        "capture_method", "card", "acquirer_reference",
         "authorization_code", "network_reference", "bank_code", "bank_text", "bank_numbers",
         "error", "three_d_secure_requested", "authentication_demanded", "authentication",
         "request_id", "created_at", "closed_at", "modifications", "bank_exchanges", "asked_at",

@@ -75,6 +75,8 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
     offered = methods.accept(merchant, card, billing, currency=currency) if card else None
     if draft.get("confirm"):
         return _create_and_confirm(merchant, draft, offered)
+    shown, wish = offered.shown if offered else None, installments.wish_of(draft)
+    installments.check(merchant, shown, wish, amount=draft["amount"], currency=currency)
     intent_id = ids.new("pi")
     with transaction.atomic(durable=True):
         idempotency.take(intent_id)
@@ -113,7 +115,6 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     :raises DomainError: contract 4's refusals; nothing is stored then.
     """
     accounts.require_charges(merchant)
-    intents.require_installments(confirmation.get("installments"))
     if confirmation.get("return_url"):
         sites.require_return_url(merchant, confirmation["return_url"])
     intent = PaymentIntent.objects.for_merchant(merchant).find(intent_id)
@@ -216,7 +217,7 @@ def _is_confirmable(intent: PaymentIntent) -> bool:
 def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> Attempt:
     # Committed before the bank is called: after a crash the sweeper finds it and asks.
     assert intent.sealed_card is not None  # A payment without a card was refused before.
-    now, plan = clock.now(), installments.plan_of(intent, terms.card)
+    now, plan = clock.now(), installments.agreed(intent, terms.card, terms.wish)
     judged = judging.judge(merchant, intent, terms, now)
     amount = intent.amount + plan.surcharge
     attempt = Attempt.objects.create(
@@ -227,6 +228,8 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
         acquirer_reference=references.new(),
         amount=intent.amount,
         surcharge=plan.surcharge,
+        surcharge_rate_bps=plan.surcharge_rate_bps,
+        program=plan.program,
         currency=intent.currency,
         installments=plan.installments,
         capture_method=intent.capture_method,

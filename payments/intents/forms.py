@@ -125,6 +125,7 @@ class ConfirmIntentForm(Form):
     payment_method_data = ConfirmedMethodForm(required=False)
     payment_method_options = PaymentMethodOptionsForm(required=False)
     installments = Integer(minimum=1, maximum=99, required=False)
+    surcharge = Amount(minimum=0, required=False)
 
 
 class CaptureIntentForm(Form):

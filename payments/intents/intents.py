@@ -14,14 +14,13 @@ from events import outbox, transitions
 from merchants import idempotency
 from merchants.models import Merchant
 from payments.customers.models import Customer
-from payments.intents import metadata, render
+from payments.intents import installments, metadata, render
+from payments.intents.installments import Wish
 from payments.intents.methods import OfferedCard, billing_of, requested_authentication
 from payments.intents.models import LineItem, Modification, PaymentIntent
 from payments.intents.refusals import (
-    InstallmentsNotAvailable,
     IntentUnexpectedState,
     LineItemsAmountMismatch,
-    SurchargeMismatch,
 )
 from payments.intents.states import (
     ATTEMPTS,
@@ -40,24 +39,13 @@ BEFORE_FIRST_ATTEMPT = ("amount", "currency", "customer", "installments", "line_
 def check(merchant: Merchant, draft: dict[str, Any]) -> None:
     """Refuse a draft that cannot become a payment, before anything is stored.
 
-    :raises InstallmentsNotAvailable: more than one; plans do not exist yet.
-    :raises SurchargeMismatch: the merchant asserts a surcharge; without installments it is 0.
     :raises LineItemsAmountMismatch: the lines do not sum to the amount.
     :raises ResourceMissing: the customer is not the merchant's.
     """
-    require_installments(draft.get("installments"))
-    if draft.get("surcharge"):
-        raise SurchargeMismatch
     items = draft.get("line_items")
     if items and sum(item["amount"] for item in items) != draft["amount"]:
         raise LineItemsAmountMismatch
     _require_customer(merchant, draft.get("customer"))
-
-
-def require_installments(count: int | None) -> None:
-    """:raises InstallmentsNotAvailable: more than one."""
-    if count not in (None, 1):
-        raise InstallmentsNotAvailable
 
 
 def add(
@@ -93,6 +81,7 @@ def _drafted(
         status=status,
         amount=draft["amount"],
         currency=draft["currency"],
+        installments=draft.get("installments") or 1,
         capture_method=draft.get("capture_method") or PaymentIntent.CaptureMethod.AUTOMATIC,
         customer_id=draft.get("customer"),
         description=draft.get("description"),
@@ -112,6 +101,7 @@ def update(merchant: Merchant, intent_id: str, changes: dict[str, Any]) -> Payme
     :raises IntentUnexpectedState: money terms are to change after the first attempt.
     :raises LockTimeout: an authorisation is in flight.
     :raises LineItemsAmountMismatch: amount and lines no longer agree.
+    :raises InstallmentsNotAvailable: the payment's installments are not for sale on its terms.
     """
     idempotency.take(intent_id)
     intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
@@ -162,15 +152,23 @@ def _change_terms(intent: PaymentIntent, changes: dict[str, Any]) -> None:
         Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION,
     ):  # fmt: skip
         raise IntentUnexpectedState(intent)
-    require_installments(changes.get("installments"))
     intent.amount = changes.get("amount", intent.amount)
     intent.currency = changes.get("currency", intent.currency)
+    if changes.keys() & {"amount", "currency", "installments"}:
+        _change_installments(intent, changes.get("installments", intent.installments))
     if "customer" in changes:
         _require_customer(intent.merchant, changes["customer"])
         intent.customer_id = changes["customer"]
     if "line_items" in changes:
         _replace_line_items(intent, changes["line_items"] or [])
     _require_matching_lines(intent)
+
+
+def _change_installments(intent: PaymentIntent, count: int | None) -> None:
+    """Check the count anew: it may not be for sale at another amount or in another currency."""
+    intent.installments = count or 1
+    wish, amount, currency = Wish(intent.installments), intent.amount, intent.currency
+    installments.check(intent.merchant, intent.card, wish, amount=amount, currency=currency)
 
 
 def _replace_line_items(intent: PaymentIntent, drafts: list[dict[str, Any]]) -> None:

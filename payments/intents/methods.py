@@ -8,6 +8,7 @@ from acquirers.models import Terminal
 from core.cards import CardData
 from core.errors import ParameterMissing
 from merchants.models import Merchant
+from payments.installments import bins
 from payments.intents.refusals import CardNotSupported
 
 BILLING_REQUIRED = (
@@ -19,7 +20,8 @@ BILLING_REQUIRED = (
 class OfferedCard:
     """A card that the installation takes, with its issuer's facts.
 
-    :param shown: the card as the API shows it.
+    :param shown: the card as it is frozen with its payment: the part that the API shows, and
+        those of the issuer's facts that only the service needs.
     :param terminal: the one that takes it.
     """
 
@@ -38,19 +40,17 @@ def accept(
     :raises UpstreamUnavailable: there is no acquirer.
     """
     terminal = acquirers.for_new(merchant, currency, card)
-    facts = acquirers.at(terminal).facts(card.number)
-    if facts is None:
+    gateway = acquirers.at(terminal)
+    if not gateway.accepts(card.number):
         raise CardNotSupported
+    facts = bins.facts_of(card.number, built_in=gateway.built_in_bins)
     shown = {
-        "brand": facts.brand,
         "bin": card.bin,
         "last4": card.last4,
         "masked": card.masked,
         "exp_month": card.exp_month,
         "exp_year": card.exp_year,
-        "card_type": facts.card_type,
-        "domestic": facts.country == merchant.country,
-        "country": facts.country,  # Kept, and not shown.
+        **bins.frozen(facts, merchant),
     }
     holder = card.holder_name or billing.get("name")
     named = CardData(card.number, card.exp_month, card.exp_year, card.cvc, holder)
@@ -84,8 +84,7 @@ def require_billing(billing: dict[str, Any]) -> None:
 
 def demands_authentication(shown_card: dict[str, Any], requested: str) -> bool:
     """Tell whether card or merchant demand 3-D Secure, before the bank is asked (contract 10)."""
-    is_domestic_debit = shown_card["domestic"] and shown_card["card_type"] == "debit"
-    return requested == "required" or is_domestic_debit
+    return requested == "required" or bins.demand_authentication(shown_card)
 
 
 def requested_authentication(options: dict[str, Any] | None) -> str | None:

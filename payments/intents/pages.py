@@ -177,9 +177,12 @@ def _page(
 
 
 def _facts(attempt: Attempt) -> dict[str, object]:
+    whole, currency = attempt.amount + attempt.surcharge, attempt.currency
     return {
         "merchant_name": attempt.intent.merchant.name,
-        "amount": money.written(attempt.amount + attempt.surcharge, attempt.currency),
+        "amount": money.written(whole, currency),
+        "installments": attempt.installments,
+        "parts": money.written_split(whole, currency, attempt.installments),
         "brand": attempt.card["brand"],
         "last4": attempt.card["last4"],
     }

@@ -211,7 +211,7 @@ _TERMS = (
 )  # fmt: skip
 _CONFIRMING = (
     MerchantRestricted, ReturnUrlNotAllowed, NonSecureNotAllowed, refusals.CardNotSupported,
-    refusals.InstallmentsNotAvailable,
+    refusals.InstallmentsNotAvailable, refusals.SurchargeMismatch,
 )  # fmt: skip
 
 PAYMENT_INTENTS = {

@@ -8,6 +8,7 @@ from acquirers.models import Terminal
 from core.errors import ParameterMissing
 from merchants.models import Merchant
 from payments.intents import methods
+from payments.intents.installments import Wish, wish_of
 from payments.intents.methods import OfferedCard
 from payments.intents.models import PaymentIntent
 from payments.intents.states import Status
@@ -23,6 +24,7 @@ class Terms:
 
     :param card: the card as the API shows it.
     :param requested: the merchant's wish for 3-D Secure: `automatic`, `required` or `none`.
+    :param wish: for installments; decided on the locked payment.
     """
 
     card: dict[str, Any]
@@ -31,6 +33,7 @@ class Terms:
     return_url: str | None
     requested: str
     terminal: Terminal
+    wish: Wish
 
     @property
     def authentication_demanded(self) -> bool:
@@ -49,6 +52,7 @@ def terms_of_draft(draft: dict[str, Any], offered: OfferedCard) -> Terms:
         return_url=draft.get("return_url"),
         requested=_requested(draft) or "automatic",
         terminal=offered.terminal,
+        wish=wish_of(draft),
     )
     _require_complete(terms)
     return terms
@@ -76,6 +80,7 @@ def terms_of_confirmation(
         return_url=confirmation.get("return_url") or intent.return_url,
         requested=_requested(confirmation) or intent.three_d_secure_requested,
         terminal=offered.terminal if offered else acquirers.for_new(merchant, currency, None),
+        wish=wish_of(confirmation),
     )
     _require_complete(terms)
     return terms, offered

@@ -64,7 +64,8 @@ def begin_anew(declined: Attempt, outcome: Outcome) -> Attempt | None:
 def _successor(declined: Attempt, judged: dict[str, Any]) -> Attempt:
     now = clock.now()
     copied = (
-        "merchant_id", "intent_id", "terminal", "amount", "surcharge", "currency", "installments",
+        "merchant_id", "intent_id", "terminal", "amount", "surcharge", "surcharge_rate_bps",
+        "program", "currency", "installments",
         "capture_method", "sealed_card_id", "card", "return_url", "three_d_secure_requested",
         "request_id",
     )  # fmt: skip

@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
                 ("merchant_name", models.CharField(max_length=250)),
                 ("amount", models.BigIntegerField()),
                 ("currency", models.CharField(max_length=3)),
+                ("installments", models.SmallIntegerField(default=1)),
                 ("brand", models.CharField(blank=True, max_length=16)),
                 ("last4", models.CharField(max_length=4)),
                 ("behaviour", models.CharField(max_length=64)),
@@ -153,6 +154,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("currency", models.CharField(max_length=3)),
+                ("installments", models.SmallIntegerField(default=1)),
                 ("behaviour", models.CharField(max_length=64)),
                 (
                     "state",
@@ -769,5 +771,12 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
+        ),
+        migrations.AddConstraint(
+            model_name="authorization",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("installments__gte", 1), ("installments__lte", 12)),
+                name="bank_takes_1_to_12_installments",
+            ),
         ),
     ]

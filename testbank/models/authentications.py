@@ -24,6 +24,7 @@ class Authentication(models.Model):
     merchant_name = models.CharField(max_length=250)
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
+    installments = models.SmallIntegerField(default=1)
     brand = models.CharField(max_length=16, blank=True)
     last4 = models.CharField(max_length=4)
     behaviour = models.CharField(max_length=64)

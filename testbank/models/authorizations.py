@@ -23,6 +23,7 @@ class Authorization(models.Model):
         default=0, help_text="Of all disputes that are open or lost; of no inquiry."
     )
     currency = models.CharField(max_length=3)
+    installments = models.SmallIntegerField(default=1)
     behaviour = models.CharField(max_length=64)
     state = models.CharField(max_length=32, choices=State)
     response_code = models.CharField(max_length=2)
@@ -47,6 +48,10 @@ class Authorization(models.Model):
             models.CheckConstraint(
                 condition=Q(amount__gte=1),
                 name="bank_authorizes_at_least_one_minor_unit",
+            ),
+            models.CheckConstraint(
+                condition=Q(installments__gte=1, installments__lte=12),
+                name="bank_takes_1_to_12_installments",
             ),
             models.CheckConstraint(
                 condition=Q(captured_amount__gte=0, captured_amount__lte=F("amount")),

@@ -120,9 +120,8 @@ def test_every_card_of_the_sandbox_ends_as_listed(
 
 def test_the_gateway_the_bank_and_this_table_know_the_same_cards() -> None:
     tested = {number for number, _, _ in CARD_TABLE}
-    accepted = {number for numbers, _, _ in cards.ISSUERS for number in numbers}
 
-    assert tested == accepted == set(behaviours.CARDS)
+    assert tested == cards.NUMBERS == set(behaviours.CARDS)
 
 
 def test_an_approval_carries_the_banks_references(bank: BankTransport) -> None:
@@ -158,17 +157,20 @@ def test_the_same_request_twice_is_one_charge_and_one_outcome(bank: BankTranspor
     ("number", "facts"),
     [
         ("4242424242424242", IssuerFacts("visa", "credit", "US")),
-        ("5528790000000008", IssuerFacts("mastercard", "credit", "TR")),
-        ("9792030000000000", IssuerFacts("troy", "credit", "TR")),
-        ("4766620000000001", IssuerFacts("visa", "debit", "TR")),
-        ("9792020000000001", IssuerFacts("troy", "debit", "TR")),
-        ("4000056655665556", None),
+        ("5528790000000008", IssuerFacts("mastercard", "credit", "TR", "Test Bank C", "paraf")),
+        ("9792030000000000", IssuerFacts("troy", "credit", "TR", "Test Bank D", "cardfinans")),
+        ("4766620000000001", IssuerFacts("visa", "debit", "TR", "Test Bank A")),
+        ("9792020000000001", IssuerFacts("troy", "debit", "TR", "Test Bank D")),
     ],
 )
-def test_the_gateway_knows_the_issuers_of_sandbox_cards_only(
-    number: str, facts: IssuerFacts | None
-) -> None:
-    assert sandbox().facts(number) == facts
+def test_the_gateway_knows_the_issuers_of_its_cards(number: str, facts: IssuerFacts) -> None:
+    assert sandbox().accepts(number)
+    assert sandbox().built_in_bins[number[:6]] == facts
+
+
+def test_the_gateway_takes_no_number_beside_its_cards() -> None:
+    assert not sandbox().accepts("4000056655665556")
+    assert not sandbox().accepts("4242424242424200")  # It begins like one of them.
 
 
 def test_a_live_installation_without_an_acquirer_is_unavailable(settings: Any) -> None:

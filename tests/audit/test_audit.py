@@ -138,6 +138,10 @@ def another_amount_at_the_bank() -> None:
     Authorization.objects.update(amount=12600, captured_amount=12600)
 
 
+def another_count_at_the_bank() -> None:
+    Authorization.objects.update(installments=3)
+
+
 def a_second_take_at_the_bank() -> None:
     Authorization.objects.get().captures.create(amount=12500, created_at=clock.now())
 
@@ -233,6 +237,7 @@ PLANTED: list[tuple[Callable[[], None], str, str]] = [
     (nothing_captured_at_the_bank, "the bank's book is ours", "attempt"),
     (another_merchants_line, "the bank's book is ours", "attempt"),
     (another_amount_at_the_bank, "the bank's book is ours", "payment"),
+    (another_count_at_the_bank, "the bank's book is ours", "attempt"),
     (a_second_take_at_the_bank, "the bank's book is ours", "attempt"),
     (a_take_that_the_bank_forgot, "the bank's book is ours", "attempt"),
     (money_given_back_at_the_bank, "the bank's book is ours", "attempt"),

@@ -46,6 +46,20 @@ def test_a_payment_is_made_in_one_call() -> None:
     assert paid.card.last4 == "4242"
 
 
+def test_a_payment_in_installments_is_quoted_made_and_confirmed(sdk_service: SdkService) -> None:
+    body = payment("5528790000000008", amount=12000, return_url=RETURN_URL)
+    query = "bin=552879&amount=12000&currency=try"
+    quoted = client(sdk_service).raw_request("get", f"/v1/installments?{query}")
+
+    paid = stripe.PaymentIntent.create(**body, installments=3, surcharge=330)
+    later = stripe.PaymentIntent.create(**{**body, "confirm": False}, installments=3)
+    confirmed = stripe.PaymentIntent.confirm(later.id, installments=2, surcharge=0)
+
+    assert [option["installments"] for option in quoted.data["options"]] == [1, 2, 3, 6]
+    assert (paid.status, paid.installments, paid.amount_charged) == ("succeeded", 3, 12330)
+    assert (later.installments, confirmed.installments) == (3, 2)
+
+
 def test_a_payment_is_created_changed_confirmed_captured_and_read() -> None:
     intent = stripe.PaymentIntent.create(
         amount=5000, currency="try", capture_method="manual", metadata={"a": "1", "b": "2"}

@@ -14,6 +14,7 @@ from config.openapi.operations import EXAMPLES, examples
 from core import clock
 from ledger import book
 from merchants.models import ApiKey
+from payments.installments import sandbox_plans
 from testbank.behaviours import DISPUTED_AFTER
 from tests.stage import described
 from tests.stage.bank_disputes import DISPUTED
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 PAYMENTS, ENDPOINTS = "/v1/payment_intents", "/v1/webhook_endpoints"
 SECRET = "whsec_shown_this_once"
 MANUAL = {"capture_method": "manual"}
+QUOTE = "installments?bin=552879&amount=10000&currency=try"
 
 
 class Storyteller:
@@ -63,12 +65,13 @@ class Storyteller:
 def tell(client: ApiClient, settings: Any) -> dict[str, Any]:
     """Do everything that the API can do, once."""
     story = Storyteller(client)
+    sandbox_plans.give(client.merchant)
     endpoint = about_an_endpoint(story)
     about_payments(story, about_a_customer(story))
     about_refunds(story)
     about_a_dispute(story)
     about_events(story, endpoint)
-    for address in ("balance", "merchant", "search?q=Order", "request_logs?limit=2"):
+    for address in ("balance", "merchant", QUOTE, "search?q=Order", "request_logs?limit=2"):
         story.get(f"/v1/{address}")
     newest = story.get("/v1/balance_transactions?type=charge&limit=2")["data"][0]["id"]
     story.get(f"/v1/balance_transactions/{newest}")

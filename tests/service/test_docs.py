@@ -2,12 +2,15 @@
 
 import json
 import re
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 
 from acquirers.sandbox import cards
+from payments.installments import bin_files, sandbox_plans
+from payments.installments.bin_files import Problems
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.sweeper import sweep_after
@@ -17,7 +20,7 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglo
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
 CARD_NUMBER = re.compile(r"(?<!\d)\d{16}(?!\d)")
 CREATION = re.compile(r"curl \S+/v1/payment_intents \\\n.*?-d '(\{.*?\})'", re.DOTALL)
-SANDBOX_CARDS = frozenset().union(*(numbers for numbers, _type, _country in cards.ISSUERS))
+SANDBOX_CARDS = cards.NUMBERS
 
 
 def missing_links(page: Path) -> list[str]:
@@ -72,6 +75,33 @@ def test_a_refund_that_is_shown_can_be_made(acme: ApiClient, bank: BankTransport
     assert {name: answer[name] for name in shown if name not in told} == {
         name: value for name, value in shown.items() if name not in told
     }
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_a_quote_that_is_shown_is_given_and_can_be_paid(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    page = (ROOT / "docs/installments.md").read_text()
+    sandbox_plans.give(acme.merchant)
+    address = re.search(r"curl '\S+?(/v1/installments\S+)'", page)[1]
+    shown = json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL)[1])
+    [body] = CREATION.findall(page)
+
+    assert acme.get(address).body == shown
+    paid = acme.post("/v1/payment_intents", json.loads(body))
+
+    amounts = [paid[name] for name in ("surcharge", "amount_charged", "amount_received")]
+    assert (paid["status"], amounts) == ("succeeded", [330, 12_330, 12_000])
+
+
+def test_the_table_that_is_shown_is_taken() -> None:
+    page = (ROOT / "docs/installments.md").read_text()
+    table = re.search(r"```csv\n(.*?)```", page, re.DOTALL)[1]
+    problems = Problems()
+
+    found = list(bin_files.rows(BytesIO(table.encode()), problems))
+
+    assert (len(found), problems.first) == (2, [])
 
 
 SANDBOX_REFUND = re.compile(r"^\| (\d{16}) \| (.*) \|$", re.MULTILINE)

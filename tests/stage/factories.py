@@ -60,6 +60,11 @@ def shown_card(sealed: SealedCard) -> dict[str, Any]:
         "exp_year": sealed.exp_year,
         "card_type": "credit",
         "domestic": False,
+        "country": "US",
+        "issuer": None,
+        "program": None,
+        "commercial": False,
+        "three_d_secure_required": False,
     }
 
 

@@ -1,4 +1,4 @@
-"""Installments, which are not for sale yet: tests put them where the service would say so."""
+"""Installments for any card: tests put them where the service says what is for sale."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def sell_installments(
 ) -> None:
     """Let every payment from now on be paid in installments, with a surcharge on its amount."""
 
-    def plan_of(intent: PaymentIntent, _card: dict) -> Plan:
+    def plan_of(intent: PaymentIntent, _card: dict, _count: int) -> Plan:
         return Plan(count, surcharge=intent.amount * surcharge_bps // 10_000)
 
     patch.setattr("payments.intents.installments.plan_of", plan_of)

@@ -454,9 +454,7 @@ def opened() -> Iterator[World]:
         stack.enter_context(on_one_thread_each())
         world = World(bank)
         dates = calendar.value_dates
-        stack.enter_context(
-            patch.object(installments, "plan_of", lambda _intent, _card: world.plan)
-        )
+        stack.enter_context(patch.object(installments, "plan_of", lambda *_asked: world.plan))
         stack.enter_context(
             patch.object(
                 authorization.calendar, "value_dates", lambda day: dates(day, parts=world.parts)

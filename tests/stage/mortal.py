@@ -103,8 +103,8 @@ class Installation:
         if self._sweeper:
             self._sweeper.stop()
 
-    def pay(self, client: ApiClient) -> requests.Response:
-        return self._post(client, PAYMENTS, payment())
+    def pay(self, client: ApiClient, *card: str, **changes: Any) -> requests.Response:
+        return self._post(client, PAYMENTS, payment(*card, **changes))
 
     def ask(self, client: ApiClient, payment_id: str, action: str) -> requests.Response:
         """Ask for a capture or a cancellation, always with the same idempotency key."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from core.rest import resources
 from devstack.state import ROOT
 from merchants import keys
+from payments.installments import sandbox_plans
 from tests.stage.factories import open_merchant
 from tests.stage.receivers import Receiver, receiver
 from tests.stage.web_process import WebProcess
@@ -51,6 +52,7 @@ class SdkService:
 def running(directory: Path) -> Iterator[SdkService]:
     """Run the web process, a strict twin of it, the bank, and what delivers webhooks."""
     opened = open_merchant("Acme Store", website="https://acme.example")
+    sandbox_plans.give(opened.merchant)
     read_only = dict.fromkeys(resources.scopes(), "read")
     _key, read_only_key = keys.create(opened.merchant, name="Reader", scopes=read_only)
     with receiver() as hooks:

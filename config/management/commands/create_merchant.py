@@ -12,6 +12,7 @@ from merchants import accounts
 from merchants.accounts import Opened
 from merchants.commands import AuditedCommand
 from merchants.sites import SiteRefused
+from payments.installments import sandbox_plans
 
 
 class Command(AuditedCommand):
@@ -57,4 +58,5 @@ def _open(options: dict[str, Any]) -> Opened:
         country=options["country"].upper(),
     )
     sandbox_terms.give(opened.merchant)
+    sandbox_plans.give(opened.merchant)
     return opened

@@ -233,6 +233,8 @@ class Migration(migrations.Migration):
                 ("acquirer_reference", core.fields.CodeField(max_length=40, unique=True)),
                 ("amount", models.BigIntegerField()),
                 ("surcharge", models.BigIntegerField(default=0)),
+                ("surcharge_rate_bps", models.IntegerField(default=0)),
+                ("program", models.CharField(max_length=40, null=True)),
                 ("captured_minor", models.BigIntegerField(default=0)),
                 ("fee", models.BigIntegerField(default=0)),
                 ("captured_at", models.DateTimeField(null=True)),
@@ -656,6 +658,17 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(
                 condition=models.Q(("amount__gte", 1), ("surcharge__gte", 0)),
                 name="an_attempt_asks_for_money",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="attempt",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("installments__gte", 2),
+                    models.Q(("installments", 1), ("surcharge", 0)),
+                    _connector="OR",
+                ),
+                name="an_attempt_at_once_costs_nothing",
             ),
         ),
         migrations.AddConstraint(

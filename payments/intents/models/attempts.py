@@ -35,6 +35,9 @@ class Attempt(InDoubt):
     acquirer_reference = CodeField(max_length=40, unique=True)
     amount = models.BigIntegerField()
     surcharge = models.BigIntegerField(default=0)
+    # Internal: by which the surcharge was worked out, and the card's programme.
+    surcharge_rate_bps = models.IntegerField(default=0)
+    program = models.CharField(max_length=40, null=True)
     captured_minor = models.BigIntegerField(default=0)
     # What the merchant pays for it, in minor units, and when the money was taken.
     fee = models.BigIntegerField(default=0)
@@ -113,6 +116,10 @@ class Attempt(InDoubt):
             ),
             models.CheckConstraint(
                 condition=Q(amount__gte=1, surcharge__gte=0), name="an_attempt_asks_for_money"
+            ),
+            models.CheckConstraint(
+                condition=Q(installments__gte=2) | Q(installments=1, surcharge=0),
+                name="an_attempt_at_once_costs_nothing",
             ),
             models.CheckConstraint(
                 condition=Q(captured_minor=0)

@@ -57,15 +57,16 @@ class OldBankGateway:
         cvc_at_handoff=True,
         refunds_are_idempotent=False,
     )
+    built_in_bins: Mapping[str, IssuerFacts] = cards.BUILT_IN_BINS
 
     def __init__(self) -> None:
         if settings.LIVEMODE:
             raise ImproperlyConfigured("The old bank belongs to the tests: this one is live.")
         self.session: requests.Session = wire.new_session()
 
-    def facts(self, number: str) -> IssuerFacts | None:
-        """Return the issuer's facts of a test card; None for any other number."""
-        return cards.facts(number)
+    def accepts(self, number: str) -> bool:
+        """Take the sandbox's cards and no other number."""
+        return number in cards.NUMBERS
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Send one sale or pre-authorisation, with the card or with the proof."""
