@@ -15,7 +15,7 @@ FIELDS = ("attempts", "customer", "latest_attempt", "line_items")
 ATTEMPT = {
     "id", "object", "payment_intent", "status", "amount", "surcharge", "amount_charged",
     "currency", "installments", "capture_method", "payment_method_type", "card",
-    "three_d_secure", "error", "authorization_code", "network_reference", "reversed_at",
+    "three_d_secure", "risk", "error", "authorization_code", "network_reference", "reversed_at",
     "created", "livemode",
 }  # fmt: skip
 
