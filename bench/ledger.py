@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from bench import bars, report
+from bench import bars, ledger_refunds, report
 from bench.bars import Bar, Figures
 from bench.client import Call
 from bench.load import Scale, Terms, load
@@ -47,6 +47,9 @@ BARS = [
     Bar("a refund / one of the other merchant", "refund_times", most=1.5),
     Bar("  ms in the ledger", "large_refund_ms"),
     Bar("  of the other merchant", "small_refund_ms"),
+    Bar("POST /v1/refunds / one of the other merchant", "posted_times", most=1.5),
+    Bar("  p50 ms", "large_posted_ms"),
+    Bar("  of the other merchant", "small_posted_ms"),
     Bar("new entries", "new_entries"),
     Bar("the job adds them beside payments, s", "job_seconds", most=20),
     Bar("  payments per second meanwhile", "beside_per_second"),
@@ -124,6 +127,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     if "refunds" in parts:
         say("bench", f"{REFUNDS} refunds of each merchant, in turns")
         figures |= ledger.read(refunds=REFUNDS)["refunds"]
+        figures |= _posted(ledger, scale.of(REFUNDS))
     if "job" in parts:
         figures |= _job(ledger, terms, scale.of(NEW))
     ledger.read()
@@ -147,6 +151,15 @@ def _asked(ledger: Ledger, shop: Shop, terms: Terms, *, name: str) -> Figures:
     expected = {kind: body[kind] for kind in SHOWN}
     call = Call(ledger.stage.ports.web, BALANCE, expected, shop.secret_key)
     return report.speed(name, load(ledger.stage, call, terms._replace(clients=1)))
+
+
+def _posted(ledger: Ledger, count: int) -> Figures:
+    """Measure refunds as merchants ask for them, in turns."""
+    keys = {shop.name: shop.secret_key for shop in (ledger.large, ledger.small)}
+    with ledger.stage.service():
+        figures = ledger_refunds.measure(ledger.stage.ports.web, keys, count)
+    figures["posted_times"] = figures["large_posted_ms"] / figures["small_posted_ms"]
+    return figures
 
 
 def _job(ledger: Ledger, terms: Terms, entries: int) -> Figures:

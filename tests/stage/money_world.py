@@ -16,9 +16,11 @@ from zoneinfo import ZoneInfo
 from django.db.models import QuerySet
 from django.utils import timezone
 
+import acquirers
 from acquirers.in_doubt import answers, kinds
 from acquirers.models import Terminal
-from acquirers.notices import applying, storing
+from acquirers.noticed import NoticesUnreadable
+from acquirers.notices import applying, polling, storing
 from acquirers.notices import tasks as notice_tasks
 from acquirers.notices.models import Inbox
 from core import clock, context
@@ -287,8 +289,12 @@ class World:
 
     def repeat_notices(self) -> None:
         """Read all of the bank's notices from the beginning, as a poller that lost its place."""
-        with patch.object(storing, "last_number", return_value=0):
-            self.take_in()
+        terminal = Terminal.objects.get()
+        with suppress(NoticesUnreadable):
+            for after in range(0, storing.last_number(terminal) + 1, polling.PAGE):
+                bank = acquirers.at(terminal)
+                storing.store(terminal, bank.notices(terminal, after=after, limit=polling.PAGE))
+        self.take_in()
 
     def take_in(self) -> None:
         Inbox.objects.update(held_until=None)  # The real time of a failure's wait has passed.
@@ -328,32 +334,31 @@ class World:
         self.leases_run_out()
         for wait in WAITS:
             self.beat()
-            if self.is_quiet():
+            if not self.left():
                 return
             clock.advance(wait)
         self.beat()
-        assert self.is_quiet(), "something never ends"
+        assert not self.left(), f"something never ends: {self.left()}"
 
     def beat(self) -> None:
         for job in BEAT:
             self.work(job)
 
-    def is_quiet(self) -> bool:
-        """Tell whether nothing is left to be done, as far as nobody's decision is awaited."""
-        now = clock.now()
+    def left(self) -> list[str]:
+        """Return what is left to be done, as far as nobody's decision is awaited."""
         in_doubt = [
-            row
+            f"{row!r} due {row.due_at}"
             for kind in kinds.all_kinds()
             for row in kind.model._default_manager.filter(due_at__isnull=False)
             if not _waits_for_a_date(row)
         ]
-        notices = applying.Notice.objects.filter(applied_at=None).exists()
-        told = Notice.objects.order_by("-number").first()
-        is_heard = told is None or told.number == storing.last_number(Terminal.objects.get())
+        notices = applying.Notice.objects.filter(applied_at=None)
+        untold = Notice.objects.filter(number__gt=storing.last_number(Terminal.objects.get()))
         overdue = Dispute.objects.filter(
-            status__in=("needs_response", "warning_needs_response"), evidence_due_by__lte=now
+            status__in=("needs_response", "warning_needs_response"),
+            evidence_due_by__lte=clock.now(),
         )
-        return not in_doubt and not notices and is_heard and not overdue.exists()
+        return [*in_doubt, *map(repr, (*notices, *untold, *overdue))]
 
 
 def _waits_for_a_date(row: Any) -> bool:
