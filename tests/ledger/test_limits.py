@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from ledger import book
 from ledger.models import Movement
@@ -146,3 +147,47 @@ def test_there_is_nothing_to_write_off_of_a_merchant_who_owes_nothing(till: Till
 def owe(till: Till, amount: int) -> None:
     """Take so much of what was never there: a dispute about money that was all fee."""
     till.dispute(till.charge(amount), amount)
+
+
+# --- Shares -----------------------------------------------------------------------------------
+
+
+def test_a_refund_that_failed_leaves_its_shares_to_a_dispute(till: Till) -> None:
+    charge = till.charge(12600, surcharge=600)
+    till.then(till.refund(charge, 5000), book.refund_returned)
+    before = till.sums()
+
+    opened = till.dispute(charge, 12600)
+    till.then(opened, book.dispute_lost)
+
+    assert (opened.amount, opened.surcharge) == (-12000, -600)
+    assert before["surcharge"] == 600
+    assert (till.sums()["surcharge"], till.sums()["acquirer"]) == (0, 0)
+
+
+@pytest.mark.parametrize("ends", [book.dispute_won, book.dispute_lost])
+def test_a_dispute_of_one_kurus_may_be_the_surcharges_alone(till: Till, ends: Any) -> None:
+    charge = till.charge(12600, surcharge=600)
+    till.refund(charge, 20)
+
+    opened = till.dispute(charge, 1)  # The surcharge's share of 21 is 1, that of 20 was 0.
+    till.then(opened, ends)
+
+    connection.check_constraints()
+    assert opened.card_money == -1
+    last = till.refund(charge, 12600 - 20 - (1 if ends is book.dispute_lost else 0))
+    till.then(last, book.refund_paid)
+    assert till.sums()["surcharge"] == 0
+
+
+def test_a_refund_of_one_kurus_may_have_a_share_of_surcharge_and_fee_at_once(
+    till: Till,
+) -> None:
+    price(till.merchant, bps=10_000, fixed=0, returns_fee=True)
+    limit(till.merchant, 200)  # One may take both before the next brings nothing back.
+    charge = till.charge(200, surcharge=100)
+    for _ in range(200):
+        till.refund(charge, 1)
+
+    held = {kind: amount for kind, amount in till.sums().items() if amount}
+    assert held == {"acquirer": -200, "refunds": 200}

@@ -1,5 +1,9 @@
 """The bank's answers to refunds, applied late, twice, or by an asker that was overtaken."""
 
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from acquirers.in_doubt import leases
@@ -9,10 +13,12 @@ from payments.refunds.models import Refund
 from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.sweeper import leases_run_out
+from tests.stage.refund_books import GivenBack, given_back
+from tests.stage.sweeper import leases_run_out, sweep_after
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
+SETTLES_AT_ONCE = "4000000000007726"
 ENDS = (Answer.APPROVED, Answer.DECLINED)
 
 
@@ -132,3 +138,49 @@ def test_nothing_but_a_yes_or_a_no_ends_it(answer: Answer, asked: Refund) -> Non
 
     assert now()["status"] == "pending"
     assert Refund.objects.get().due_at is not None
+
+
+# --- A void that came after the bank's day ------------------------------------------------------
+
+
+def canceled_elsewhere(acme: ApiClient) -> None:
+    acme.post(f"/v1/refunds/{Refund.objects.get().id}/cancel")
+
+
+def swept_to_its_end(_acme: ApiClient) -> None:
+    for _ in range(3):
+        sweep_after(130)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "status", "at_the_bank"),
+    [(canceled_elsewhere, "canceled", 0), (swept_to_its_end, "succeeded", 12500)],
+)
+def test_one_that_another_ends_before_it_goes_on_as_a_refund_is_answered_as_it_ended(
+    meanwhile: Callable[[ApiClient], None],
+    status: str,
+    at_the_bank: int,
+    acme: ApiClient,
+    bank: BankTransport,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin_at_noon()
+    paid = acme.pay(SETTLES_AT_ONCE)["id"]
+    real, is_first = leases.take, True
+
+    def take(row: Any) -> Any:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+            meanwhile(acme)
+        return real(row)
+
+    monkeypatch.setattr(leases, "take", take)
+    answer = acme.refund(paid, idempotency_key="k")
+
+    assert not is_first
+    assert (answer.status, answer["status"], answer["method"]) == (200, status, "refund")
+    assert acme.refund(paid, idempotency_key="k").body == answer.body
+    assert acme.refunded(answer["id"]).body == answer.body
+    assert given_back(paid) == GivenBack(at_the_bank, at_the_bank)
+    assert Counter(bank.seen)["/refunds"] == (1 if at_the_bank else 0)
