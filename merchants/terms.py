@@ -3,7 +3,8 @@
 Rooms above add theirs in a tuple of their own, which `settings.MERCHANT_TERMS` names.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,8 +15,8 @@ from django.core.exceptions import ValidationError
 from django.utils.module_loading import import_string
 
 from core.detection import contains_card_number
-from merchants import sites
-from merchants.models import Merchant, NegativeLimit, NonSecureLimit
+from merchants import installment_plans, risk_rules, sites
+from merchants.models import InstallmentPlan, Merchant, NegativeLimit, NonSecureLimit, RiskRule
 from merchants.refusals import ChangeRefused
 
 # As the API's own amounts (contract 1).
@@ -191,4 +192,35 @@ ADDRESSES = (
     ),
 )
 
-TERMS = (*COLUMNS, *LIMITS, *ADDRESSES)
+# --- Rows that are replaced together --------------------------------------------------------------
+
+
+def _replace_plans(merchant: Merchant, rows: Iterable[Mapping[str, Any]]) -> None:
+    with _refused("installments"):
+        installment_plans.replace(merchant, [InstallmentPlan(**row) for row in rows])
+
+
+def _replace_rules(merchant: Merchant, rows: Iterable[Mapping[str, Any]]) -> None:
+    with _refused("risk_rules"):
+        risk_rules.replace(merchant, [RiskRule(**row) for row in rows])
+
+
+@contextmanager
+def _refused(name: str) -> Iterator[None]:
+    """Refuse rows that the model refuses, or that have other names than it."""
+    try:
+        yield
+    except (TypeError, ValueError) as problem:
+        raise ChangeRefused(
+            f"{name}: a list of rows with the names that `show` tells."
+        ) from problem
+    except ValidationError as problem:
+        raise ChangeRefused(f"{name}: {' '.join(problem.messages)}") from problem
+
+
+ROWS = (
+    Term("installments", installment_plans.shown, _replace_plans, "plan.changed"),
+    Term("risk_rules", risk_rules.shown, _replace_rules, "risk_rule.changed"),
+)
+
+TERMS = (*COLUMNS, *LIMITS, *ADDRESSES, *ROWS)

@@ -673,8 +673,8 @@ class Migration(migrations.Migration):
                         max_length=12,
                     ),
                 ),
-                ("threshold", models.BigIntegerField(null=True)),
-                ("window_seconds", models.IntegerField(null=True)),
+                ("threshold", models.BigIntegerField(blank=True, null=True)),
+                ("window_seconds", models.IntegerField(blank=True, null=True)),
                 (
                     "merchant",
                     models.ForeignKey(

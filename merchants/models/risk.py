@@ -37,8 +37,8 @@ class RiskRule(models.Model):
     currency = models.CharField(max_length=3, blank=True, default="")
     deed = models.CharField(max_length=12, choices=Deed)
     # How many attempts or cards hit; of amounts: the highest that passes, in minor units.
-    threshold = models.BigIntegerField(null=True)
-    window_seconds = models.IntegerField(null=True)
+    threshold = models.BigIntegerField(null=True, blank=True)
+    window_seconds = models.IntegerField(null=True, blank=True)
 
     objects = MerchantManager()
 

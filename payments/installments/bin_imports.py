@@ -7,6 +7,7 @@ from django.db import connection, transaction
 from django.db.models import Case, Value, When
 
 from core import clock
+from merchants import audit_log
 from payments.installments import bin_files
 from payments.installments.bin_files import Problems, Row
 from payments.installments.models import BinImport
@@ -54,6 +55,7 @@ def undo() -> BinImport:
     if active is None or active.replaced is None:
         raise NothingToUndo
     _switch_to(active.replaced)
+    _record("bins.undone", active.replaced, instead_of=active)
     return active.replaced
 
 
@@ -66,6 +68,7 @@ def _stored(file: BinaryIO) -> BinImport:
     version.replaced = BinImport.objects.filter(is_active=True).first()
     version.save(update_fields=["row_count", "replaced"])
     _switch_to(version)
+    _record("bins.imported", version, instead_of=version.replaced)
     return version
 
 
@@ -94,6 +97,12 @@ def _switch_to(version: BinImport) -> None:
     BinImport.objects.filter(is_active=True).update(is_active=False)
     version.is_active = True
     version.save(update_fields=["is_active"], force_update=True)
+
+
+def _record(action: str, active: BinImport, *, instead_of: BinImport | None) -> None:
+    before = {"version": instead_of.pk, "prefixes": instead_of.row_count} if instead_of else None
+    after = {"version": active.pk, "prefixes": active.row_count}
+    audit_log.record(action, merchant=None, subject=str(active.pk), before=before, after=after)
 
 
 @transaction.atomic(durable=True)

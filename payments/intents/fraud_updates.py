@@ -3,14 +3,13 @@
 Alone they change `fraud` and nothing else of the payment, and `.fraud_updated` tells of it.
 """
 
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import transaction
 
 from acquirers.notices.models import Notice
 from core import clock
 from core.errors import DomainError, PermissionDenied
 from events import outbox
-from merchants import request_logs
+from merchants import audit_log, request_logs
 from merchants.models import User
 from payments.intents import authorization, fraud, render
 from payments.intents.events import FRAUD_UPDATED
@@ -45,7 +44,7 @@ def judge(operator: User, payment_id: str, status: Status, *, reason: str) -> Pa
     """Call a payment fraud, or clear it; the word stands until the bank says otherwise.
 
     :param status: CLEAR or FRAUD.
-    :param reason: the operator's, kept in Django's log of the admin.
+    :param reason: the operator's, kept in the audit log.
     :raises PermissionDenied: the operator may not judge.
     :raises ResourceMissing: there is no such payment.
     :raises IntentUnexpectedState: nothing was tried yet, so there is nothing to judge.
@@ -66,11 +65,13 @@ def _judge(operator: User, payment_id: str, status: Status, reason: str) -> Paym
     if not intent.attempt_ids:
         raise IntentUnexpectedState(intent)
     attempt = intent.attempts.select_for_update().get(id=intent.attempt_ids[-1])
+    before = intent.fraud.get("status")
     verdict = verdicts.by_person(fraud.verdict_of(attempt), status, at=clock.unix(clock.now()))
     _change(intent, attempt, verdict)
-    LogEntry.objects.log_actions(
-        operator.pk, [intent], CHANGE, f"{status}: {reason}", single_object=True
-    )
+    audit_log.record(
+        "payment.judged", merchant=intent.merchant, subject=intent.id,
+        before={"fraud": before}, after={"fraud": status.value, "by": operator.pk}, reason=reason,
+    )  # fmt: skip
     return intent
 
 

@@ -6,6 +6,7 @@ All doors are walked: those of the API, the commands and the admin. One that is 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,11 @@ from events.models import Event
 from merchants import audit_log, keys
 from merchants.audit_log import Change, record_all
 from merchants.models import AuditEntry, Merchant, RequestLog, User
+from payments.installments import bin_imports
+from payments.installments.bin_files import COLUMNS
+from payments.risk import lists
+from payments.risk.lists import Entry
+from payments.risk.models import ListEntry
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.complaints import dispute_past_the_bank
@@ -50,6 +56,9 @@ BODIES = {
 }
 WEBSITE = ("website", "add", "MERCHANT", "https://new.example", "--reason", "asked")
 CALLBACK = ("callback", "add", "MERCHANT", "https://pay.example/back", "--reason", "asked")
+WHO = ("--by", "OPERATOR", "--reason", "asked")
+PLANS = '[{"program": "bonus", "installments": 3, "surcharge_rate_bps": 275}]'
+RULES = '[{"rule": "card_velocity", "deed": "review", "threshold": 5}]'
 LIMITS = ("limits", "MERCHANT", "--currency", "try", "--reason", "asked")
 # The command line, and the actions of its rows.
 COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
@@ -64,6 +73,12 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("merchant", *LIMITS, "--remove"), ("limit.changed",)),
     (("merchant", "status", "MERCHANT", "restricted", "--charges", "off", "--reason", "x"),
      ("merchant.updated",)),
+    (("merchant", "plans", "MERCHANT", PLANS, "--reason", "x"), ("plan.changed",)),
+    (("merchant", "risk", "MERCHANT", RULES, "--reason", "x"), ("risk_rule.changed",)),
+    (("risk_list", "add", "block", "bin", "424242", *WHO), ("list_entry.added",)),
+    (("risk_list", "remove", "ENTRY", *WHO), ("list_entry.removed",)),
+    (("import_bins", "FILE"), ("bins.imported",)),
+    (("import_bins", "--undo"), ("bins.undone",)),
     (("create_merchant", "--name", "N", "--email", "n@n.example", "--website", "n.example",
       "--callback", "https://n.example/back"),
      ("merchant.opened", "website.added", "callback.added", "key.created")),
@@ -84,11 +99,16 @@ EDITED_BY_DJANGO = {"auth.Group", "merchants.User"}
 class Doors:
     """Merchant, operator and terminal, with what they change."""
 
-    def __init__(self, acme: ApiClient, http: Client) -> None:
+    def __init__(self, acme: ApiClient, http: Client, directory: Path) -> None:
         self.acme, self.http = acme, http
         self.event = tell(acme.merchant, "cus_1")
         self.endpoint = created(acme)["id"]
         self.key, _secret = keys.create(acme.merchant, name="Second")
+        self.listing = User.objects.create_superuser("lists@example.com", "a long enough password")
+        self.bins = directory / "bins.csv"
+        self.bins.write_text(
+            ",".join(COLUMNS) + "\n460346,visa,credit,TR,Test Bank,bonus,false,false\n"
+        )
 
     def call(self, method: str, pattern: str) -> Answer:
         """Make the change of an operation of the API."""
@@ -98,8 +118,21 @@ class Doors:
 
     def type(self, line: Sequence[str]) -> None:
         """Run a command."""
-        names = {"MERCHANT": self.acme.merchant.id, "KEY": self.key.id}
+        entry = ListEntry.objects.first()
+        names = {
+            "MERCHANT": self.acme.merchant.id, "KEY": self.key.id, "FILE": str(self.bins),
+            "OPERATOR": self.listing.email, "ENTRY": str(entry.pk) if entry else "",
+        }  # fmt: skip
         call_command(*[names.get(word, word) for word in line], stdout=StringIO())
+
+    def prepare(self, line: Sequence[str]) -> None:
+        """Make what a command takes away."""
+        if "ENTRY" in line:
+            lists.add(self.listing, None, Entry("block", "bin", "555555", "Because."))
+        if "--undo" in line:
+            for _ in range(2):
+                with self.bins.open("rb") as file:
+                    bin_imports.import_file(file)
 
     def path(self, pattern: str) -> str:
         filled = pattern.replace("<str:endpoint_id>", self.endpoint)
@@ -107,8 +140,8 @@ class Doors:
 
 
 @pytest.fixture
-def doors(acme: ApiClient, client: Client, bank: BankTransport) -> Doors:
-    return Doors(acme, client)
+def doors(acme: ApiClient, client: Client, bank: BankTransport, tmp_path: Path) -> Doors:
+    return Doors(acme, client, tmp_path)
 
 
 def rows_of(act: Callable[[], Any]) -> tuple[Any, list[AuditEntry]]:
@@ -202,6 +235,8 @@ def test_every_command_is_listed() -> None:
 def test_a_change_by_a_command_leaves_one_row(
     doors: Doors, line: tuple[str, ...], actions: tuple[str, ...]
 ) -> None:
+    doors.prepare(line)
+
     _, rows = rows_of(lambda: doors.type(line))
 
     assert tuple(row.action for row in rows) == actions
@@ -308,6 +343,7 @@ def test_row_and_change_are_of_one_transaction(doors: Doors) -> None:
             assert doors.call(method, path).status == 200
             journal.assert_one_transaction()
         for line, _actions in COMMANDS:
+            doors.prepare(line)
             journal.clear()
             doors.type(line)
             journal.assert_one_transaction()

@@ -7,12 +7,13 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q
 
-from core import clock, context
+from core import clock
 from core.detection import contains_card_number
 from core.errors import DomainError
+from merchants.commands import AuditedCommand
 from merchants.models import Merchant, User
 from payments.intents.models import Attempt
 from payments.risk import lists
@@ -22,7 +23,7 @@ from payments.risk.models import ListEntry
 REASON_MAX = 500
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Show, add and remove what is blocked and what rules leave alone."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -37,11 +38,10 @@ class Command(BaseCommand):
         _add_operator(remove)
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        with context.work():
-            try:
-                getattr(self, options["deed"])(options)
-            except DomainError as refusal:
-                raise CommandError(refusal.text) from refusal
+        try:
+            getattr(self, options["deed"])(options)
+        except DomainError as refusal:
+            raise CommandError(refusal.text) from refusal
 
     def show(self, options: dict[str, Any]) -> None:
         """Print entries; of those that are over, too."""

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 
 from acquirers.models import Terminal
@@ -14,7 +13,7 @@ from acquirers.notices import storing
 from acquirers.notices.models import Inbox, Notice
 from core import clock
 from core.errors import PermissionDenied, ResourceMissing
-from merchants.models import RequestLog, User
+from merchants.models import AuditEntry, RequestLog, User
 from payments.intents import fraud_updates
 from payments.intents.fraud_updates import ReasonMissing
 from payments.intents.models import Attempt
@@ -194,7 +193,10 @@ def test_a_person_clears_a_payment_in_review(
 
     assert verdict(acme, paid) == ("clear", "normal", 10, "person")
     assert acme.told(paid) == WARNED
-    assert LogEntry.objects.filter(object_id=paid, user=operator).count() == 2
+    rows = AuditEntry.objects.filter(action="payment.judged", subject=paid).order_by("sequence")
+    assert [(row.before["fraud"], row.after["fraud"], row.reason) for row in rows] == [
+        ("review", "clear", "A regular customer."), ("clear", "clear", "Once more."),
+    ]  # fmt: skip
 
 
 def test_a_persons_word_is_final_until_the_bank_says_otherwise(

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from django.core.management.base import CommandError, CommandParser
 
-from merchants import accounts, sites
+from merchants import accounts, risk_rules, sites
 from merchants.commands import AuditedCommand
 from merchants.models import CallbackUrl, Merchant, NonSecureLimit, Website
 from merchants.refusals import ChangeRefused
@@ -16,7 +16,9 @@ SWITCH = {"on": True, "off": False}
 
 
 class Command(AuditedCommand):
-    help = "List merchants, show one, or change its websites, callbacks, limits or status."
+    help = (
+        "List merchants, show one, or change its sites, limits, plans, rules about risk or status."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         steps = parser.add_subparsers(dest="step", required=True)
@@ -29,6 +31,8 @@ class Command(AuditedCommand):
             sites_parser.add_argument("address", help="https://…")
             _reason(sites_parser)
         _limits(steps.add_parser("limits", help="payments without 3-D Secure; balances below 0"))
+        for step, noun in (("plans", "installment plans"), ("risk", "own rules about risk")):
+            _rows(steps.add_parser(step, help=f"replace all its {noun}"))
         _status(steps.add_parser("status", help="open, restrict or close the account"))
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -73,6 +77,16 @@ class Command(AuditedCommand):
             raise CommandError("Say which limit: --per-payment, --per-day, --negative, --remove.")
         self._change(merchant, options, changes)
 
+    def _plans(self, options: dict[str, Any]) -> None:
+        self._change(_merchant(options), options, {"installments": options["rows"]})
+
+    def _risk(self, options: dict[str, Any]) -> None:
+        merchant = accounts.change(
+            _merchant(options), {"risk_rules": options["rows"]}, options["reason"]
+        )
+        for rule in risk_rules.shown(merchant):
+            self.stdout.write(orjson.dumps(rule).decode())
+
     def _status(self, options: dict[str, Any]) -> None:
         switches = {f"{name}_enabled": options[name] for name in ("charges", "payouts")}
         changes = {name: SWITCH[value] for name, value in switches.items() if value}
@@ -111,12 +125,25 @@ def _limits(parser: CommandParser) -> None:
     _reason(parser)
 
 
+def _rows(parser: CommandParser) -> None:
+    parser.add_argument("merchant")
+    parser.add_argument("rows", type=_json_rows, help="all of them, as a list of JSON objects")
+    _reason(parser)
+
+
 def _status(parser: CommandParser) -> None:
     parser.add_argument("merchant")
     parser.add_argument("status", choices=Merchant.Status.values)
     parser.add_argument("--charges", choices=SWITCH)
     parser.add_argument("--payouts", choices=SWITCH)
     _reason(parser)
+
+
+def _json_rows(text: str) -> list[dict[str, Any]]:
+    rows = orjson.loads(text)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError("not a list of objects")
+    return rows
 
 
 def _amount(text: str) -> int | None:

@@ -4,13 +4,14 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from merchants.commands import AuditedCommand
 from payments.installments import bin_imports
 from payments.installments.bin_imports import BinsRefused, NothingToUndo
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Replace the table of BINs (card prefixes) by a CSV file, or undo the last import."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
