@@ -61,7 +61,7 @@ class Work:
     has_asked_others: bool = False  # Their answer has to be written down, however late.
     idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
     body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
-    last_event: tuple[str, str] | None = None  # Merchant and object of the last event recorded.
+    last_change: tuple[str, str] | None = None  # Merchant and object that changed last.
 
 
 _current: ContextVar[Work | None] = ContextVar("work", default=None)
@@ -153,10 +153,10 @@ def is_request() -> bool:
     return work is not None and work.is_request
 
 
-def note_event(merchant_id: str, object_id: str) -> None:
-    """Remember merchant and object of the event that the work at hand has just recorded."""
+def note_change(merchant_id: str, object_id: str) -> None:
+    """Remember merchant and object that the work at hand has just changed."""
     if work := _current.get():
-        work.last_event = merchant_id, object_id
+        work.last_change = merchant_id, object_id
 
 
 def mark_irrevocable() -> None:

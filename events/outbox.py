@@ -50,7 +50,7 @@ def record(
     previous = changed(before, body) if before is not None else {}
     event.body = orjson.dumps(_frozen(event, merchant, body, previous))
     event.save(force_insert=True)
-    context.note_event(merchant.id, event.aggregate_id)
+    context.note_change(merchant.id, event.aggregate_id)
     for subscriber in _subscribers(tuple(settings.EVENT_SUBSCRIBERS)):
         subscriber(event)
     return event

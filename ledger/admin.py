@@ -1,7 +1,15 @@
-from django.contrib import admin
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 
 from core.admin import ReadOnly, ReadOnlyAdmin
-from ledger.models import Account, Entry, Movement
+from ledger import balance, book, operators
+from ledger.models import Account, Entry, Movement, Price
+from ledger.operator_forms import WriteOffForm
 
 
 class EntryInline(ReadOnly, admin.TabularInline):
@@ -19,5 +27,76 @@ class MovementAdmin(ReadOnlyAdmin):
 
 @admin.register(Account)
 class AccountAdmin(ReadOnlyAdmin):
+    """The pots of merchants; an operator writes off there what an `available` is below zero.
+
+    The act has a view of its own: Django wraps its own forms in a transaction, and use cases own
+    theirs (architecture 7).
+    """
+
     list_display = ("id", "merchant", "currency", "kind")
+    list_filter = ("kind",)
     list_select_related = ("merchant",)
+    search_fields = ("=id", "=merchant__id", "merchant__name")
+    show_full_result_count = False
+    change_form_template = "admin/ledger/account.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the pages of Django's, behind that of our own act."""
+        page = self.admin_site.admin_view(self.write_off_page)
+        return [
+            path("<str:account_id>/write_off/", page, name="ledger_account_write_off"),
+            *super().get_urls(),
+        ]
+
+    def write_off_page(self, request: Any, account_id: str) -> HttpResponse:
+        """Show what a merchant owes, and write it off, or a part of it."""
+        if not request.user.has_perm("ledger.write_off"):
+            raise PermissionDenied
+        account = self.get_object(request, account_id)
+        if account is None or account.kind != Account.Kind.AVAILABLE:
+            raise Http404
+        form = WriteOffForm(account, request.POST if request.method == "POST" else None)
+        if form.is_valid() and self._wrote_off(request, account, form):
+            return HttpResponseRedirect(reverse("admin:ledger_account_change", args=[account.pk]))
+        return self._page(request, account, form)
+
+    def _wrote_off(self, request: Any, account: Account, form: WriteOffForm) -> bool:
+        """Do it; False with the refusal on the form."""
+        typed = form.cleaned_data
+        terms = {"amount": typed["amount"], "act_id": typed["act"], "reason": typed["why"]}
+        try:
+            movement = operators.write_off(request.user, account, **terms)
+        except book.NotOwed as refusal:
+            form.add_error("amount", f"{refusal.owed} is owed, and no more is written off.")
+            return False
+        except operators.SentBefore:
+            form.add_error(None, "This form was sent before, with another amount: open it anew.")
+            return False
+        said = f"{movement.amount} {movement.currency} was written off by {movement.id}."
+        self.message_user(request, said, messages.SUCCESS)
+        return True
+
+    def _page(self, request: HttpRequest, account: Account, form: WriteOffForm) -> HttpResponse:
+        shown = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": "Write off",
+            "account": account,
+            "funds": balance.funds(account.merchant_id, account.currency),
+            "form": form,
+        }
+        status = 400 if form.errors else 200
+        return TemplateResponse(request, "admin/ledger/write_off.html", shown, status=status)
+
+
+@admin.register(Price)
+class PriceAdmin(ReadOnlyAdmin):
+    """The fees of merchants' charges; the most specific row counts."""
+
+    list_display = (
+        "merchant", "currency", "card_type", "installments", "bps", "fixed", "returns_fee",
+    )  # fmt: skip
+    list_filter = ("card_type", "returns_fee")
+    list_select_related = ("merchant",)
+    search_fields = ("=merchant__id", "merchant__name")
+    show_full_result_count = False

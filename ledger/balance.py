@@ -27,6 +27,11 @@ class Funds(NamedTuple):
     pending: int
     negative_limit: int
 
+    @property
+    def owed(self) -> int:
+        """Return how far `available` is below zero; 0 if it is not."""
+        return max(0, -self.available)
+
     def allow(self, taken: int) -> bool:
         """Tell whether a refund may take so much (contract-money, Refund)."""
         return self.available + self.pending - taken >= -self.negative_limit
@@ -46,6 +51,11 @@ def funds(merchant_id: str, currency: str) -> Funds:
     )
 
 
+def id_of(merchant_id: str) -> str:
+    """Return the id by which the API shows a merchant's balance."""
+    return f"bal_{merchant_id.removeprefix('mer_')}"
+
+
 def shown(merchant: Merchant) -> dict[str, Any]:
     """Return the balance as the API shows it (contract 2).
 
@@ -57,7 +67,7 @@ def shown(merchant: Merchant) -> dict[str, Any]:
         {currency for currency, _kind in held} | limits.keys() | {merchant.default_currency}
     )
     return {
-        "id": f"bal_{merchant.id.removeprefix('mer_')}",
+        "id": id_of(merchant.id),
         "object": "balance",
         **{kind: _rows(held, currencies, kind) for kind in SHOWN},
         "negative_limit": [_row(limits.get(currency, 0), currency) for currency in currencies],

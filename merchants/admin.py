@@ -15,6 +15,7 @@ from merchants.models import (
     InstallmentPlan,
     Member,
     Merchant,
+    NegativeLimit,
     NonSecureLimit,
     RequestLog,
     RiskRule,
@@ -71,6 +72,16 @@ class MerchantAdmin(ReadOnlyAdmin):
         MemberInline, NonSecureLimitInline, InstallmentPlanInline, RiskRuleInline, WebsiteInline,
         CallbackUrlInline,
     )  # fmt: skip
+
+
+@admin.register(NegativeLimit)
+class NegativeLimitAdmin(ReadOnlyAdmin):
+    """How far merchants may owe us; `manage.py merchant limits` changes it."""
+
+    list_display = ("merchant", "currency", "amount")
+    list_select_related = ("merchant",)
+    search_fields = ("=merchant__id", "merchant__name")
+    show_full_result_count = False
 
 
 @admin.register(ApiKey)

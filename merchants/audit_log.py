@@ -40,6 +40,7 @@ VERBS = {
     "refund": ("created", "canceled"),
     "dispute": ("opened", "updated", "submitted", "closed", "decided"),
     "payout": ("created", "canceled"),
+    "balance": ("written_off",),
     "topup": ("created", "canceled"),
     "export": ("made",),
     "case": ("opened", "assigned", "noted", "decided"),

@@ -165,7 +165,7 @@ def _error_code(answer: dict[str, Any] | None) -> str | None:
 
 @contextmanager
 def job(path: str) -> Iterator[None]:
-    """Run the block as a piece of work of its own, and log it if it recorded an event.
+    """Run the block as a piece of work of its own, and log it if it changed something.
 
     Its `req_` id is the one that its events carry, if no request began what it ends.
 
@@ -181,12 +181,12 @@ def job(path: str) -> Iterator[None]:
             error_code = None
         finally:
             seconds = time.perf_counter() - started
-            if work.last_event:
+            if work.last_change:
                 _write(lambda: _row_of_job(work, path, seconds, error_code))
 
 
 def _row_of_job(work: Work, path: str, seconds: float, error_code: str | None) -> RequestLog:
-    merchant_id, object_id = work.last_event or (None, None)
+    merchant_id, object_id = work.last_change or (None, None)
     return RequestLog(
         id=work.request_id,
         merchant_id=merchant_id,

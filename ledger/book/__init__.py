@@ -26,12 +26,12 @@ from ledger.book.refunds import (
 )
 from ledger.book.settlements import settlement
 from ledger.book.topups import topup, topup_reversed
-from ledger.book.write_offs import NothingToWriteOff, write_off
+from ledger.book.write_offs import NotOwed, write_off
 from ledger.pricing import Sale
 
 __all__ = [
     "InsufficientFunds",
-    "NothingToWriteOff",
+    "NotOwed",
     "OutOfTurn",
     "Sale",
     "charge",

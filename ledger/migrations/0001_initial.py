@@ -54,6 +54,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "permissions": [("write_off", "Can write off what a merchant owes")],
+            },
         ),
         migrations.CreateModel(
             name="Boundary",

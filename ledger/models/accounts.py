@@ -38,6 +38,7 @@ class Account(models.Model):
     objects = MerchantManager()
 
     class Meta:
+        permissions = [("write_off", "Can write off what a merchant owes")]
         constraints = [
             models.UniqueConstraint(
                 fields=["merchant", "currency", "kind"],

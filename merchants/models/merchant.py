@@ -106,6 +106,9 @@ class NegativeLimit(models.Model):
             ),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency}"
+
 
 class Website(models.Model):
     """A host of the merchant's: addresses on it and below it are trusted."""

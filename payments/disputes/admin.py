@@ -113,7 +113,7 @@ class DisputeAdmin(ReadOnlyAdmin):
         context = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
         status = 400 if form.errors else 200
         shown = {**context, "form": form}
-        return TemplateResponse(request, "admin/disputes/act.html", shown, status=status)
+        return TemplateResponse(request, "admin/act.html", shown, status=status)
 
 
 @admin.register(DisputeDelivery)

@@ -5,26 +5,12 @@ from typing import Any
 from django import forms
 
 from core import clock
-from core.detection import contains_card_number
+from core.operator_forms import WithReason
 from payments.disputes.decisions import Claim
 from payments.disputes.models import Dispute
 from payments.disputes.notices import TIME_TO_ANSWER
 from payments.disputes.operators import Beginning, Decision
 from payments.disputes.states import DISPUTES, Reason
-
-REASON_MAX = 500
-
-
-class WithReason(forms.Form):
-    """An act of an operator, who says why; the words are kept, so no card number may be in them."""
-
-    why = forms.CharField(max_length=REASON_MAX, widget=forms.Textarea, label="Why, in your words")
-
-    def clean_why(self) -> str:
-        text: str = self.cleaned_data["why"]
-        if contains_card_number(text):
-            raise forms.ValidationError("There is a card number in it.")
-        return text
 
 
 class _Terms(WithReason):

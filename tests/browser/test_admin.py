@@ -9,6 +9,8 @@ from django.urls import reverse
 from merchants import limits
 from merchants.models import Merchant, User
 from tests.browser.page import Page
+from tests.stage.acts import owe, page_of
+from tests.stage.book_keeping import Till
 from tests.stage.factories import open_merchant
 
 pytestmark = [
@@ -38,6 +40,20 @@ def sign_in(page: Page, password: str) -> None:
 
 def address(model: type, page: str, *arguments: object) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=arguments)
+
+
+def test_an_operator_writes_off_what_a_merchant_owes(operator: Page) -> None:
+    till = Till(open_merchant("Acme Store", website="https://acme.example").merchant)
+    owe(till, 3000)
+
+    operator.visit(page_of(till))
+    operator.see("may be written off")
+    operator.fill("Amount:", "3000")
+    operator.fill("Why, in your words:", "They are bankrupt.")
+    operator.click("Write off")
+
+    operator.see("3000 try was written off")
+    assert till.sums()["available"] == 0
 
 
 def test_an_operator_signs_in_and_opens_every_list(operator: Page) -> None:

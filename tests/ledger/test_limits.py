@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
+from core import clock
 from ledger import book
 from ledger.models import Movement
 from tests.stage.book_keeping import Till, limit, price
@@ -139,9 +140,17 @@ def test_the_balance_shows_the_limit(till: Till, acme: ApiClient) -> None:
     assert acme.get("/v1/balance")["negative_limit"] == [{"amount": 100_000, "currency": "try"}]
 
 
-def test_there_is_nothing_to_write_off_of_a_merchant_who_owes_nothing(till: Till) -> None:
-    with pytest.raises(book.NothingToWriteOff):
-        till.write_off()
+@pytest.mark.parametrize("owed", [0, 3000])
+def test_no_more_is_written_off_than_is_owed(costly: Till, owed: int) -> None:
+    if owed:
+        owe(costly, owed)
+    terms = {"currency": "try", "cause_id": "act_1", "now": clock.now()}
+
+    with pytest.raises(book.NotOwed) as refusal, transaction.atomic():
+        book.write_off(costly.merchant.id, amount=owed + 1, **terms)
+
+    assert refusal.value.owed == owed
+    assert not Movement.objects.filter(kind="write_off").exists()
 
 
 def owe(till: Till, amount: int) -> None:

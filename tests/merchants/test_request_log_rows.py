@@ -60,7 +60,7 @@ def test_a_request_that_lost_its_connection_is_logged_on_a_new_one(
 def test_a_job_that_changes_an_object_leaves_a_row(acme: ApiClient) -> None:
     with request_logs.job("payments.intents.tasks.resolve_unknown"):
         its_id = context.request_id()
-        context.note_event(acme.merchant.id, "pi_late")
+        context.note_change(acme.merchant.id, "pi_late")
 
     [log] = acme.get("/v1/request_logs?object_id=pi_late")["data"]
     assert log["id"] == its_id
@@ -79,7 +79,7 @@ def test_a_job_that_changes_nothing_leaves_no_row(acme: ApiClient) -> None:
 
 def settle_and_crash(merchant_id: str) -> None:
     with request_logs.job("payments.intents.tasks.resolve_unknown"):
-        context.note_event(merchant_id, "pi_late")
+        context.note_change(merchant_id, "pi_late")
         raise ZeroDivisionError
 
 

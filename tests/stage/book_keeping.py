@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from core import clock
-from ledger import accounts, book, calendar, settlement
+from ledger import accounts, balance, book, calendar, settlement
 from ledger.book import Sale
 from ledger.models import Entry, Movement, Price, Run
 from merchants.models import Merchant, NegativeLimit
@@ -76,7 +76,9 @@ class Till:
         return self._move(book.topup, amount=amount, cause_id=cause("tu"))
 
     def write_off(self) -> Movement:
-        return self._move(book.write_off, cause_id=cause("act"))
+        """Write off all that the merchant owes."""
+        owed = balance.funds(self.merchant.id, self.currency).owed
+        return self._move(book.write_off, amount=owed, cause_id=cause("act"))
 
     def then(self, movement: Movement, follower: Any) -> Movement:
         """Let another movement of the same cause follow: `till.then(refund, book.refund_paid)`."""
