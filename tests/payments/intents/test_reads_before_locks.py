@@ -73,6 +73,8 @@ def changing(patterns: Iterable[URLPattern | URLResolver], start: str = "/") -> 
 # Jobs that lock what they change, and read it then.
 LOCK_FIRST = (
     "acquirers.notices.tasks.take_in", "ledger.tasks.advance_checkpoints",
+    # It reads the heads, and writes nothing.
+    "merchants.tasks.log_audit_heads",
     "payments.disputes.tasks.close_overdue",
     "merchants.tasks.forget_idempotency_keys", "merchants.tasks.forget_request_logs",
     "merchants.tasks.forget_sign_ins", "payments.intents.tasks.destroy_cards",
