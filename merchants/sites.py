@@ -90,32 +90,6 @@ def register_callback(
     return site
 
 
-def remove_website(merchant: Merchant, address: str, *, reason: str | None = None) -> None:
-    """Trust a host no longer. What is open goes on: endpoints, and payments (contract 9).
-
-    :raises SiteRefused: it is not registered.
-    """
-    with transaction.atomic():
-        site = take_website(merchant, address)
-        before = {"websites": [str(site)]}
-        audit_log.record_all(
-            merchant, [Change("website.removed", site.host, before=before)], reason
-        )
-
-
-def remove_callback(merchant: Merchant, address: str, *, reason: str | None = None) -> None:
-    """Trust a callback URL no longer; it is written as it was registered.
-
-    :raises SiteRefused: it is not registered.
-    """
-    with transaction.atomic():
-        site = take_callback(merchant, address)
-        before = {"callbacks": [str(site)]}
-        audit_log.record_all(
-            merchant, [Change("callback.removed", site.url, before=before)], reason
-        )
-
-
 # --- The rows; the caller owns the transaction and writes the audit row -----------------------
 
 
@@ -149,8 +123,8 @@ def add_callback(merchant: Merchant, address: str) -> tuple[CallbackUrl, bool]:
     return CallbackUrl.objects.create(merchant=merchant, url=address, created_at=now), True
 
 
-def take_website(merchant: Merchant, address: str) -> Website:
-    """Delete a website's row and return what it was.
+def remove_website(merchant: Merchant, address: str) -> Website:
+    """Trust a host no longer, and return its row; what is open goes on (contract 9).
 
     :raises SiteRefused: it is not registered.
     """
@@ -158,8 +132,8 @@ def take_website(merchant: Merchant, address: str) -> Website:
     return _taken(rows, "This website is not registered.")
 
 
-def take_callback(merchant: Merchant, address: str) -> CallbackUrl:
-    """Delete a callback's row and return what it was.
+def remove_callback(merchant: Merchant, address: str) -> CallbackUrl:
+    """Trust a callback URL no longer, and return its row; it is written as it was registered.
 
     :raises SiteRefused: it is not registered.
     """

@@ -180,12 +180,12 @@ def _address(_merchant: Merchant, address: str) -> str:
 
 ADDRESSES = (
     Term("add_website", _websites, sites.add_website, "website.added", "websites", _host),
-    Term("remove_website", _websites, sites.take_website, "website.removed", "websites", _host),
+    Term("remove_website", _websites, sites.remove_website, "website.removed", "websites", _host),
     Term("add_callback", _callbacks, sites.add_callback, "callback.added", "callbacks", _address),
     Term(
         "remove_callback",
         _callbacks,
-        sites.take_callback,
+        sites.remove_callback,
         "callback.removed",
         "callbacks",
         _address,
