@@ -13,6 +13,7 @@ EVERY = {
     "payments.refunds.tasks.send_waiting": 3.0,
     "payments.disputes.tasks.close_overdue": 5.0,
     "payments.intents.tasks.watch_tested": 5.0,
+    "payments.intents.tasks.watch_cases": 5.0,
     "ledger.tasks.advance_checkpoints": 60.0,
     "payments.intents.tasks.destroy_cards": 60.0,
     "merchants.tasks.forget_idempotency_keys": 600.0,

@@ -82,6 +82,7 @@ INSTALLED_APPS = [
     "merchants",
     "vault",
     "ledger",
+    "cases",
     "acquirers",
     "acquirers.notices",
     "payments.customers",
@@ -209,6 +210,8 @@ IN_DOUBT = {
     "payments.refunds.asking.Refunds": 4,
     "payments.disputes.deliveries.Deliveries": 2,
 }
+# An outcome that is unknown for so long, in the movable clock, becomes a case for a person.
+CASE_AFTER_SECONDS = env.float("CASE_AFTER_SECONDS", default=3600.0)
 # The functions that apply what banks tell on their own, by the notice's kind. A kind without one
 # is kept until there is one.
 NOTICE_HANDLERS = {
@@ -318,6 +321,7 @@ TRANSITIONS = [
     "payments.refunds.states.REFUNDS",
     "payments.disputes.states.DISPUTES",
     "payments.disputes.states.DELIVERIES",
+    "cases.states.CASES",
 ]
 # The objects that events are about, in the spec's order of event types.
 AGGREGATES = [

@@ -16,6 +16,7 @@ from tests.stage.client import ApiClient
 from tests.stage.complaints import Complaint, dispute_past_the_bank
 from tests.stage.factories import DECLINED_CARD, EndpointFactory, line
 from tests.stage.teller import Teller
+from tests.stage.undecided import a_case_of
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -51,6 +52,9 @@ TABLES_WITHOUT = {
 REFERENCES_WITHOUT: dict[str, str] = {}
 UNIQUE_KEYS_WITHOUT = {
     "acquirers_bankexchange_pkey": OWN_ID,
+    "cases_case_pkey": OWN_ID,
+    "cases_casechange_pkey": OWN_ID,
+    "cases_casenote_pkey": OWN_ID,
     "customers_customer_pkey": OWN_ID,
     "disputes_dispute_pkey": OWN_ID,
     "disputes_disputedelivery_pkey": OWN_ID,
@@ -170,6 +174,7 @@ def ours(acme: ApiClient, bank: BankTransport, teller: Teller) -> str:
     Checkpoint.objects.create(
         account=some, merchant=acme.merchant, currency=some.currency, sum=0, boundary=0
     )
+    a_case_of(authorized)
     return acme.merchant.id
 
 
@@ -180,6 +185,7 @@ def theirs(globex: ApiClient, bank: BankTransport) -> str:
     customer = globex.post("/v1/customers")["id"]
     declined = globex.pay(DECLINED_CARD, customer=customer)
     dispute_past_the_bank(declined["id"])
+    a_case_of(declined["id"])
     terms = {"cause_id": "att_1", "available_on": [date(2026, 11, 2)], "now": clock.now()}
     accounts.ensure(merchant.id, "try")
     with transaction.atomic():

@@ -44,6 +44,10 @@ word counts after the end, too: a lost dispute may be won later.
 Submitted evidence, and the acceptance of a dispute that its merchant closed, are owed to the bank:
 a row of its own, which operators see. It is sent until the bank acknowledges it.
 """,
+    "case": """\
+A case is a question about an attempt that only a person can decide, or the bank in the end
+([cases](cases.md)). Operators see it, and no event tells of it.
+""",
 }
 
 

@@ -727,6 +727,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="attempt",
             index=models.Index(
+                condition=models.Q(("status", "processing")),
+                fields=["asked_at"],
+                name="attempts_without_an_answer",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="attempt",
+            index=models.Index(
                 condition=models.Q(("is_declined", True)),
                 fields=["created_at", "merchant", "card_fingerprint"],
                 name="declined_attempts_by_time",
