@@ -9,7 +9,7 @@ nothing kept by browsers (docs/desk.md).
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from django.contrib import admin
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
@@ -18,6 +18,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, reverse
 
 from core.errors import DomainError
+from merchants.models import User
 
 View = Callable[..., HttpResponse]
 METHODS = frozenset(("GET", "POST"))
@@ -134,6 +135,11 @@ def refused(request: HttpRequest, refusal: DomainError) -> HttpResponse:
 def see_other(name: str, *arguments: Any) -> HttpResponse:
     """Answer a POST that was done: 303 to a page of the desk."""
     return HttpResponse(status=303, headers={"Location": address(name, *arguments)})
+
+
+def operator(request: HttpRequest) -> User:
+    """Return the person at the desk."""
+    return cast(User, request.user)
 
 
 def address(name: str | None, *arguments: Any) -> str:
