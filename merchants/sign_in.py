@@ -5,6 +5,7 @@ the limit together. Unknown names are counted, locked and answered as users' nam
 as long: nobody learns from here who has an account (docs/signing-in.md).
 """
 
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -12,6 +13,7 @@ from django.contrib.auth.backends import BaseBackend, ModelBackend
 from django.contrib.auth.hashers import make_password
 from django.db import connection, transaction
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from core.http import client_address
@@ -102,6 +104,12 @@ def unlock(email: str) -> bool:
     was_counted = _forget(email)
     log.warning("sign_in_unlocked", name_hash=_hash_of(email).hex()[:16])
     return was_counted
+
+
+def locked_until(email: str) -> datetime | None:
+    """Return when a locked name may sign in again (real time); None if it is not locked."""
+    rows = WrongPasswords.objects.filter(name_hash=_hash_of(email), locked_until__gt=timezone.now())
+    return rows.values_list("locked_until", flat=True).first()
 
 
 def forget_old() -> int:

@@ -98,6 +98,12 @@ class Migration(migrations.Migration):
                 "verbose_name": "user",
                 "verbose_name_plural": "users",
                 "abstract": False,
+                "permissions": [
+                    (
+                        "manage_people",
+                        "Can revoke keys, let people sign in again, and end their sessions",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -166,6 +172,9 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField()),
             ],
             options={
+                "permissions": [
+                    ("change_merchant_terms", "Can open accounts, and change their terms")
+                ],
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(("country__regex", "^[A-Z]{2}$")),

@@ -40,6 +40,7 @@ class Merchant(models.Model):
     is_authenticated = True
 
     class Meta:
+        permissions = [("change_merchant_terms", "Can open accounts, and change their terms")]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(country__regex="^[A-Z]{2}$"),

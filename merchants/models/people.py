@@ -45,6 +45,9 @@ class User(AbstractUser):
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
 
     class Meta(AbstractUser.Meta):
+        permissions = [
+            ("manage_people", "Can revoke keys, let people sign in again, and end their sessions")
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(email=Lower("email")), name="a_users_email_is_lowercase"

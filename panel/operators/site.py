@@ -5,17 +5,32 @@ from typing import Any, TypeVar, cast
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import reverse
+from django.urls import URLPattern, URLResolver, include, path, reverse
 
 from core import context
 from core.context import ActorKind
 from merchants.password_change import PasswordChange
+from panel.operators import desk
+from panel.operators.sections import SECTIONS
 
 Page = TypeVar("Page", bound=Callable[..., Any])
 
 
 class OperatorsSite(AdminSite):
-    """The operators' admin, `/admin/`."""
+    """The operators' admin, `/admin/`, with the desk below it."""
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        """Return the pages of the desk, and then Django's own, which end with one for all."""
+        pages = [
+            path(str(one.pattern), self.admin_view(one.callback), name=one.name)
+            for section in SECTIONS
+            for one in section.pages
+        ]
+        return [path("desk/", include(pages)), *super().get_urls()]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what each page shows: the desk's navigation too."""
+        return {**super().each_context(request), "desk_links": desk.links(SECTIONS, request)}
 
     def admin_view(self, view: Page, cacheable: bool = False) -> Page:
         """Return the page as those may open it who are signed in; what it does is done by them."""

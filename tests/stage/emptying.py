@@ -11,7 +11,10 @@ from django.db import connections
 from acquirers.sandbox.default_terminal import add_sandbox_default
 
 # Tables that the migrations fill and no test changes.
-KEPT = {"django_content_type", "auth_permission", "django_migrations"}
+KEPT = {
+    "django_content_type", "auth_permission", "auth_group", "auth_group_permissions",
+    "django_migrations",
+}  # fmt: skip
 
 
 def empty(alias: str) -> None:

@@ -498,6 +498,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="paymentintent",
             index=models.Index(
+                condition=models.Q(("fraud__status", "review")),
+                fields=["id"],
+                name="payments_in_review",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="paymentintent",
+            index=models.Index(
                 models.F("merchant"),
                 django.db.models.functions.text.Lower(
                     django.db.models.fields.json.KeyTextTransform("email", "billing_details")
