@@ -135,7 +135,12 @@ def fit_reason(reason: str) -> str:
 def require_as_seen(case: Case, version: int) -> None:
     """:raises CaseChanged: it was decided, settled or reopened since the operator saw it."""
     if case.version != version or not case.is_open:
-        raise CaseChanged(case)
+        raise changed(case)
+
+
+def changed(case: Case) -> CaseChanged:
+    """Return the refusal that tells what became of the case since the operator saw it."""
+    return CaseChanged(case)
 
 
 def locked(case_id: str) -> Case:

@@ -1,10 +1,11 @@
 """The sections of the desk, in the order of its navigation."""
 
-from panel.operators import audit, bins, lists, merchants, people, review, search
+from panel.operators import audit, bins, cases, lists, merchants, people, review, search
 from panel.operators.desk import Section
 
 SECTIONS: tuple[Section, ...] = (
     search.SECTION,
+    cases.SECTION,
     review.SECTION,
     merchants.SECTION,
     bins.SECTION,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
+from acquirers import slots
 from acquirers.in_doubt import answers, leases
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
@@ -62,6 +63,7 @@ def decide(operator: User, case_id: str, word: Word) -> Decided:
     :raises NotDecidable: the case asks for no such decision.
     :raises CaseChanged: it was decided, settled or reopened since the operator saw it.
     :raises BankIsBeingAsked: another process is asking the bank about the attempt.
+    :raises AcquirerBusy: too many requests of this process ask banks; nothing has happened.
     """
     cases.require_may_resolve(operator)
     text = cases.fit_reason(word.reason)
@@ -70,10 +72,15 @@ def decide(operator: User, case_id: str, word: Word) -> Decided:
     if word.decision not in ABOUT_MONEY or not case.awaits_decision:
         raise NotDecidable
     told = Word(word.decision, text, word.seen)
-    with request_logs.job(DECIDED), _leased(case.attempt) as attempt:
+    with slots.for_merchant(case.merchant_id), request_logs.job(DECIDED):
+        return _decide(operator, case, told)
+
+
+def _decide(operator: User, case: Case, word: Word) -> Decided:
+    with _leased(case.attempt) as attempt:
         said = inquiries.ask(attempt)
         return answers.apply_with_retry(
-            attempt, lambda: _settle(operator, case_id, told, attempt, said)
+            attempt, lambda: _settle(operator, case.id, word, attempt, said)
         )
 
 

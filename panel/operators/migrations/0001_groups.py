@@ -8,6 +8,7 @@ from django.db import migrations
 # The rooms whose tables all groups read.
 READ = (
     "acquirers",
+    "cases",
     "customers",
     "disputes",
     "events",
@@ -24,6 +25,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "auditors": (),
     "accounts": ("merchants.change_merchant_terms", "installments.import_bins"),
     "people": ("merchants.manage_people",),
+    "cases": ("cases.resolve_case",),
     "risk": ("intents.judge_fraud", "risk.manage_lists"),
     "money": ("ledger.write_off", "disputes.add_dispute", "disputes.change_dispute"),
 }
