@@ -109,6 +109,15 @@ class Page:
     def fill(self, label: str, text: str) -> None:
         self._run(lambda tab: tab.get_by_label(label, exact=True).fill(text))
 
+    def choose(self, label: str, option: str) -> None:
+        """Choose the option of this name."""
+        self._run(lambda tab: tab.get_by_label(label, exact=True).select_option(label=option))
+
+    def give_file(self, label: str, name: str, content: bytes) -> None:
+        """Choose a file."""
+        file = {"name": name, "mimeType": "text/csv", "buffer": content}
+        self._run(lambda tab: tab.get_by_label(label, exact=True).set_input_files(file))
+
     def press(self, key: str) -> None:
         self._run(lambda tab: tab.keyboard.press(key))
 
