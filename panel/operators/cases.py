@@ -13,7 +13,7 @@ from django.utils.http import urlencode
 from cases import cases
 from cases.models import Case
 from cases.states import ABOUT_MONEY, Decision, Kind, Status
-from core import money
+from core import clock, money
 from core.errors import DomainError
 from merchants.models import User
 from panel.operators import case_evidence, desk
@@ -111,8 +111,9 @@ def listed(request: HttpRequest) -> HttpResponse:
     shown = [(case, money.written(case.amount, case.currency)) for case in found]
     status = 400 if form.errors else 200
     return desk.show(
-        request, "desk/cases/list.html", "Cases", status, form=form, cases=shown, **beside
-    )
+        request, "desk/cases/list.html", "Cases", status, form=form, cases=shown,
+        now=clock.now(), **beside,
+    )  # fmt: skip
 
 
 @desk.page(VIEW)

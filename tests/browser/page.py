@@ -113,6 +113,10 @@ class Page:
         """Choose the option of this name."""
         self._run(lambda tab: tab.get_by_label(label, exact=True).select_option(label=option))
 
+    def check(self, label: str) -> None:
+        """Choose one of several by its button."""
+        self._run(lambda tab: tab.get_by_label(label, exact=True).check())
+
     def give_file(self, label: str, name: str, content: bytes) -> None:
         """Choose a file."""
         file = {"name": name, "mimeType": "text/csv", "buffer": content}

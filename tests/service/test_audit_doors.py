@@ -17,6 +17,7 @@ from django.db import connections, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
 
+from cases.models import Case
 from config.urls import v1
 from core.admin import ReadOnly
 from events.models import Event
@@ -37,6 +38,7 @@ from tests.stage.client import Answer, ApiClient
 from tests.stage.complaints import dispute_past_the_bank
 from tests.stage.desk import Desk
 from tests.stage.hooks import created, tell
+from tests.stage.undecided import a_case_of
 from tests.stage.write_journal import write_journal
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -345,9 +347,23 @@ DESK = {
     "desk_person_unlock": ("sign_in.unlocked",),
     "desk_person_end_sessions": ("session.ended",),
     "desk_key_revoke": ("key.revoked",),
+    "desk_case_decide": ("case.decided",),
+    "desk_case_note": ("case.noted",),
+    "desk_case_owner": ("case.assigned",),
 }
 # Forms that only read.
 DESK_READS = {"desk_audit_verify"}
+
+
+# Of notes and owners nobody asks why.
+REASONS = {
+    "desk_case_decide": "asked and answered", "desk_case_note": None, "desk_case_owner": None,
+}  # fmt: skip
+OF_CASES = {
+    "desk_case_decide": {"decision": "acknowledged", "reason": "asked and answered", "seen": "1"},
+    "desk_case_note": {"text": "asked"},
+    "desk_case_owner": {},
+}
 
 
 def desk_forms() -> set[str]:
@@ -382,6 +398,8 @@ def fill_in(doors: Doors, at: Desk, name: str) -> Any:
         return at.send(name, form={"list": "block", "kind": "bin", "value": "424242", **why})
     if name == "desk_review_judge":
         return at.send(name, PaymentIntent.objects.get().id, form={"verdict": "fraud", **why})
+    if name in OF_CASES:
+        return at.post(name, Case.objects.get().id, form={**OF_CASES[name], "owner": at.person.pk})
     arguments: dict[str, Any] = {
         "desk_bins_undo": (),
         "desk_list_remove": (ListEntry.objects.values_list("pk", flat=True).first(),),
@@ -401,6 +419,8 @@ def set_the_desk(doors: Doors, name: str) -> None:
         doors.prepare(["ENTRY"])
     elif name == "desk_review_judge":
         doors.acme.pay()
+    elif name in OF_CASES:
+        a_case_of(doors.acme.pay()["id"])
     elif name == "desk_person_unlock":
         sign_in.is_proved_by(owner, "wrong")
     elif name == "desk_person_end_sessions":
@@ -419,7 +439,7 @@ def test_a_change_at_the_desk_leaves_one_row(doors: Doors, name: str) -> None:
     for row in rows:
         assert (row.actor, row.actor_id) == ("operator", str(at.person.pk))
         assert (row.actor_name, row.address) == (at.person.email, "127.0.0.1")
-        assert row.reason == "asked"
+        assert row.reason == REASONS.get(name, "asked")
     [request_id] = {row.request_id for row in rows}
     # Of the answer, or of the job that the row in the request logs tells of.
     jobs = RequestLog.objects.filter(id=request_id, kind="job", path__startswith="operators.")
