@@ -1,12 +1,12 @@
 """Cases at the desk: listed, looked into, owned, noted on and decided (docs/cases.md)."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import Permission
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import path
 from django.utils.http import urlencode
 
@@ -72,8 +72,9 @@ class DecideForm(DeskForm):
 
     def shown_again(self, case: Case) -> None:
         """Let the form be sent once more, by a person who has read what has changed."""
-        self.data = self.data.copy()
-        self.data["seen"] = str(case.version)
+        data = cast(QueryDict, self.data).copy()
+        data["seen"] = str(case.version)
+        self.data = data
 
 
 class NoteForm(DeskForm):
@@ -129,7 +130,8 @@ def own(request: HttpRequest, case_id: str) -> HttpResponse:
     form = OwnerForm(case, request.POST)
     if not form.is_valid():
         return _page(request, case, 400, owner_form=form)
-    owner = User.objects.filter(pk=form.cleaned_data["owner"] or None).first()
+    chosen: str = form.cleaned_data["owner"]
+    owner = User.objects.filter(pk=chosen).first() if chosen else None
     cases.assign(desk.operator(request), case_id, owner)
     return desk.see_other("desk_case", case_id)
 
