@@ -97,7 +97,7 @@ def test_a_limit_is_raised(page: Page, operator: User, acme: Merchant) -> None:
     page.see("Change limits: done.")
     page.see("9,000.00 TRY")
     page.click("Its audit log")
-    page.see("limit.changed")
+    page.see("They asked, and trade well.")
 
 
 def test_a_card_is_blocked(page: Page, operator: User, acme: Merchant) -> None:
