@@ -318,6 +318,7 @@ TRANSITIONS = [
     "payments.refunds.states.REFUNDS",
     "payments.disputes.states.DISPUTES",
     "payments.disputes.states.DELIVERIES",
+    "merchants.states.MERCHANTS",
 ]
 # The objects that events are about, in the spec's order of event types.
 AGGREGATES = [

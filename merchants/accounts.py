@@ -156,6 +156,15 @@ def require_charges(merchant: Merchant) -> None:
         raise MerchantRestricted
 
 
+def require_captures(merchant: Merchant) -> None:
+    """Refuse to capture for an account that is closed; others may take what was authorised.
+
+    :raises MerchantRestricted: it is closed (contract-money, Merchant).
+    """
+    if merchant.status == Merchant.Status.CLOSED:
+        raise MerchantRestricted
+
+
 def shown(merchant: Merchant) -> dict[str, Any]:
     """Return the merchant as the API shows it (contract 2)."""
     return {

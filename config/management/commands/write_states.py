@@ -44,6 +44,11 @@ word counts after the end, too: a lost dispute may be won later.
 Submitted evidence, and the acceptance of a dispute that its merchant closed, are owed to the bank:
 a row of its own, which operators see. It is sent until the bank acknowledges it.
 """,
+    "merchant": """\
+An operator changes the status of a merchant's account ([how](operating.md#merchants)). Refunds,
+cancellations, evidence, keys, endpoints and reads go on in every status, and what was begun is
+finished.
+""",
 }
 
 
