@@ -16,6 +16,7 @@ from acquirers import returned_forms
 from config import urls
 from config.errors import answer
 from config.urls import handler400, handler403, handler404, handler500
+from core import money
 from core.errors import LockTimeout
 from core.page_policy import allow_form_to
 
@@ -31,6 +32,8 @@ PAYMENTS = {
     "longest": {
         "merchant_name": "Çağlayan & Oğulları Uluslararası Elektronik Ticaret ve Danışmanlık A.Ş.",
         "amount": "9,999,999,999.99 TRY",
+        "installments": 12,
+        "parts": money.written_split(999_999_999_999, "try", 12),
         "brand": "mastercard",
         "last4": "0004",
     },
