@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from django.conf import settings
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 MAX_REQUESTED_MINOR = 999_999_999_999
 # ISO 4217: the currencies that have not two decimals.
 DECIMALS = {
@@ -26,11 +27,15 @@ def split(amount: int, count: int) -> tuple[int, int]:
 
 
 def written_split(amount: int, currency: str, count: int) -> str:
-    """Return an amount's parts as a person reads them: `33.34 TRY + 2 × 33.33 TRY`."""
+    """Return an amount's parts as a person reads them: `33.34 TRY + 2 × 33.33 TRY`.
+
+    A narrow screen breaks the line at the plus, and nowhere else.
+    """
     first, part = split(amount, count)
-    if first == part:
-        return f"{count} × {written(part, currency)}"
-    return f"{written(first, currency)} + {count - 1} × {written(part, currency)}"
+    times = count if first == part else count - 1
+    parts = [written(first, currency)] if first != part else []
+    parts.append(f"{times} × {written(part, currency)}")
+    return " + ".join(one.replace(" ", NO_BREAK) for one in parts)
 
 
 def written(amount: int, currency: str) -> str:

@@ -416,7 +416,7 @@ def test_the_payer_sees_the_amount_the_count_and_the_parts(
 
     for page in (ours, theirs):
         assert "126.01 TRY" in page.text
-        assert "3: 42.01 TRY + 2 × 42.00 TRY" in page.text
+        assert "3: 42.01\xa0TRY + 2\xa0×\xa042.00\xa0TRY" in page.text
     assert Authentication.objects.get().installments == 3
 
 
