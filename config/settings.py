@@ -77,6 +77,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "django_filters",
+    "template_partials.apps.SimpleAppConfig",
     "core",
     "events",
     "merchants",
@@ -104,6 +105,7 @@ MIDDLEWARE = [
     "config.middleware.RequestFrame",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "panel.languages.Language",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -130,12 +132,28 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            # A part of a template (`page.html#part`) is found by the outermost loader.
+            "loaders": [
+                (
+                    "template_partials.loader.Loader",
+                    [
+                        (
+                            "django.template.loaders.cached.Loader",
+                            [
+                                "django.template.loaders.filesystem.Loader",
+                                "django.template.loaders.app_directories.Loader",
+                            ],
+                        ),
+                    ],
+                ),
+            ],
+            "builtins": ["template_partials.templatetags.partials"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "panel.frame.frame",
             ],
         },
     },
@@ -143,7 +161,12 @@ TEMPLATES = [
 
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
-# A live installation runs collectstatic; a sandbox serves the files where they lie.
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "panel.static_files.HashedStaticFiles"},
+}
+# Collected files have their digest in their names, and browsers keep them for a year. A sandbox
+# also serves the files where they lie, for whoever starts it without `./dev up`.
 WHITENOISE_USE_FINDERS = not LIVEMODE
 
 # --- The API --------------------------------------------------------------------------------
@@ -412,6 +435,9 @@ if not is_mail_address(DEFAULT_FROM_EMAIL):
 # --- People ---------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "merchants.User"
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "panel:home"
+LOGOUT_REDIRECT_URL = LOGIN_URL
 # The limits of signing in are in merchants.sign_in and merchants.passwords (docs/signing-in.md).
 AUTHENTICATION_BACKENDS = ["merchants.sign_in.PasswordBackend"]
 PASSWORD_HASHERS = ["merchants.passwords.Argon2InTurn"]
@@ -434,6 +460,9 @@ AUTH_PASSWORD_VALIDATORS = [
 # --- Language, time, logs -------------------------------------------------------------------
 
 LANGUAGE_CODE = "en"
+# In their own words. The API is English always.
+LANGUAGES = [("en", "English"), ("tr", "Türkçe")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 LOGGING = logging_config(level=env.str("LOG_LEVEL", default="INFO"))

@@ -1,4 +1,5 @@
 from django.contrib import admin
+from django.contrib.auth.views import LoginView, LogoutView
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
@@ -38,6 +39,13 @@ urlpatterns = [
     path("3ds/<str:token>/return", payer.bank_return),
     path("healthz", healthz),
     path("docs/errors", pages.errors_page),
+    path("panel/", include("panel.merchants.urls")),
+    path(
+        "account/login/",
+        LoginView.as_view(template_name="panel/sign_in.html"),
+        name="account_login",
+    ),
+    path("account/logout/", LogoutView.as_view(), name="account_logout"),
     path("admin/", admin.site.urls),
 ]
 
