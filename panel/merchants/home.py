@@ -3,6 +3,7 @@
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
@@ -28,9 +29,10 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_POST
 def choose_look(request: HttpRequest) -> HttpResponse:
     """Remember theme, language and keyboard choices, and go back to where the person was."""
-    back = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/")
-    response = HttpResponseRedirect(back if is_ours else "/panel/")
+    # Not a field of the form: the page would repeat its own address, and with it what was typed.
+    back = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()})
+    response = HttpResponseRedirect(back if is_ours else reverse("panel:home"))
     response.status_code = 303
     look.remember(response, request.POST.dict())
     return private(response)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import render
@@ -12,6 +12,7 @@ from django.utils.cache import patch_vary_headers
 
 from core import context
 from core.context import ActorKind
+from core.detection import contains_encoded_card_number
 from merchants.models import Member
 from panel import permissions
 
@@ -33,6 +34,8 @@ def page(*methods: str) -> Callable[[View], View]:
     def wrap(view: View) -> View:
         @wraps(view)
         def shown(request: HttpRequest, merchant: str, **arguments: str) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return redirect_to_login(_way_back(request))
             member = _member(request, merchant)
             if request.method not in allowed:
                 return HttpResponseNotAllowed(sorted(allowed))
@@ -43,10 +46,9 @@ def page(*methods: str) -> Callable[[View], View]:
                 request.session[LAST_SEEN] = member.merchant_id
             return private(response)
 
-        door = login_required(shown)
         # Nothing to protect: so a wrong method is told, and not a form without its token.
-        door.csrf_exempt = not methods  # type: ignore[attr-defined]
-        return door
+        shown.csrf_exempt = not methods  # type: ignore[attr-defined]
+        return shown
 
     return wrap
 
@@ -69,6 +71,12 @@ def private(response: HttpResponse) -> HttpResponse:
     """Keep a signed-in person's page out of every cache."""
     response.headers.setdefault("Cache-Control", "private, no-store")
     return response
+
+
+def _way_back(request: HttpRequest) -> str:
+    """Return the address to come back to. The page of signing in repeats it: no card is in it."""
+    whole = request.get_full_path()
+    return request.path if contains_encoded_card_number(whole) else whole
 
 
 def _member(request: HttpRequest, merchant_id: str) -> Member:

@@ -109,6 +109,18 @@ class Page:
     def fill(self, label: str, text: str) -> None:
         self._run(lambda tab: tab.get_by_label(label, exact=True).fill(text))
 
+    def choose(self, label: str, option: str) -> None:
+        """Choose an option of a list by its words."""
+        self._run(lambda tab: tab.get_by_label(label, exact=True).select_option(label=option))
+
+    def click_text(self, text: str) -> None:
+        """Press what is neither a button nor a link, such as the head of what is folded away."""
+        self._run(lambda tab: tab.get_by_text(text, exact=True).click())
+
+    def wait_for_text(self, selector: str, text: str) -> None:
+        """Wait until an element, seen or not, says the text."""
+        self._run(lambda tab: expect(tab.locator(selector)).to_have_text(text))
+
     def press(self, key: str) -> None:
         self._run(lambda tab: tab.keyboard.press(key))
 

@@ -24,13 +24,13 @@ __all__ = ["handler400", "handler403", "handler404", "handler500"]
 PAYMENTS = {
     "usual": {
         "merchant_name": "Acme Store",
-        "amount": "125.00 TRY",
+        "amount": "₺125.00",
         "brand": "visa",
         "last4": "4242",
     },
     "longest": {
         "merchant_name": "Çağlayan & Oğulları Uluslararası Elektronik Ticaret ve Danışmanlık A.Ş.",
-        "amount": "9,999,999,999.99 TRY",
+        "amount": "₺9,999,999,999.99",
         "brand": "mastercard",
         "last4": "0004",
     },

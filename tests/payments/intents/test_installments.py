@@ -386,8 +386,8 @@ def test_the_payer_sees_the_amount_the_count_and_the_parts(
     theirs = open_challenge(ours.form.action)
 
     for page in (ours, theirs):
-        assert "126.01 TRY" in page.text
-        assert "3: 42.01 TRY + 2 × 42.00 TRY" in page.text
+        assert "₺126.01" in page.text
+        assert "3: ₺42.01 + 2 × ₺42.00" in page.text
     assert Authentication.objects.get().installments == 3
 
 
