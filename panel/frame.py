@@ -46,7 +46,7 @@ class Frame:
         """The person's places in the teams of other merchants, by their names."""
         if self.member is None:
             return []
-        rows = Member.objects.filter(user_id=self._request.user.pk).exclude(pk=self.member.pk)
+        rows = Member.objects.filter(user=self._request.user.pk).exclude(pk=self.member.pk)
         return list(rows.select_related("merchant").order_by("merchant__name", "pk")[:TEAMS_MAX])
 
     @cached_property

@@ -18,7 +18,7 @@ from panel.merchants.pages import LAST_SEEN, private
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
     """Lead to the merchant that the person saw last, or to their first; say so if there is none."""
-    teams = Member.objects.filter(user_id=request.user.pk)
+    teams = Member.objects.filter(user=request.user.pk)
     last = teams.filter(merchant_id=request.session.get(LAST_SEEN)).first()
     member = last or teams.order_by("created_at", "pk").first()
     if member is None:

@@ -84,7 +84,7 @@ def _member(request: HttpRequest, merchant_id: str) -> Member:
 
     :raises Http404: they have none there, or there is no such merchant.
     """
-    rows = Member.objects.filter(user_id=request.user.pk, merchant_id=merchant_id)
+    rows = Member.objects.filter(user=request.user.pk, merchant_id=merchant_id)
     member = rows.select_related("merchant").first()
     if member is None:
         raise Http404

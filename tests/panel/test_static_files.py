@@ -18,7 +18,7 @@ from tests.panel.test_permissions import address
 from tests.stage.emptying import empty
 from tests.stage.factories import PaymentFactory, open_merchant
 from tests.stage.teams import person, signed_in
-from tests.stage.web_process import WebProcess, environment
+from tests.stage.web_process import PATIENCE_SECONDS, WebProcess, environment
 
 COLD_MOST, WARM_MOST, REQUESTS_MOST = 200_000, 30_000, 25
 LINKED = re.compile(r'(?:src|href)="(/static/[^"]+)"')
@@ -80,19 +80,21 @@ class Visitor:
             size += self._take(file)[1]
         return size, 1 + len(files)
 
+    def read(self, path: str) -> str:
+        return self._take(path)[0]
+
     def headers(self, path: str) -> Any:
-        return self._session.head(self._web.url + path).headers
+        return self._session.head(self._web.url + path, timeout=PATIENCE_SECONDS).headers
 
     def _take(self, path: str) -> tuple[str, int]:
-        answer = self._session.get(self._web.url + path, stream=True, allow_redirects=False)
+        answer = self._session.get(self._web.url + path, stream=True, timeout=PATIENCE_SECONDS)
         assert answer.status_code in (200, 400), (path, answer.status_code)
+        # As it came over the wire: compressed, if it was.
         raw = answer.raw.read()
         if path.startswith("/static/"):
             assert "immutable" in answer.headers["Cache-Control"], path
             return "", len(raw)
-        return requests.get(
-            self._web.url + path, cookies=self._session.cookies, headers={"Accept": "text/html"}
-        ).text, len(raw)
+        return raw.decode(), len(raw)
 
 
 @pytest.fixture(scope="module")
@@ -136,10 +138,7 @@ def test_files_are_hashed_compressed_and_kept(
     acme: tuple[WebProcess, str, dict[str, str]],
 ) -> None:
     web, merchant, cookies = acme
-    page = requests.get(
-        f"{web.url}/panel/{merchant}", cookies=cookies, headers={"Accept": "text/html"}
-    ).text
-    linked = LINKED.findall(page)
+    linked = LINKED.findall(Visitor(web, cookies).read(f"/panel/{merchant}"))
 
     for file in linked:
         assert re.search(r"\.[0-9a-f]{12}\.", file), file
