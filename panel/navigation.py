@@ -34,7 +34,10 @@ class Link(NamedTuple):
 
 # Overview · Payments · Refunds · Disputes · Balance · Customers | Developers: API keys · Request
 # logs · Webhooks · Events | Settings: Websites and callbacks · Team · Audit log.
-GROUPS: Sequence[Group] = (Group("", (Entry("overview", _("Overview")),)),)
+GROUPS: Sequence[Group] = (
+    Group("", (Entry("overview", _("Overview")),)),
+    Group(_("Settings"), (Entry("websites", _("Websites and callbacks")),)),
+)
 
 
 def links(member: Member, path: str) -> list[tuple[str | Promise, list[Link]]]:
@@ -58,4 +61,6 @@ def _may(member: Member, entry: Entry) -> bool:
 
 def _link(member: Member, entry: Entry, path: str) -> Link:
     url = reverse(f"panel:{entry.page}", args=[member.merchant_id])
-    return Link(url, entry.label, is_current=path == url or path.startswith(f"{url}/"))
+    # The overview's address is the beginning of all others.
+    is_below = entry.page != "overview" and path.startswith(f"{url}/")
+    return Link(url, entry.label, is_current=path == url or is_below)

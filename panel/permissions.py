@@ -64,13 +64,18 @@ class Rights(NamedTuple):
 
     def to(self, method: str) -> Right | None:
         """Return the right that a request by this method needs; None if no role has it."""
-        return self.see if method in ("GET", "HEAD") else self.do
+        if method in ("GET", "HEAD"):
+            return self.see
+        return self.do if method == "POST" else None
 
 
 # By the names of the addresses in `panel/merchants/urls.py`.
 PAGES: dict[str, Rights] = {
     "overview": Rights(Right.SEE),
     "search": Rights(Right.SEE),
+    "websites": Rights(Right.DEVELOP, Right.DEVELOP),
+    "remove_website": Rights(Right.DEVELOP, Right.DEVELOP),
+    "remove_callback": Rights(Right.DEVELOP, Right.DEVELOP),
 }
 
 

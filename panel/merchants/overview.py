@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from merchants.models import ApiKey, CallbackUrl, Member, Merchant, Website
+from panel import permissions
 from panel.merchants.pages import page, show
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import Status
@@ -24,6 +26,7 @@ class Step(NamedTuple):
 
     :param is_next: it is the first that is not done.
     :param call: a command that takes the step over the API, if one does.
+    :param url: of the page that takes it, if the person may open it.
     """
 
     title: str | Promise
@@ -31,23 +34,25 @@ class Step(NamedTuple):
     is_done: bool
     is_next: bool
     call: str
+    url: str
 
 
 @page()
 def overview(request: HttpRequest, member: Member) -> HttpResponse:
     """Show the steps of setting up."""
-    steps = _steps(member.merchant)
+    steps = _steps(member)
     done = sum(step.is_done for step in steps)
     shown: dict[str, Any] = {"steps": steps, "done": done, "is_set_up": done == len(steps)}
     shown["role"] = ROLES[Member.Role(member.role)]
     return show(request, "panel/overview.html", shown)
 
 
-def _steps(merchant: Merchant) -> Sequence[Step]:
+def _steps(member: Member) -> Sequence[Step]:
+    merchant = member.merchant
     done = _facts(merchant)
     next_one = next((name for name, is_done in done.items() if not is_done), None)
     return [
-        Step(title, text, done[name], name == next_one, _call(name, merchant))
+        Step(title, text, done[name], name == next_one, _call(name, merchant), _url(name, member))
         for name, (title, text) in WORDS.items()
     ]
 
@@ -107,6 +112,14 @@ WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
 }
 
 
+def _url(step: str, member: Member) -> str:
+    """Return the address of the page that takes a step; nothing if there is none for this role."""
+    name = PAGES.get(step)
+    if name is None or not permissions.may_open(member, name):
+        return ""
+    return reverse(f"panel:{name}", args=[member.merchant_id])
+
+
 def _call(step: str, merchant: Merchant) -> str:
     """Return the command that takes a step over the API; nothing if none does."""
     path, body = CALLS.get(step, ("", {}))
@@ -118,6 +131,8 @@ def _call(step: str, merchant: Merchant) -> str:
     return " \\\n  ".join(lines)
 
 
+# The pages that take a step, by the step's name.
+PAGES = {"website": "websites"}
 _CARD = "payment_method_data[card]"
 _PAYMENT = {
     "amount": "12500",

@@ -7,10 +7,9 @@ import pytest
 
 from devstack.state import ROOT
 from merchants.models import Merchant
-from panel.permissions import PAGES
 from tests.browser.page import Page
-from tests.panel.test_permissions import address
 from tests.stage.factories import GOOD_CARD, PaymentFactory, open_merchant
+from tests.stage.panel_pages import addresses
 from tests.stage.teams import PASSWORD, person
 
 pytestmark = [
@@ -34,6 +33,23 @@ WORDS = {
         "search": "Ara", "found": "için bulunanlar", "card": "kart numarasına benziyor",
         "menu": "Menü", "sign out": "Oturumu kapat", "look": "Görünüm ve dil", "save": "Kaydet",
         "set up": "Ödemeleri kurun",
+    },
+}  # fmt: skip
+
+SITES = {
+    "en": {
+        "website": "Website", "add": "Add website", "address": "Address",
+        "refused": "A website is an https address", "added": "The address was added.",
+        "test": "Test an address", "allowed": "By https://shop.example.", "remove": "Remove",
+        "remove it": "Remove https://shop.example", "removed": "The address was removed.",
+        "consequence": "Payments that are open go on.",
+    },
+    "tr": {
+        "website": "Web sitesi", "add": "Web sitesi ekle", "address": "Adres",
+        "refused": "bir https adresidir", "added": "Adres eklendi.", "test": "Bir adresi dene",
+        "allowed": "https://shop.example sayesinde.", "remove": "Kaldır",
+        "remove it": "https://shop.example adresini kaldır", "removed": "Adres kaldırıldı.",
+        "consequence": "Açık olan ödemeler sürer.",
     },
 }  # fmt: skip
 
@@ -99,8 +115,8 @@ def test_every_page_is_whole_in_every_look(
     PICTURES.mkdir(parents=True, exist_ok=True)
     page = signed_in(open_page, language, width=width, theme=theme)
 
-    for name in PAGES:
-        page.visit(f"{address(name, acme.id)}?q=sipari")
+    for name, url in addresses(acme).items():
+        page.visit(f"{url}?q=sipari&url=https://evil.example/back")
         assert page.evaluate("document.documentElement.lang") == language
         assert page.evaluate("document.documentElement.dataset.bsTheme") == theme
         page.picture(PICTURES / f"{name}-{language}-{theme}-{width}.png")
@@ -151,3 +167,34 @@ def test_the_skip_link_leads_to_the_content(acme: Merchant, open_page: Callable[
 
     assert first == "Skip to the content"
     assert page.evaluate("document.activeElement.id") == "main"
+
+
+@pytest.mark.parametrize(
+    ("language", "look"),
+    [
+        ("en", {"width": 1280, "theme": "light"}),
+        ("tr", {"width": 390, "theme": "dark", "scripts": False}),
+    ],
+)
+def test_a_website_is_added_tested_and_removed(
+    acme: Merchant, open_page: Callable[..., Page], language: str, look: dict[str, Any]
+) -> None:
+    words = SITES[language]
+    page = signed_in(open_page, language, **look)
+
+    page.visit(f"/panel/{acme.id}/websites")
+    page.fill(words["website"], "http://shop.example")
+    page.click(words["add"])
+    page.see(words["refused"], status=400)
+    page.fill(words["website"], "https://shop.example")
+    page.click(words["add"])
+    page.see(words["added"])
+    page.fill(words["address"], "https://www.shop.example/back")
+    page.click(words["test"])
+    page.see(words["allowed"])
+    page.click(words["remove it"])
+    page.see(words["consequence"])
+    page.click(words["remove"])
+    page.see(words["removed"])
+
+    assert not acme.websites.filter(host="shop.example").exists()

@@ -53,6 +53,18 @@ def test_another_merchants_doings_are_nothing_of_ours(
     assert not any(done(owner, acme)[1:])
 
 
+@pytest.mark.parametrize(("role", "leads_on"), [("developer", True), ("support", False)])
+def test_a_step_leads_to_its_page_whoever_may_open_it(
+    acme: ApiClient, role: str, leads_on: bool
+) -> None:
+    acme.merchant.websites.all().delete()
+    client = signed_in(person("ada@acme.example", (acme.merchant, role)))
+
+    text = client.get(f"/panel/{acme.merchant.id}").content.decode()
+
+    assert (f'btn-sm" href="/panel/{acme.merchant.id}/websites"' in text) == leads_on
+
+
 def test_the_next_step_shows_its_call(owner: Client, acme: ApiClient) -> None:
     text = owner.get(f"/panel/{acme.merchant.id}").content.decode()
 

@@ -1,65 +1,40 @@
 """Every page of a merchant: role by page by method, made from the table of addresses."""
 
-import re
 from typing import Any
 
 import pytest
-from django.http import HttpRequest, HttpResponse
 from django.test import Client
-from django.urls import URLPattern, clear_url_caches, path
 
 from core import ids
 from merchants.models import Member
 from panel import navigation, permissions
 from panel.merchants import urls
-from panel.merchants.pages import page
 from panel.permissions import PAGES, ROLES, Right
+from tests.stage import planted_urls
 from tests.stage.client import ApiClient
+from tests.stage.panel_pages import address, addresses, pages, unlisted
 from tests.stage.teams import person, signed_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-# No merchant's, and nothing to do with a role.
-OF_EVERYBODY = {"home", "look"}
-OPENS = {200, 302, 303, 400, 404, 405}
-
-
-def pages_of_merchants() -> list[URLPattern]:
-    return [one for one in urls.urlpatterns if one.name not in OF_EVERYBODY]
-
-
-def unlisted() -> set[str]:
-    """Return the pages without a row in the table of roles."""
-    return {str(one.name) for one in pages_of_merchants()} - {*PAGES}
-
-
-def address(name: str, merchant: str) -> str:
-    """Return a page's address; the things of the merchant in it are unknown ones."""
-    pattern = next(one for one in urls.urlpatterns if one.name == name).pattern
-    written = str(pattern).replace("<str:merchant>", merchant)
-    return "/panel/" + re.sub(r"<str:(\w+)>", r"\1_unknown", written)
+OPENS = {200, 302, 303, 400, 404, 409}
 
 
 def test_every_page_has_a_row_and_every_row_a_page() -> None:
     assert unlisted() == set()
-    assert {*PAGES} == {one.name for one in pages_of_merchants()}
+    assert {*PAGES} == {one.name for one in pages()}
     assert len(PAGES) >= 2
 
 
 def test_a_page_without_a_row_is_found_and_opens_for_nobody(
-    acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+    acme: ApiClient, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    @page()
-    def planted(request: HttpRequest, member: Member) -> HttpResponse:
-        return HttpResponse("secret")
-
-    added = path("<str:merchant>/planted", planted, name="planted")
-    monkeypatch.setattr(urls, "urlpatterns", [*urls.urlpatterns, added])
-    clear_url_caches()
+    settings.ROOT_URLCONF = "tests.stage.planted_urls"
+    monkeypatch.setattr(urls, "urlpatterns", [*urls.urlpatterns, *planted_urls.PAGES])
     owner = signed_in(person("ada@acme.example", (acme.merchant, "owner")))
+
     answer = owner.get(f"/panel/{acme.merchant.id}/planted")
-    clear_url_caches()
 
     assert unlisted() == {"planted"}
     assert answer.status_code == 403
@@ -69,8 +44,8 @@ def test_a_page_without_a_row_is_found_and_opens_for_nobody(
 def test_a_role_opens_its_pages_and_no_others(acme: ApiClient, role: str) -> None:
     client = signed_in(person(f"{role}@x.example", (acme.merchant, role)))
 
-    for name, rights in PAGES.items():
-        url = address(name, acme.merchant.id)
+    for name, url in addresses(acme.merchant).items():
+        rights = PAGES[name]
         for method in METHODS:
             right = rights.to(method)
             answer = client.generic(method, url)
@@ -84,8 +59,7 @@ def test_a_role_opens_its_pages_and_no_others(acme: ApiClient, role: str) -> Non
 
 @pytest.mark.parametrize("method", METHODS)
 def test_nobody_opens_a_page_without_signing_in(acme: ApiClient, method: str) -> None:
-    for name in PAGES:
-        url = address(name, acme.merchant.id)
+    for name, url in addresses(acme.merchant).items():
         answer = Client().generic(method, url)
         assert (answer.status_code, answer.url) == (302, f"/account/login/?next={url}"), name
 

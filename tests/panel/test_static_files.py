@@ -13,10 +13,9 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 
 from devstack import static_files
 from devstack.state import ROOT
-from panel.permissions import PAGES
-from tests.panel.test_permissions import address
 from tests.stage.emptying import empty
 from tests.stage.factories import PaymentFactory, open_merchant
+from tests.stage.panel_pages import addresses
 from tests.stage.teams import person, signed_in
 from tests.stage.web_process import PATIENCE_SECONDS, WebProcess, environment
 
@@ -100,7 +99,7 @@ class Visitor:
 @pytest.fixture(scope="module")
 def acme(
     django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any
-) -> Iterator[tuple[WebProcess, str, dict[str, str]]]:
+) -> Iterator[tuple[WebProcess, dict[str, str], dict[str, str]]]:
     """A web process whose files were collected, and an owner of a merchant with some payments."""
     static = tmp_path_factory.mktemp("collected") / "static"
     with django_db_blocker.unblock():
@@ -113,17 +112,17 @@ def acme(
         client = signed_in(person("ada@acme.example", (merchant, "owner")))
         cookies = {name: cookie.value for name, cookie in client.cookies.items()}
         web = WebProcess(tmp_path_factory.mktemp("web") / "log", STATIC_ROOT=str(static))
-        yield web, merchant.id, cookies
+        yield web, addresses(merchant), cookies
         web.stop()
         empty("default")
 
 
 @pytest.mark.slow
-def test_every_page_is_small(acme: tuple[WebProcess, str, dict[str, str]]) -> None:
-    web, merchant, cookies = acme
+def test_every_page_is_small(acme: tuple[WebProcess, dict[str, str], dict[str, str]]) -> None:
+    web, pages, cookies = acme
 
-    for name in PAGES:
-        path = address(name, merchant) + "?q=order"
+    for name, path in pages.items():
+        path += "?q=order"
         visitor = Visitor(web, cookies)
         cold, number = visitor.open(path)
         warm, _ = visitor.open(path)
@@ -135,10 +134,10 @@ def test_every_page_is_small(acme: tuple[WebProcess, str, dict[str, str]]) -> No
 
 @pytest.mark.slow
 def test_files_are_hashed_compressed_and_kept(
-    acme: tuple[WebProcess, str, dict[str, str]],
+    acme: tuple[WebProcess, dict[str, str], dict[str, str]],
 ) -> None:
-    web, merchant, cookies = acme
-    linked = LINKED.findall(Visitor(web, cookies).read(f"/panel/{merchant}"))
+    web, pages, cookies = acme
+    linked = LINKED.findall(Visitor(web, cookies).read(pages["overview"]))
 
     for file in linked:
         assert re.search(r"\.[0-9a-f]{12}\.", file), file
