@@ -23,11 +23,13 @@ LOCKS = ["requirements.txt", "requirements-up.txt", "requirements-dev.txt"]
 @pytest.fixture(scope="module")
 def running_service(tmp_path_factory):
     service = RunningService(tmp_path_factory.mktemp("service") / "state")
-    service.start()
-    yield service
-    if service.launcher.poll() is None:
-        service.stop()
-    service.call("reset")
+    try:
+        service.start()
+        yield service
+    finally:
+        if service.launcher.poll() is None:
+            service.stop()
+        service.call("reset")
 
 
 @pytest.mark.slow

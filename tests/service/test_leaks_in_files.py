@@ -37,10 +37,12 @@ WRONG_KEY = "sk_sandbox_" + "A" * 43 + "000000"
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[RunningService]:
     service = RunningService(tmp_path / "state")
-    service.start()
-    yield service
-    service.stop()
-    service.call("reset")
+    try:
+        service.start()
+        yield service
+    finally:
+        service.stop()
+        service.call("reset")
 
 
 def spellings(secret: str) -> list[bytes]:

@@ -19,6 +19,10 @@ IS_FULL = os.environ.get("PROVE") == "full"
 SEED = int(os.environ.get("PROVE_SEED", "7"))
 TRIED_FILE = os.environ.get("PROVE_TRIED")
 
+# A busy machine takes many times as long as a quiet one: only what hangs is ended.
+LONG_MARKS = ("slow", "proof", "browser")
+LONG_SECONDS = 600
+
 Length = TypeVar("Length")
 
 
@@ -38,6 +42,15 @@ def require_parts(items: Iterable[pytest.Item]) -> None:
         for mark in item.iter_markers("proof"):
             if mark.kwargs.get("part") not in PARTS:
                 raise pytest.UsageError(f"{item.nodeid}: name a part: {', '.join(PARTS)}")
+
+
+def give_time(items: Iterable[pytest.Item]) -> None:
+    """Let every test that starts processes take ten minutes, or longer where it says so."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in LONG_MARKS):
+            own = item.get_closest_marker("timeout")
+            seconds = max([LONG_SECONDS, *(own.args if own else ())])
+            item.add_marker(pytest.mark.timeout(seconds), append=False)
 
 
 def tried(count: int, noun: str) -> None:

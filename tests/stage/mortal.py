@@ -6,6 +6,7 @@ and gunicorn starts another in its place.
 
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ from typing import Any
 import pytest
 import requests
 from django.core.management import call_command
+from django.utils import timezone
 
+from acquirers.in_doubt.kinds import all_kinds
+from core import clock
 from payments.intents.models import Attempt, Modification
 from payments.refunds.models import Refund
 from tests.stage.client import REFUNDS, ApiClient
@@ -36,6 +40,8 @@ LEASE_SECONDS = 2
 BANK_WORKS_SECONDS = 0.6
 # A hang is ended after this; alone it takes two seconds.
 PATIENCE_SECONDS = 60
+# What is due later than that is no try at what a process left behind.
+TRIES_END_AFTER = timedelta(minutes=10)
 # The same in a Celery worker that runs the sweeper, at a row of any kind.
 SWEEPERS_BOUNDARIES = (
     "sweeper: after_the_first_transaction",
@@ -155,6 +161,31 @@ def until(condition: Any, seconds: float = PATIENCE_SECONDS) -> None:
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)
+
+
+def until_swept(condition: Callable[[], bool]) -> None:
+    """Wait for what the sweeper brings about, over as many of its tries as that takes.
+
+    The clock goes on to the next try when none is due and none under way.
+    """
+
+    def is_so() -> bool:
+        if condition():
+            return True
+        if wait := _wait_for_the_next_try():
+            clock.advance(wait)
+        return False
+
+    until(is_so)
+
+
+def _wait_for_the_next_try() -> timedelta | None:
+    """Return how far the clock is from it; None while one is due, under way or a long way off."""
+    rows = [row for kind in all_kinds() for row in kind.model.objects.filter(due_at__isnull=False)]
+    if not rows or any(row.lease_until and row.lease_until > timezone.now() for row in rows):
+        return None
+    wait = min(row.due_at for row in rows) - clock.now()
+    return wait if timedelta() < wait <= TRIES_END_AFTER else None
 
 
 def three_days_pass() -> None:

@@ -15,7 +15,7 @@ from devstack.demo import status_of
 from devstack.state import ROOT
 from tests.stage.own_ports import own_ports
 
-START_PATIENCE_SECONDS = 120
+START_PATIENCE_SECONDS = 300
 # The tests' own servers: the service shall start its own.
 NOT_INHERITED = {"DATABASE_URL", "BANK_DATABASE_URL", "REDIS_URL", "PORT", "BANK_PORT"}
 

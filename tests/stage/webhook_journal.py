@@ -1,6 +1,7 @@
 """The journal of what receivers got, read for events that were lost, overtaken or repeated."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -42,12 +43,30 @@ class Findings:
         return not (self.lost or self.out_of_order or self.unexplained)
 
 
-class Journal:
-    """Everything that was received, in the order in which it came."""
+class Faults:
+    """Times at which faults befell processes: they explain the repeats that follow them."""
 
     def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def explain(self, before: Got, got: Got) -> bool:
+        """Tell whether a process died after sending it, perhaps before writing that down."""
+        return any(
+            before.at - SLACK_SECONDS <= fault <= before.at + LAG_SECONDS and fault < got.at
+            for fault in self.times
+        )
+
+
+class Journal:
+    """Everything that was received, in the order in which it came.
+
+    :param explain: tells of a delivery that was got twice whether that had to be, first the earlier
+        time, then the later one.
+    """
+
+    def __init__(self, explain: Callable[[Got, Got], bool]) -> None:
         self.got: list[Got] = []
-        self.fault_times: list[float] = []
+        self._explain = explain
 
     def examine(self, expected: dict[tuple[str, str], int]) -> Findings:
         """Compare with how many events each lane was told, counted from 1."""
@@ -71,16 +90,9 @@ class Journal:
             if not is_next and got.sequence != last:
                 findings.out_of_order.append(got)
             if before := seen.get(got.delivery_id):
-                is_explained = self._is_explained(before, got)
+                is_explained = self._explain(before, got)
                 (findings.explained if is_explained else findings.unexplained).append(got)
             seen[got.delivery_id] = got
             last = max(last, got.sequence)
             if got.is_accepted:
                 accepted.add(got.sequence)
-
-    def _is_explained(self, before: Got, got: Got) -> bool:
-        """Tell whether a process died after sending it, perhaps before writing that down."""
-        return any(
-            before.at - SLACK_SECONDS <= fault <= before.at + LAG_SECONDS and fault < got.at
-            for fault in self.fault_times
-        )

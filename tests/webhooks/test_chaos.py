@@ -17,10 +17,11 @@ from events import outbox
 from events.models import Event
 from tests.stage import receivers
 from tests.stage.factories import EndpointFactory, MerchantFactory
+from tests.stage.lease_journal import LeaseJournal, lease_journal
 from tests.stage.lengths import chance, length, tried
 from tests.stage.receivers import Receiver, Request
 from tests.stage.webhook_journal import Findings, Got, Journal
-from tests.stage.webhook_workers import Worker
+from tests.stage.webhook_workers import LEASE_SECONDS, Worker
 from webhooks.models import Delivery, Endpoint, Lane
 
 pytestmark = [
@@ -54,11 +55,13 @@ class Choosy(Receiver):
 class Chaos:
     """Two merchants with two endpoints each, two processes, and what befalls them."""
 
-    def __init__(self, directory: Path, *, without: str | None = None) -> None:
+    def __init__(
+        self, directory: Path, leased: LeaseJournal, *, without: str | None = None
+    ) -> None:
         self.faults, self.told = Counter[str](), Counter[tuple[str, str]]()
         self._directory, self._without = directory, without
         self._random = chance("chaos")
-        self._journal = Journal()
+        self._leased, self._journal = leased, Journal(leased.explain)
         self._merchants = [MerchantFactory(), MerchantFactory()]
         self._receivers = [Choosy(seed) for seed in range(4)]
         self._endpoints = [
@@ -96,7 +99,6 @@ class Chaos:
         # A drawn moment of what is under way: no fact names all of them.
         time.sleep(self._random.random() / 20)
         worker = self._workers[number]
-        self._journal.fault_times.append(time.time())
         self.faults[fault] += 1
         if fault == KILL:
             worker.kill()
@@ -119,9 +121,10 @@ class Chaos:
                 delivery_id = request.headers["pf-delivery-id"]
                 got = Got(lane, event.sequence, delivery_id, is_accepted, request.at)
                 self._journal.got.append(got)
+        self._leased.read()
         findings = self._journal.examine(self.told)
         if findings.histories:
-            print(self._journal.fault_times, findings.histories)  # noqa: T201
+            print(findings.histories)  # noqa: T201
         return findings
 
     def end(self) -> None:
@@ -155,11 +158,12 @@ def until(is_so: Callable[[], bool]) -> None:
 
 @contextmanager
 def chaos(directory: Path, **options: Any) -> Iterator[Chaos]:
-    stage = Chaos(directory, **options)
-    try:
-        yield stage
-    finally:
-        stage.end()
+    with lease_journal(LEASE_SECONDS) as leased:
+        stage = Chaos(directory, leased, **options)
+        try:
+            yield stage
+        finally:
+            stage.end()
 
 
 def live_through(stage: Chaos, *, events: int, faults: list[str]) -> Findings:

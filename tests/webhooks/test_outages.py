@@ -26,7 +26,7 @@ from tests.stage.lengths import chance, length, tried
 from tests.stage.own_servers import manage, restart
 from tests.stage.receivers import Receiver
 from tests.stage.web_process import Running, WebProcess
-from tests.stage.webhook_journal import Findings, Got, Journal
+from tests.stage.webhook_journal import Faults, Findings, Got, Journal
 
 pytestmark = [pytest.mark.proof(part="chaos"), pytest.mark.timeout(900)]
 
@@ -81,7 +81,8 @@ class Outages:
     def __init__(self, servers: Servers, settings: dict[str, str], home: Path) -> None:
         self.fired = Counter[str]()
         self._servers, self._settings, self._home = servers, settings, home
-        self._journal, self._stopped = Journal(), threading.Event()
+        self._faults, self._stopped = Faults(), threading.Event()
+        self._journal = Journal(self._faults.explain)
         self._doors = [Receiver(take) for _ in range(MERCHANTS * ENDPOINTS_EACH)]
         settings |= OUR_TIMES
         settings["WEBHOOK_DEV_HOSTS"] = ",".join(door.host for door in self._doors)
@@ -135,7 +136,7 @@ class Outages:
 
     def _note_until(self, over: threading.Event) -> None:
         while not over.wait(0.5):
-            self._journal.fault_times.append(time.time())
+            self._faults.times.append(time.time())
 
     def network_gone(self, seconds: float) -> None:
         for door in self._doors:

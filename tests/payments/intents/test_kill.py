@@ -17,6 +17,7 @@ from tests.stage.mortal import (
     retried,
     three_days_pass,
     until,
+    until_swept,
 )
 
 pytestmark = [pytest.mark.both_banks(one=True), *PROOF_OF_KILLS]
@@ -62,7 +63,7 @@ def test_after_a_kill_the_sweeper_alone_resolves_it(
     installation.start_sweeper()
     installation.dies_during(lambda: installation.pay(acme))
 
-    until(lambda: status() == "succeeded")
+    until_swept(lambda: status() == "succeeded")
 
     assert_charged_once(acme)
     assert installation.pay(acme).json()["status"] == "succeeded"

@@ -7,7 +7,14 @@ from payments.intents.models import Attempt, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import ApiClient
-from tests.stage.mortal import BOUNDARIES, PROOF_OF_KILLS, Installation, retried, until
+from tests.stage.mortal import (
+    BOUNDARIES,
+    PROOF_OF_KILLS,
+    Installation,
+    retried,
+    until,
+    until_swept,
+)
 from tests.stage.plans import BONUS, agree, plan
 from tests.stage.stories import assert_charged_at_most_once
 
@@ -62,6 +69,6 @@ def test_after_a_kill_the_sweeper_goes_on_although_the_plan_is_gone(
     installation.dies_during(lambda: pay(installation, acme))
     agree(acme.merchant)
 
-    until(lambda: PaymentIntent.objects.get().status == "succeeded")
+    until_swept(lambda: PaymentIntent.objects.get().status == "succeeded")
 
     assert_charged_in_three()

@@ -16,6 +16,7 @@ from tests.stage.mortal import (
     retried,
     three_days_pass,
     until,
+    until_swept,
 )
 from tests.stage.stories import assert_charged_at_most_once, assert_one_event_per_change
 
@@ -94,7 +95,7 @@ def test_after_a_kill_the_sweeper_alone_resolves_it(
     installation.start_sweeper()
     installation.dies_during(ask)
 
-    until(lambda: status(payment_id) == done.status)
+    until_swept(lambda: status(payment_id) == done.status)
 
     assert_ended(payment_id, done)
     assert ask().json()["status"] == done.status

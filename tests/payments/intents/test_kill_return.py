@@ -17,6 +17,7 @@ from tests.stage.mortal import (
     Installation,
     three_days_pass,
     until,
+    until_swept,
 )
 from tests.stage.stories import assert_charged_at_most_once, assert_one_event_per_change
 from tests.stage.threeds import challenged, decide
@@ -63,7 +64,7 @@ def test_after_a_kill_the_sweeper_alone_resolves_it(
     installation.start_sweeper()
     installation.dies_during(come_back)
 
-    until(lambda: status() == "succeeded")
+    until_swept(lambda: status() == "succeeded")
 
     assert_charged_once(paid)
     assert_changes_nothing(come_back, paid, acme)
@@ -82,7 +83,7 @@ def test_a_browser_that_sends_it_again_after_a_kill_is_only_sent_back(
     assert_changes_nothing(come_back, paid, acme)
 
     installation.start_sweeper()
-    until(lambda: status() == "succeeded")
+    until_swept(lambda: status() == "succeeded")
     assert_charged_once(paid)
 
 

@@ -1,12 +1,10 @@
 """kill -9 of a web worker, or of the sweeper's, during a refund, in real processes (I2, I7, I8)."""
 
-from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
 import pytest
 
-from core import clock
 from events.models import Event
 from ledger.models import Movement
 from payments.refunds.models import Refund
@@ -21,6 +19,7 @@ from tests.stage.mortal import (
     Installation,
     retried,
     until,
+    until_swept,
 )
 from tests.stage.refund_books import GivenBack, given_back
 
@@ -89,7 +88,7 @@ def test_after_a_kill_the_sweeper_alone_resolves_it(
     installation.start_sweeper()
     installation.dies_during(ask)
 
-    until(lambda: status() == "succeeded")
+    until_swept(lambda: status() == "succeeded")
 
     assert_gone_back_once(acme, paid, WANTED[what])
     assert ask().json()["status"] == "succeeded"
@@ -105,7 +104,7 @@ def test_a_void_whose_bank_was_not_asked_before_midnight_becomes_a_refund(
 
     installation.start_sweeper()
 
-    until(lambda: status() == "succeeded")
+    until_swept(lambda: status() == "succeeded")
     assert Refund.objects.get().method == "refund"
     assert given_back(paid) == GivenBack(12500, 12500)
     assert bank_books.order().given_back == (12500,)
@@ -124,6 +123,5 @@ def test_after_a_kill_of_the_sweeper_another_one_finishes_it(
     installation.start_sweeper(is_deadly=True)
 
     until(lambda: not installation.once.exists())
-    clock.advance(timedelta(minutes=1))  # The next inquiry is due.
-    until(lambda: status() == "succeeded")
+    until_swept(lambda: status() == "succeeded")
     assert_gone_back_once(acme, paid, wanted)
