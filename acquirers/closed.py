@@ -76,5 +76,5 @@ class ClosedGateway:
     def inquire(self, _order: Order) -> Standing:
         return Standing(Finding.UNKNOWN)
 
-    def statement(self, _terminal: Terminal) -> Iterator[StatementLine] | None:
+    def statement(self, _terminal: Terminal, *, after: str = "") -> Iterator[StatementLine] | None:
         return None

@@ -119,6 +119,7 @@ class StatementLine:
     :param refunds: what went back by refunds and did not bounce, by their own references; a void
         is none.
     :param charged_back: what lost disputes took and did not give back again.
+    :param is_pending: the bank has the order, and has not decided on it.
     """
 
     reference: str
@@ -130,6 +131,7 @@ class StatementLine:
     charged_back: int
     currency: str
     installments: int
+    is_pending: bool = False
 
 
 class Gateway(Protocol):
@@ -225,8 +227,9 @@ class Gateway(Protocol):
     def inquire(self, order: Order) -> Standing:
         """Ask what the bank has of the order, which changes nothing there."""
 
-    def statement(self, terminal: Terminal) -> Iterator[StatementLine] | None:
+    def statement(self, terminal: Terminal, *, after: str = "") -> Iterator[StatementLine] | None:
         """Yield the bank's statement of all our references, in their order; None if it has none.
 
+        :param after: a reference, or its beginning: only lines behind it are fetched.
         :raises StatementUnreadable: the bank did not give the statement to its end.
         """

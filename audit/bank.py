@@ -26,6 +26,10 @@ from acquirers.gateway import StatementLine
 from acquirers.models import BankExchange, Terminal
 from audit import untold
 from audit.findings import Findings
+from cases.cases import DECIDED_BY_PERSON
+from cases.models import Case
+from cases.states import Kind
+from cases.states import Status as CaseStatus
 from core import clock
 from core.errors import UpstreamUnavailable
 from payments.disputes.models import Dispute, DisputeDelivery
@@ -76,6 +80,8 @@ CHARGED_BACK = LOST.order_by().values("attempt").values(total=Sum("amount"))
 BEING_ACCEPTED = DisputeDelivery.objects.filter(
     dispute__attempt=OuterRef("pk"), status=DeliveryStatus.OWED
 )
+# The bank's word was replaced by an operator's, who has heard it by telephone, say.
+DECIDED = Case.objects.filter(DECIDED_BY_PERSON, attempt=OuterRef("pk"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,7 @@ class Ours:
     given_back: int
     charged_back: int
     is_being_accepted: bool
+    is_decided: bool
     by_reference: dict[str, int] | None
 
     @property
@@ -143,15 +150,23 @@ class Ours:
 def check() -> Findings:
     """Compare every attempt with the statement's line, and find lines without an attempt."""
     found = Findings("the bank's book is ours")
-    statements = _statements(found)
+    statements, contradicted = _statements(found), _contradicted()
     attempts = _attempts(list(statements))
     for ours, line in _side_by_side(attempts, _merged(statements.values())):
         found.looked_at += 1
         if ours is not None:
-            _compare(ours, line, found)
+            agrees = _compare(ours, line, found)
+            if agrees and ours.attempt_id in contradicted:
+                found.agreed.append(ours.attempt_id)
         elif line is not None:
             found.differences += _unexpected(line)
     return found
+
+
+def _contradicted() -> frozenset[str]:
+    """Return the attempts about which a case is open that the bank contradicts the book."""
+    rows = Case.objects.filter(status=CaseStatus.OPEN, kind=Kind.BANK_CONTRADICTS_BOOK)
+    return frozenset(rows.values_list("attempt_id", flat=True))
 
 
 def _statements(found: Findings) -> dict[str, Iterator[StatementLine]]:
@@ -195,7 +210,8 @@ def _rows(attempts: QuerySet[Attempt]) -> QuerySet[Any]:
         Exists(UNDER_WAY), "due_at", "currency", "installments",
         F("amount") + F("surcharge"), "captured_minor",
         Exists(REFUNDED_LATE), Exists(ON_THEIR_WAY), Exists(DONE.filter(method=Method.VOID)),
-        _sum(GIVEN_BACK), _sum(CHARGED_BACK), Exists(BEING_ACCEPTED), Subquery(BY_REFERENCE),
+        _sum(GIVEN_BACK), _sum(CHARGED_BACK), Exists(BEING_ACCEPTED), Exists(DECIDED),
+        Subquery(BY_REFERENCE),
     )  # fmt: skip
 
 
@@ -228,13 +244,19 @@ def _unexpected(line: StatementLine) -> list[str]:
     ]
 
 
-def _compare(ours: Ours, line: StatementLine | None, found: Findings) -> None:
+def _compare(ours: Ours, line: StatementLine | None, found: Findings) -> bool:
+    """Tell whether the bank and we have the same; note what they have not."""
     if ours.awaits_payer and line is None:
-        return  # Nothing was sent to the bank yet.
-    if ours.is_unknown:
+        return True  # Nothing was sent to the bank yet.
+    if line is not None and line.is_pending and ours.is_decided:
+        found.decided.append(f"{ours} is {ours.status}; the bank has not decided")
+    elif ours.is_unknown:
         found.unknown.append(f"{ours}: the bank {_said(line)}, and has not told us")
     elif _compared(ours, line):
         _compare_again(ours.reference, line, found)
+    else:
+        return True
+    return False
 
 
 def _compare_again(reference: str, line: StatementLine | None, found: Findings) -> None:
@@ -247,6 +269,7 @@ def _compare_again(reference: str, line: StatementLine | None, found: Findings) 
             found.unknown.append(f"{said}; a notice of it is not applied yet")
         else:
             found.differences.append(_with_exchanges(said, ours))
+            found.contradicted[ours.attempt_id] = said
 
 
 def _with_exchanges(sentence: str, ours: Ours) -> str:

@@ -20,6 +20,7 @@ LOST = """
         UNION ALL SELECT id, merchant_id, created_at FROM refunds_refund
         UNION ALL SELECT id, merchant_id, created_at FROM customers_customer
         UNION ALL SELECT id, merchant_id, created_at FROM disputes_dispute
+        UNION ALL SELECT id, id, created_at FROM merchants_merchant
         UNION ALL SELECT 'bal_' || substr(id, 5), id, created_at FROM merchants_merchant
     )
     SELECT format('%%s has %%s events, from %%s to %%s, and %%s were given out%%s',

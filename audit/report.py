@@ -1,7 +1,8 @@
 """The audit: ledger, payments, events and the bank's statement must agree (I7).
 
 Safe under traffic: all checks within our database read one snapshot, and the statement is fetched
-after it. The audit only reads, and locks nothing.
+after it. The audit only reads, and locks nothing; `audit.contradictions` opens the cases
+afterwards.
 """
 
 from dataclasses import dataclass, field
@@ -22,6 +23,16 @@ class Report:
     @property
     def is_clean(self) -> bool:
         return not any(found.differences for found in self.findings)
+
+    @property
+    def contradicted(self) -> dict[str, str]:
+        """Return by attempt how the bank's book differs from ours."""
+        return {key: said for found in self.findings for key, said in found.contradicted.items()}
+
+    @property
+    def agreed(self) -> list[str]:
+        """Return the attempts with an open case about a difference that is over."""
+        return [attempt for found in self.findings for attempt in found.agreed]
 
 
 def run() -> Report:

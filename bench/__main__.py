@@ -26,6 +26,7 @@ from bench import (
     slow_bank,
     slow_bank_report,
     sql_log,
+    terms,
     webhooks,
     webhooks_report,
 )
@@ -71,6 +72,8 @@ SUBJECTS = {
     # Ten million entries are filled in first.
     "ledger": Subject(ledger.measure, ledger.table, 40, 3000, ledger.PARTS),
     "doubt": Subject(doubt.measure, doubt.table, 30, 300, doubt.PARTS),
+    # A million attempts and a million rows of the audit log are filled in first.
+    "terms": Subject(terms.measure, terms.table, 40, 1800, terms.PARTS),
     "ghosts": Subject(ghosts.measure, ghosts.table, 6, 900, ghosts.PARTS, clients=250),
 }
 
@@ -78,7 +81,7 @@ SUBJECTS = {
 def main() -> int:
     options = _options()
     subject = SUBJECTS[options.subject]
-    terms = Terms(options.clients or subject.clients, options.seconds)
+    wanted = Terms(options.clients or subject.clients, options.seconds)
     machine = {"cores": os.cpu_count() or 1, "load_before": os.getloadavg()[0]}
     up.end_on_signals()
     signal.signal(signal.SIGALRM, _take_too_long)
@@ -86,7 +89,7 @@ def main() -> int:
     try:
         with _stage() as stage:
             chosen = {"parts": options.parts} if options.parts else {}
-            figures = {**machine, **terms._asdict(), **subject.measure(stage, terms, **chosen)}
+            figures = {**machine, **wanted._asdict(), **subject.measure(stage, wanted, **chosen)}
         up.require_unstopped()
         options.json.write_text(report.as_json(figures))
         write(subject.table(figures))

@@ -13,12 +13,13 @@ EVERY = {
     "payments.refunds.tasks.send_waiting": 3.0,
     "payments.disputes.tasks.close_overdue": 5.0,
     "payments.intents.tasks.watch_tested": 5.0,
+    "payments.intents.tasks.watch_cases": 5.0,
     "ledger.tasks.advance_checkpoints": 60.0,
     "payments.intents.tasks.destroy_cards": 60.0,
     "merchants.tasks.forget_idempotency_keys": 600.0,
     "webhooks.tasks.forget_old": 600.0,
     "merchants.tasks.forget_request_logs": 3600.0,
-    "merchants.tasks.forget_sign_ins": 3600.0,
+    "merchants.tasks.forget_sessions": 3600.0,
     "merchants.tasks.log_audit_heads": 86_400.0,
 }
 SCHEDULE: dict[str, dict[str, Any]] = {

@@ -19,6 +19,7 @@ from core import context, errors
 from core.rest import forms
 from core.rest.brackets import TooManyParameters
 from core.rest.envelope import error_body, error_headers
+from merchants import limits
 from merchants.idempotency import Replayed
 from merchants.passwords import PasswordsBusy
 
@@ -121,6 +122,10 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return answer(request, errors.UrlNotFound())
+
+
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    return answer(request, limits.RateLimited(60))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -74,6 +74,8 @@ class RequestFrame:
             seconds = time.perf_counter() - started
             if too_late is None and _is_for_the_request_log(request):
                 request_logs.write_when_sent(request, response, work=work, seconds=seconds)
+            if work.afterwards:
+                _call_when_sent(response, work.afterwards)
             _measure(request, response)
             self._log(request, response, work, seconds)
         finally:
@@ -124,6 +126,20 @@ class RequestFrame:
             ip=client_address(request),
             **work.facts,
         )
+
+
+def _call_when_sent(response: HttpResponse, calls: list[Callable[[], None]]) -> None:
+    """Make the calls when the web server closes the answer: it has sent it, or could not."""
+
+    def call_and_close() -> None:
+        del response.close  # Closed twice, the calls are made once.
+        try:
+            for call in calls:
+                call()
+        finally:
+            response.close()
+
+    response.close = call_and_close  # type: ignore[method-assign]  # This one response's.
 
 
 def _require_our_host(request: HttpRequest) -> None:

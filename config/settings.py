@@ -1,5 +1,6 @@
 """Every setting of the service, from the environment (see .env.example)."""
 
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,6 +34,11 @@ def _required(name: str, meaning: str) -> str:
 BASE_URL = _required(
     "BASE_URL", "the address that clients reach this installation at, such as https://pay.example"
 ).rstrip("/")
+# Where people reach the panel; names in mails and of passkeys come from here, never from a request.
+# A passkey is of a name, so 127.0.0.1 has none.
+PANEL_URL = env.str("PANEL_URL", default="").strip().rstrip("/") or BASE_URL.replace(
+    "//127.0.0.1", "//localhost"
+)
 SECRET_KEY = _required("SECRET_KEY", "50 or more random characters, which sign sessions")
 KEYRING_FILE = Path(
     _required("KEYRING_FILE", "the path of the key ring, made by `manage.py create_keyring`")
@@ -46,7 +52,15 @@ if not _base.hostname or _base.scheme not in (("https",) if LIVEMODE else ("http
     raise environ.ImproperlyConfigured(
         "Set BASE_URL to an https:// address; a sandbox may be at an http:// one."
     )
-ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), _base.hostname]
+_panel = urlsplit(PANEL_URL)
+if not _panel.hostname or _panel.scheme not in (("https",) if LIVEMODE else ("https", "http")):
+    raise environ.ImproperlyConfigured(
+        "Set PANEL_URL to an https:// address; a sandbox may be at an http:// one."
+    )
+PANEL_HOST = _panel.hostname
+# As they stand in a request's Host: the panel's own, and the API's where it is another one.
+PANEL_AT, API_AT = _panel.netloc, _base.netloc
+ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), _base.hostname, PANEL_HOST]
 ALLOWED_HOSTS += ["localhost"] if _base.hostname == "127.0.0.1" else []
 _https = _base.scheme == "https"
 BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
@@ -58,6 +72,9 @@ SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
 SECURE_HSTS_PRELOAD = _https
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+# Browsers take a `__Host-` cookie of this host alone, over https: no neighbour plants one.
+_cookie = "__Host-" if _https else ""
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_cookie}sessionid", f"{_cookie}csrftoken"
 CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
 # Other sites are told nothing. Not "no-referrer": browsers then send `Origin: null` with our
 # own forms, and Django refuses them. Pages with a token in their address say so themselves.
@@ -71,17 +88,21 @@ INSTALLED_APPS = [
     "panel.operators.apps.OperatorsConfig",  # Django's admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.postgres",  # indexes with an operator class of their own
     "django.contrib.staticfiles",
     "rest_framework",
     "django_filters",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "template_partials.apps.SimpleAppConfig",
     "core",
     "events",
     "merchants",
     "vault",
     "ledger",
+    "cases",
     "acquirers",
     "acquirers.notices",
     "payments.customers",
@@ -93,6 +114,7 @@ INSTALLED_APPS = [
     "webhooks",
     "audit",
     "panel",
+    "panel.account.apps.SignInConfig",
     "panel.operators.apps.DeskConfig",
     "config",  # its commands
     *([] if LIVEMODE else ["testbank"]),
@@ -104,11 +126,14 @@ MIDDLEWARE = [
     "config.middleware.RequestFrame",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "panel.languages.Language",
+    "merchants.sessions.NotedSessions",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "panel.account.doors.Doors",
 ]
 
 # The addresses that a page may load from, and that its forms may lead to (docs/web-pages.md).
@@ -130,12 +155,28 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            # A part of a template (`page.html#part`) is found by the outermost loader.
+            "loaders": [
+                (
+                    "template_partials.loader.Loader",
+                    [
+                        (
+                            "django.template.loaders.cached.Loader",
+                            [
+                                "django.template.loaders.filesystem.Loader",
+                                "django.template.loaders.app_directories.Loader",
+                            ],
+                        ),
+                    ],
+                ),
+            ],
+            "builtins": ["template_partials.templatetags.partials"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "panel.frame.frame",
             ],
         },
     },
@@ -143,7 +184,12 @@ TEMPLATES = [
 
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
-# A live installation runs collectstatic; a sandbox serves the files where they lie.
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "panel.static_files.HashedStaticFiles"},
+}
+# Collected files have their digest in their names, and browsers keep them for a year. A sandbox
+# also serves the files where they lie, for whoever starts it without `./dev up`.
 WHITENOISE_USE_FINDERS = not LIVEMODE
 
 # --- The API --------------------------------------------------------------------------------
@@ -209,6 +255,8 @@ IN_DOUBT = {
     "payments.refunds.asking.Refunds": 4,
     "payments.disputes.deliveries.Deliveries": 2,
 }
+# An outcome that is unknown for so long, in the movable clock, becomes a case for a person.
+CASE_AFTER_SECONDS = env.float("CASE_AFTER_SECONDS", default=3600.0)
 # The functions that apply what banks tell on their own, by the notice's kind. A kind without one
 # is kept until there is one.
 NOTICE_HANDLERS = {
@@ -318,6 +366,8 @@ TRANSITIONS = [
     "payments.refunds.states.REFUNDS",
     "payments.disputes.states.DISPUTES",
     "payments.disputes.states.DELIVERIES",
+    "cases.states.CASES",
+    "merchants.states.MERCHANTS",
 ]
 # The objects that events are about, in the spec's order of event types.
 AGGREGATES = [
@@ -400,6 +450,13 @@ CELERY_BEAT_SCHEDULE = SCHEDULE
 
 # Without an address, mails are written to the process's output.
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
+if LIVEMODE and env.email_url("EMAIL_URL", default="consolemail://")["EMAIL_BACKEND"].endswith(
+    ("console.EmailBackend", "dummy.EmailBackend")
+):
+    raise environ.ImproperlyConfigured(
+        "Set EMAIL_URL to a mail server, such as smtp+tls://user:password@host:587: live mails"
+        " have links that let people in, and the log is no place for them."
+    )
 EMAIL_TIMEOUT = 10
 _mail_host = f"[{_base.hostname}]" if ":" in _base.hostname else _base.hostname
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default=f"payments@{_mail_host}")
@@ -412,16 +469,42 @@ if not is_mail_address(DEFAULT_FROM_EMAIL):
 # --- People ---------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "merchants.User"
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "panel:home"
+LOGOUT_REDIRECT_URL = LOGIN_URL
 # The limits of signing in are in merchants.sign_in and merchants.passwords (docs/signing-in.md).
 AUTHENTICATION_BACKENDS = ["merchants.sign_in.PasswordBackend"]
 PASSWORD_HASHERS = ["merchants.passwords.Argon2InTurn"]
-# Per address, of right passwords and wrong ones.
+# Per address, of right passwords and codes and wrong ones.
 SIGN_INS_PER_MINUTE = 30
+# required: whoever has no second factor reaches only the pages to make one.
+SECOND_FACTOR = env.str("SECOND_FACTOR", default="required" if LIVEMODE else "optional")
+if SECOND_FACTOR not in ("required", "optional"):
+    raise environ.ImproperlyConfigured("Set SECOND_FACTOR to required or optional.")
+# Where operators may come from; elsewhere /admin/ is 404.
+_networks = env.list("OPERATOR_NETWORKS", default=[])
+try:
+    OPERATOR_NETWORKS = [ip_network(network.strip()) for network in _networks]
+except ValueError as error:
+    raise environ.ImproperlyConfigured(
+        "Set OPERATOR_NETWORKS to networks, separated by commas, such as 10.0.0.0/8."
+    ) from error
 SESSION_ENGINE = "merchants.sessions"
-SESSION_IDLE_SECONDS = 15 * 60
-SESSION_SECONDS = 12 * 3600
+SESSION_IDLE_SECONDS = 15 * 60 if LIVEMODE else 12 * 3600
+SESSION_SECONDS = 12 * 3600 if LIVEMODE else 7 * 86_400
 # The server says when a session ends; a cookie with an end would have to be sent anew each time.
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+PASSWORD_RESET_TIMEOUT = 3600
+# Of django-allauth alone, which counts the tries of some forms and the codes that were used: it
+# holds for all processes, and without Redis. The table is made by a migration of merchants.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "sign_in_cache",
+        "OPTIONS": {"MAX_ENTRIES": 20_000},
+        "KEY_FUNCTION": "panel.account.cache.hidden_key",
+    }
+}
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
@@ -431,9 +514,54 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
 
+# --- django-allauth: people sign in (docs/signing-in.md) --------------------------------------
+
+ACCOUNT_ADAPTER = "panel.account.adapters.AccountAdapter"
+MFA_ADAPTER = "panel.account.adapters.SecondFactorAdapter"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]  # Not open; its check compares it with the above.
+# Accounts come by invitation: the address is proved before there is one.
+ACCOUNT_EMAIL_VERIFICATION = "none"
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_SESSION_REMEMBER = False
+# allauth's own would copy addresses into a table of its own, and find people by them.
+_generator = "django.contrib.auth.tokens.PasswordResetTokenGenerator"
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = _generator
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# Passwords and codes are counted by merchants.sign_in.
+ACCOUNT_RATE_LIMITS = {
+    "login": None,
+    "login_failed": None,
+    "reauthenticate": None,
+    "change_password": None,
+}
+ACCOUNT_FORMS = {
+    "change_password": "panel.account.forms.PasswordChangeForm",
+    "reset_password": "panel.account.forms.PasswordResetForm",
+}
+MFA_FORMS = {
+    "authenticate": "panel.account.forms.CodeForm",
+    "reauthenticate": "panel.account.forms.CodeAgainForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_TOTP_TOLERANCE = 0
+MFA_TOTP_ISSUER = f"Card payments ({PANEL_HOST})"
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not LIVEMODE and PANEL_URL.startswith("http://localhost")
+
 # --- Language, time, logs -------------------------------------------------------------------
 
 LANGUAGE_CODE = "en"
+# In their own words. The API is English always.
+LANGUAGES = [("en", "English"), ("tr", "Türkçe")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 LOGGING = logging_config(level=env.str("LOG_LEVEL", default="INFO"))

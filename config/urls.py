@@ -38,6 +38,8 @@ urlpatterns = [
     path("3ds/<str:token>/return", payer.bank_return),
     path("healthz", healthz),
     path("docs/errors", pages.errors_page),
+    path("panel/", include("panel.merchants.urls")),
+    path("account/", include("panel.account.urls")),
     path("admin/", admin.site.urls),
 ]
 
@@ -45,3 +47,5 @@ handler400 = errors.bad_request
 handler403 = errors.permission_denied
 handler404 = errors.not_found
 handler500 = errors.server_error
+# Asked for by django-allauth.
+handler429 = errors.too_many_requests

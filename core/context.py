@@ -4,7 +4,7 @@ Banks, locks and logs read it from here, so that no function passes it on.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -62,6 +62,7 @@ class Work:
     idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
     body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
     last_change: tuple[str, str] | None = None  # Merchant and object that changed last.
+    afterwards: list[Callable[[], None]] = field(default_factory=list, repr=False)
 
 
 _current: ContextVar[Work | None] = ContextVar("work", default=None)
@@ -151,6 +152,18 @@ def is_request() -> bool:
     """Tell whether the work at hand is a client's request, and no job or command."""
     work = _current.get()
     return work is not None and work.is_request
+
+
+def when_answered(call: Callable[[], None]) -> None:
+    """Make a call when the answer to the request at hand has left; at once outside of any.
+
+    The request's transactions are over by then, and so may be its process: for what may be lost.
+    """
+    work = _current.get()
+    if work and work.is_request:
+        work.afterwards.append(call)
+    else:
+        call()
 
 
 def note_change(merchant_id: str, object_id: str) -> None:

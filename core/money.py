@@ -1,9 +1,12 @@
 """Money: integers in minor units (ISO 4217), currencies by their lowercase code."""
 
+import re
 from decimal import Decimal
 
 from django.conf import settings
+from django.utils.translation import get_language
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 MAX_REQUESTED_MINOR = 999_999_999_999
 # ISO 4217: the currencies that have not two decimals.
 DECIMALS = {
@@ -12,6 +15,15 @@ DECIMALS = {
     "bhd": 3, "iqd": 3, "jod": 3, "kwd": 3, "lyd": 3, "omr": 3, "tnd": 3,
     "clf": 4, "uyw": 4,
 }  # fmt: skip
+# Of these alone: `$` and its like are the sign of many others, whose code says which.
+SIGNS = {"try": "₺", "usd": "$", "eur": "€", "gbp": "£"}
+# Languages that write `1.250,00`; the others write `1,250.00`.
+DECIMAL_COMMA = frozenset({"tr"})
+_SWAPPED = str.maketrans(",.", ".,")
+_WHOLE = {
+    mark: re.compile(rf"[0-9]{{1,12}}|[0-9]{{1,3}}(?:\{mark}[0-9]{{3}}){{1,3}}") for mark in ",."
+}
+_DECIMALS = re.compile(r"[0-9]*")
 
 
 def is_supported(currency: str) -> bool:
@@ -26,14 +38,51 @@ def split(amount: int, count: int) -> tuple[int, int]:
 
 
 def written_split(amount: int, currency: str, count: int) -> str:
-    """Return an amount's parts as a person reads them: `33.34 TRY + 2 × 33.33 TRY`."""
+    """Return an amount's parts as a person reads them: `₺33.34 + 2 × ₺33.33`.
+
+    A narrow screen breaks the line at the plus, and nowhere else.
+    """
     first, part = split(amount, count)
-    if first == part:
-        return f"{count} × {written(part, currency)}"
-    return f"{written(first, currency)} + {count - 1} × {written(part, currency)}"
+    times = count if first == part else count - 1
+    parts = [written(first, currency)] if first != part else []
+    parts.append(f"{times} × {written(part, currency)}")
+    return " + ".join(one.replace(" ", NO_BREAK) for one in parts)
 
 
 def written(amount: int, currency: str) -> str:
-    """Return an amount in minor units as a person reads it, such as `1,250.00 TRY`."""
+    """Return an amount in minor units as a person reads it, in the language of the page.
+
+    `₺6.539,61` in Turkish, `₺6,539.61` in English and outside of any page; a currency without a
+    sign has its code behind it: `1,250.00 CHF`.
+    """
     decimals = DECIMALS.get(currency, 2)
-    return f"{Decimal(amount).scaleb(-decimals):,.{decimals}f} {currency.upper()}"
+    number = f"{Decimal(abs(amount)).scaleb(-decimals):,.{decimals}f}"
+    if _writes_commas():
+        number = number.translate(_SWAPPED)
+    minus = "-" if amount < 0 else ""
+    sign = SIGNS.get(currency)
+    return f"{minus}{sign}{number}" if sign else f"{minus}{number} {currency.upper()}"
+
+
+def read(text: str, currency: str) -> int:
+    """Return the amount in minor units that a person wrote in the language of the page.
+
+    Thousands may be grouped, the sign or the code may be there.
+
+    :raises ValueError: no amount, more decimals than the currency has, or a mark that may mean
+        both: `1.250` in Turkish is 1250, and `1.25` is nothing.
+    """
+    point, group = (",", ".") if _writes_commas() else (".", ",")
+    bare = text.strip().upper().removesuffix(currency.upper())
+    bare = bare.removeprefix(SIGNS.get(currency, "")).replace("\N{NO-BREAK SPACE}", "").strip()
+    whole, _point, decimals = bare.partition(point)
+    if not _WHOLE[group].fullmatch(whole) or not _DECIMALS.fullmatch(decimals):
+        raise ValueError("no amount")
+    most = DECIMALS.get(currency, 2)
+    if len(decimals) > most or (_point and not decimals):
+        raise ValueError("more decimals than the currency has")
+    return int(whole.replace(group, "") + decimals.ljust(most, "0"))
+
+
+def _writes_commas() -> bool:
+    return (get_language() or "en").partition("-")[0] in DECIMAL_COMMA

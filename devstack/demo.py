@@ -21,9 +21,12 @@ CREATE_MERCHANT = [
 KEPT = ("secret_key", "merchant_id", "panel_email", "panel_password")
 
 
-def merchant(file: Path, *, base_url: str, create: Callable[[], str]) -> dict[str, str]:
+def merchant(
+    file: Path, *, base_url: str, mail_directory: Path, create: Callable[[], str]
+) -> dict[str, str]:
     """Return the demo merchant, written to `file`; made anew when the old key is refused.
 
+    :param mail_directory: where the sandbox writes the mails that it sends.
     :param create: runs `create_merchant` and returns what it prints
     """
     known = _read(file)
@@ -31,6 +34,9 @@ def merchant(file: Path, *, base_url: str, create: Callable[[], str]) -> dict[st
         known = json.loads(create())
     demo = {
         "base_url": base_url,
+        # A passkey is of a name, so the panel is at `localhost` and not at its number.
+        "panel_url": f"{base_url.replace('//127.0.0.1', '//localhost')}/panel/",
+        "mail_directory": str(mail_directory),
         **{name: known[name] for name in KEPT},
         "curl": curl(base_url, known["secret_key"]),
     }

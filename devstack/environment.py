@@ -13,7 +13,11 @@ NOWHERE = Storage(
     redis_url="unix:///nonexistent/v.sock",
 )
 # Laid over the above: what a live installation has, as far as a check can tell.
-LIVE = {"INSTALLATION": "live", "BASE_URL": "https://pay.example"}
+LIVE = {
+    "INSTALLATION": "live",
+    "BASE_URL": "https://pay.example",
+    "EMAIL_URL": "smtp+tls://pay:password@mail.example:587",
+}
 
 
 def sandbox(
@@ -32,11 +36,18 @@ def sandbox(
         "DATABASE_URL": storage.database_url,
         "BANK_DATABASE_URL": storage.bank_database_url,
         "REDIS_URL": storage.redis_url,
+        # Mails are files, below `mail_directory`.
+        # The path comes after the third slash.
+        "EMAIL_URL": f"filemail:///{mail_directory(kept).resolve()}",
         "TESTBANK_URL": bank_url,
         "TESTBANK_SIGNING_KEY": remembered_secret(kept / "bank_signing_key", length_bytes=32),
         # Nobody's first try of the service should meet a 429.
         "RATE_LIMIT_PER_SECOND": "0",
     }
+
+
+def mail_directory(state: Path) -> Path:
+    return state / "mail"
 
 
 def throw_away(storage: Storage, directory: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core import keyring
-from devstack import demo, environment, migrations, storage
+from devstack import demo, environment, migrations, static_files, storage
 from devstack.children import ChildEnded, Children, begin, finish
 from devstack.console import say, write
 from devstack.ports import free_port
@@ -132,6 +132,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     everything = {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
     _provide_keys(state / "keyring", places, everything)
     migrate(places, everything)
+    collect_static_files(everything)
     start_web(children, ports.web, everything)
     start_bank(children, ports.bank, everything)
     wait_until_ready(children, [f"{ports.base_url}/healthz", f"{ports.bank_url}/healthz"])
@@ -140,6 +141,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     merchant = demo.merchant(
         state / "demo.json",
         base_url=ports.base_url,
+        mail_directory=environment.mail_directory(state),
         create=lambda: finish(begin(demo.CREATE_MERCHANT, everything)),
     )
     write_private(state / "running.json", json.dumps({"environment": ours}))
@@ -184,6 +186,14 @@ def migrate(places: storage.Storage, everything: dict[str, str]) -> None:
         # After a failure too: what was applied before it is applied.
         for url in urls:
             migrations.remember(url)
+
+
+def collect_static_files(everything: dict[str, str]) -> None:
+    """Put the pages' files where the web process serves them from, if one of them changed."""
+    command = ["collectstatic", "--noinput", "-v0"]
+    static_files.collect_if_changed(
+        Path(everything["STATIC_ROOT"]), lambda: finish(begin(command, everything))
+    )
 
 
 def start_web(
@@ -240,6 +250,9 @@ def _greet(merchant: dict[str, str], state: Path) -> None:
         f"\nReady after {seconds:.1f}s. Ctrl-C stops everything.\n\n"
         f"  Base address  {merchant['base_url']}\n"
         f"  Secret key    {merchant['secret_key']}\n"
+        f"  Panel         {merchant['panel_url']}\n"
+        f"                {merchant['panel_email']} · {merchant['panel_password']}\n"
+        f"  Mails         {merchant['mail_directory']}\n"
         f"  Kept in       {state / 'demo.json'}\n\n"
         f"Take a first payment:\n\n{merchant['curl']}\n\n"
     )

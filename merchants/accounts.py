@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -11,7 +11,7 @@ from django.db import transaction
 from core import clock, ids
 from core.errors import DomainError
 from events import outbox
-from merchants import audit_log, events, installment_plans, keys, sites, terms
+from merchants import audit_log, events, installment_plans, keys, sessions, sites, terms
 from merchants.audit_log import Change
 from merchants.models import Member, Merchant, NonSecureLimit, User
 from merchants.terms import Term
@@ -21,6 +21,32 @@ class MerchantRestricted(DomainError):
     code = "merchant_restricted"
     http_status = 403
     message = "The account cannot take payments at the moment."
+
+
+class Application(NamedTuple):
+    """An account to be opened.
+
+    :param email: of the owner, who signs in to the panel.
+    :param id: of the new merchant; by default a fresh one. A form that is sent twice names the
+        same, and the database takes it once.
+    :param reason: of the person who opens it, for the audit log.
+    """
+
+    name: str
+    email: str
+    websites: tuple[str, ...] = ()
+    callbacks: tuple[str, ...] = ()
+    country: str = "TR"
+    id: str = ""
+    reason: str | None = None
+
+
+class Admitted(NamedTuple):
+    """A new account without a key; `password` is None for an owner who had one before."""
+
+    merchant: Merchant
+    owner: User
+    password: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +76,72 @@ def open_account(
     :raises sites.SiteRefused: an address that cannot be registered.
     :raises django.core.exceptions.ValidationError: no name, e-mail address or country.
     """
+    merchant, owner, password = admit(Application(name, email, websites, callbacks, country))
+    _key, secret = keys.create(merchant, name="First key", created_by=owner)
+    return Opened(merchant, owner, secret, password)
+
+
+@transaction.atomic
+def admit(application: Application) -> Admitted:
+    """Make a merchant with an owner and its addresses, and no key: for one who may see no secret.
+
+    :raises sites.SiteRefused: an address that cannot be registered.
+    :raises django.core.exceptions.ValidationError: no name, e-mail address or country.
+    :raises django.db.IntegrityError: there is a merchant of this id.
+    """
+    merchant = _merchant(application)
+    owner, password = _owner(application.email)
+    Member.objects.create(
+        merchant=merchant, user=owner, role=Member.Role.OWNER, created_at=clock.now()
+    )
+    _record_opening(merchant, owner, application.reason)
+    _record_member(merchant, owner, application.reason)
+    for address in application.websites:
+        sites.register_website(merchant, address, reason=application.reason)
+    for address in application.callbacks:
+        sites.register_callback(merchant, address, reason=application.reason)
+    return Admitted(merchant, owner, password)
+
+
+def _merchant(application: Application) -> Merchant:
     merchant = Merchant(
-        id=ids.new("mer"),
-        name=name,
-        email=email,
-        country=country,
+        id=application.id or ids.new("mer"),
+        name=application.name,
+        email=application.email,
+        country=application.country,
         default_currency=settings.CURRENCIES[0],
         timezone="Europe/Istanbul",
         non_secure_allowed=True,
         api_version=settings.API_VERSIONS[-1],
         created_at=clock.now(),
     )
-    # Apart from metadata, which is empty and may be.
-    merchant.full_clean(exclude=["metadata"])
+    # Apart from metadata, which is empty and may be; and the database says best whether the id is
+    # taken.
+    merchant.full_clean(exclude=["metadata"], validate_unique=False)
     merchant.save(force_insert=True)
     NonSecureLimit.objects.create(
         merchant=merchant,
         currency=merchant.default_currency,
         per_payment=settings.NON_SECURE_PER_PAYMENT,
     )
-    owner, password = _owner(email)
-    Member.objects.create(
-        merchant=merchant, user=owner, role=Member.Role.OWNER, created_at=clock.now()
-    )
-    _record_opening(merchant, owner)
-    for address in websites:
-        sites.register_website(merchant, address)
-    for address in callbacks:
-        sites.register_callback(merchant, address)
-    _key, secret = keys.create(merchant, name="First key", created_by=owner)
-    return Opened(merchant, owner, secret, password)
+    return merchant
 
 
-def _record_opening(merchant: Merchant, owner: User) -> None:
+def _record_opening(merchant: Merchant, owner: User, reason: str | None) -> None:
     facts = ("name", "email", "country", "default_currency", "status")
     after = {name: getattr(merchant, name) for name in facts} | {"owner": owner.pk}
-    audit_log.record("merchant.opened", merchant=merchant, subject=merchant.id, after=after)
+    audit_log.record(
+        "merchant.opened", merchant=merchant, subject=merchant.id, after=after, reason=reason
+    )
+
+
+def _record_member(merchant: Merchant, owner: User, reason: str | None) -> None:
+    # Whoever gets into a team signs in anew.
+    sessions.end_all_of(owner)
+    after = {"role": Member.Role.OWNER}
+    audit_log.record(
+        "member.added", merchant=merchant, subject=str(owner.pk), after=after, reason=reason
+    )
 
 
 def _owner(email: str) -> tuple[User, str | None]:
@@ -153,6 +209,15 @@ def require_charges(merchant: Merchant) -> None:
     :raises MerchantRestricted: not active, or charges are switched off.
     """
     if merchant.status != Merchant.Status.ACTIVE or not merchant.charges_enabled:
+        raise MerchantRestricted
+
+
+def require_captures(merchant: Merchant) -> None:
+    """Refuse to capture for an account that is closed; others may take what was authorised.
+
+    :raises MerchantRestricted: it is closed (contract-money, Merchant).
+    """
+    if merchant.status == Merchant.Status.CLOSED:
         raise MerchantRestricted
 
 

@@ -1,6 +1,7 @@
 """Verifying the audit log: every chain is walked, and compared with its head and with older heads.
 
-Rows are read in pages of one snapshot, so that memory stays flat and writers are not disturbed.
+Rows are read through a cursor on one snapshot, so that memory stays flat and writers are not
+disturbed.
 """
 
 import json
@@ -18,19 +19,25 @@ from merchants import audit_log
 PAGE = 2_000
 
 # PostgreSQL writes a row as one JSON text: reading eighteen columns takes longer than hashing them.
+# A moment without end is one that nobody wrote here; as a number it would end the walk.
+_MOMENT = "nullif(nullif(created_at, 'infinity'), '-infinity')"
 _AS_HASHED = {name: name for name in audit_log.HASHED} | {
-    "created_at": "(extract(epoch FROM created_at) * 1000000)::bigint"
+    "created_at": f"(extract(epoch FROM {_MOMENT}) * 1000000)::bigint AS created_at"
 }
-_VALUES = ", ".join(f"'{name}', {written}" for name, written in _AS_HASHED.items())
-# By the unique index; `id` tells two rows of one number apart, if somebody drops that index.
+_VALUES = ", ".join(_AS_HASHED.values())
+# All rows are read: PostgreSQL is to choose the way on which the last of them comes soonest, by the
+# unique index or by sorting. A page of its own for each 2,000 rows took it twice the time.
+READ_TO_THE_END = "SET LOCAL cursor_tuple_fraction = 1"
 ENTRIES = f"""
-SELECT chain, sequence, hash, id, json_build_object({_VALUES})::text FROM merchants_auditentry
-WHERE (chain, sequence, id) > (%s, %s, %s) ORDER BY chain, sequence, id LIMIT {PAGE}
+DECLARE audit_entries NO SCROLL CURSOR FOR
+SELECT entry.chain, entry.sequence, stored.hash, row_to_json(entry)::text
+FROM merchants_auditentry AS stored, LATERAL (SELECT {_VALUES}) AS entry
+ORDER BY stored.chain, stored.sequence
 """  # noqa: S608
-HEADS = f"""
+HEADS = """
 SELECT chain, sequence, hash FROM merchants_audithead
-WHERE chain > %s ORDER BY chain LIMIT {PAGE}
-"""  # noqa: S608
+WHERE chain > %s ORDER BY chain LIMIT %s
+"""
 # The rows that older heads name.
 NAMED = """
 SELECT chain, sequence, hash FROM merchants_auditentry
@@ -72,7 +79,6 @@ class Row(NamedTuple):
     chain: str
     sequence: int
     hash: bytes
-    id: str
     values: str
 
 
@@ -182,7 +188,11 @@ class _Walk:
 
 
 def _follows(row: Row, previous: bytes) -> bool:
-    return audit_log.link(orjson.loads(row.values), previous) == row.hash
+    try:
+        values = orjson.loads(row.values)
+    except ValueError:
+        return False  # A number that PostgreSQL keeps and we never write.
+    return audit_log.link(values, previous) == row.hash
 
 
 def _missing(first: int, last: int) -> str:
@@ -225,22 +235,23 @@ def _chains() -> Iterator[tuple[str, Head | None, Iterator[Row]]]:
 
 
 def _entries() -> Iterator[Row]:
-    place: tuple[Any, ...] = ("", 0, "")
-    while page := _fetched(ENTRIES, place):
-        for columns in page:
-            row = Row(*columns)
-            yield row
-        place = (row.chain, row.sequence, row.id)
+    with connection.cursor() as cursor:
+        cursor.execute(READ_TO_THE_END)
+        cursor.execute(ENTRIES)
+    while page := _fetched(f"FETCH {PAGE} FROM audit_entries"):
+        yield from map(Row._make, page)
+    with connection.cursor() as cursor:
+        cursor.execute("CLOSE audit_entries")
 
 
 def _heads() -> Iterator[Head]:
     chain = ""
-    while page := _fetched(HEADS, (chain,)):
+    while page := _fetched(HEADS, (chain, PAGE)):
         for chain, sequence, hashed in page:
             yield Head(chain, sequence, bytes(hashed))
 
 
-def _fetched(statement: str, place: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+def _fetched(statement: str, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, place)
         return cursor.fetchall()

@@ -113,13 +113,20 @@ def record_all(merchant: Merchant, changes: Iterable[Change], reason: str | None
         _append(f"merchant:{merchant.id}", merchant, change, reason)
 
 
-def record_of_person(action: str, user: User, *, reason: str | None = None) -> AuditEntry:
+def record_of_person(
+    action: str,
+    user: User,
+    *,
+    after: Mapping[str, Any] | None = None,
+    reason: str | None = None,
+) -> AuditEntry:
     """Append what happened to a person's own account to that person's chain.
 
     :param action: `noun.verb` of the closed list.
+    :param after: more about it, such as the kind of a second factor.
     :raises ValueError: no such action.
     """
-    return _append(f"user:{user.pk}", None, Change(action, str(user.pk)), reason)
+    return _append(f"user:{user.pk}", None, Change(action, str(user.pk), after=after), reason)
 
 
 def difference(

@@ -104,8 +104,8 @@ def roll(
     return draft, secret
 
 
-def revoke(key: ApiKey, *, reason: str | None = None) -> None:
-    """Stop a key from the next request on; safe to repeat."""
+def revoke(key: ApiKey, *, reason: str | None = None) -> bool:
+    """Stop a key from the next request on; safe to repeat. Tell whether it was not stopped yet."""
     now = timezone.now()
     with transaction.atomic():
         if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=now):
@@ -114,6 +114,8 @@ def revoke(key: ApiKey, *, reason: str | None = None) -> None:
                 "key.revoked", merchant=key.merchant, subject=key.id, before=before, after=after,
                 reason=reason,
             )  # fmt: skip
+            return True
+    return False
 
 
 def _write(merchant: Merchant, draft: ApiKey) -> str:

@@ -1,51 +1,62 @@
-"""Signing in with a password: how often it may be tried, for a name and from an address.
+"""Wrong passwords and codes: how many in a row, for a user and from an address.
 
-A try is counted before its password is looked at, so that tries at the same moment cannot pass
-the limit together. Unknown names are counted, locked and answered as users' names are, and take
-as long: nobody learns from here who has an account (docs/signing-in.md).
+A try is counted before what was typed is looked at, so that tries at the same moment cannot pass
+the limit together, and is taken back if it was right. Only a sign-in that is complete forgets the
+others: a password alone would let the codes of a second factor be guessed without end. A name that
+is unknown, locked or given a wrong password is answered alike and takes as long: nobody learns
+from here who has an account (docs/signing-in.md).
 """
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.contrib.auth.backends import BaseBackend, ModelBackend
 from django.contrib.auth.hashers import make_password
+from django.core.mail import EmailMessage
 from django.db import connection, transaction
 from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
 
+from core import mail
 from core.http import client_address
-from merchants import limits, passwords
-from merchants.models import User, WrongPasswords
+from merchants import audit_log, limits, passwords
+from merchants.models import User
 from merchants.models.people import WRONG_IN_A_ROW_MAX
 
 log = structlog.get_logger(__name__)
 
-# PostgreSQL's clock: one for all processes, and real time. A row whose lock or day is over begins
-# anew. Tries beyond the last that counts are written down as one more: each writes its row, so
-# that none is answered sooner than another.
+# PostgreSQL's clock: one for all processes, and real time. A row whose lock is over begins anew.
+# Tries beyond the last that counts are written down as one more: each writes its row, so that none
+# is answered sooner than another.
 COUNT = """
-INSERT INTO merchants_wrongpasswords AS known (name_hash, in_a_row, last_at)
-VALUES (%(name)s, 1, now())
-ON CONFLICT (name_hash) DO UPDATE SET (in_a_row, locked_until, last_at) = (
+UPDATE merchants_user AS known SET (wrong_in_a_row, locked_until) = (
     SELECT
-        CASE WHEN is_over THEN 1 ELSE least(known.in_a_row + 1, %(most)s + 1) END,
+        CASE WHEN is_over THEN 1 ELSE least(known.wrong_in_a_row + 1, %(most)s + 1) END,
         CASE
             WHEN is_over THEN NULL
-            WHEN known.in_a_row + 1 = %(most)s THEN now() + interval '30 minutes'
+            WHEN known.wrong_in_a_row + 1 = %(most)s THEN now() + interval '30 minutes'
             ELSE known.locked_until
-        END,
-        now()
-    FROM (VALUES (
-        coalesce(known.locked_until <= now(), known.last_at <= now() - interval '1 day')
-    )) AS state (is_over)
+        END
+    FROM (VALUES (coalesce(known.locked_until <= now(), false))) AS state (is_over)
 )
-RETURNING in_a_row
+WHERE email = %(email)s
+RETURNING wrong_in_a_row
 """
-# Rows of a day ago: the next wrong password would begin them anew. A row costs its maker a hash,
-# one at a time, so that an hour leaves some ten thousands.
+# Tries that were refused above the limit were not looked at, so they do not count here.
+TAKE_BACK = """
+UPDATE merchants_user
+SET wrong_in_a_row = greatest(least(wrong_in_a_row, %(most)s) - 1, 0), locked_until = NULL
+WHERE id = %(user)s
+"""
 FORGET = """
-DELETE FROM merchants_wrongpasswords WHERE last_at <= now() - interval '1 day'
+UPDATE merchants_user SET wrong_in_a_row = 0, locked_until = NULL
+WHERE id = %(user)s AND wrong_in_a_row > 0
 """
 
 
@@ -78,7 +89,7 @@ class PasswordBackend(ModelBackend):
 
 
 def count_address(request: HttpRequest) -> None:
-    """Count a try of any password from the request's address.
+    """Count a try of any password or code from the request's address.
 
     :raises limits.RateLimited: `SIGN_INS_PER_MINUTE` were counted within the last minute.
     """
@@ -97,50 +108,62 @@ def is_proved_by(user: User, password: str) -> bool:
     return _is_right(password, name=user.email, user=user)
 
 
-def unlock(email: str) -> bool:
-    """Forget the wrong passwords of a name; tell whether there were any."""
-    was_counted = _forget(email)
-    log.warning("sign_in_unlocked", name_hash=_hash_of(email).hex()[:16])
+def is_code_right(user: User, compare: Callable[[], bool]) -> bool:
+    """Tell whether a code of the user's second factor is right; wrong ones count like passwords.
+
+    :param compare: looks at the code; not called while the user is locked.
+    """
+    in_a_row = count(user.email)
+    if in_a_row <= WRONG_IN_A_ROW_MAX and compare():
+        take_back(user)
+        return True
+    _note_refusal(user.email, user, in_a_row)
+    return False
+
+
+@transaction.atomic(durable=True)
+def succeeded(user: User, *, is_by_passkey: bool) -> None:
+    """Write down that a person has signed in, and forget what was wrong before.
+
+    A passkey proves no password, so it leaves their count and their lock.
+    """
+    if not is_by_passkey:
+        forget(user)
+    audit_log.record_of_person("sign_in.succeeded", user)
+
+
+@transaction.atomic
+def unlock(email: str, *, reason: str | None = None) -> bool:
+    """Forget the wrong passwords and codes of a user; tell whether there were any."""
+    user = User.objects.filter(email=_normal(email)).first()
+    was_counted = user is not None and forget(user)
+    if user and was_counted:
+        audit_log.record_of_person("sign_in.unlocked", user, reason=reason)
+    log.warning("sign_in_unlocked", **_shown(email, user))
     return was_counted
 
 
-def forget_old() -> int:
-    """Delete the counts of names that have not been tried for a day and return how many."""
-    with connection.cursor() as cursor:
-        cursor.execute(FORGET)
-        return cursor.rowcount
+def locked_until(user: User) -> datetime | None:
+    """Return when a locked person may sign in again (real time); None if they are not locked."""
+    until = user.locked_until
+    return until if until and until > timezone.now() else None
 
 
 def _is_right(password: str, *, name: str, user: User | None) -> bool:
     try:
         # Before it is counted: a try that is turned away must not bring the lock nearer.
         with passwords.turns.taken():
-            in_a_row = _count(name)
+            in_a_row = count(name)
             right = _compare(password, user if in_a_row <= WRONG_IN_A_ROW_MAX else None)
     except passwords.PasswordsBusy:
         log.warning("sign_in_refused", reason="busy", **_shown(name, user))
         raise
-    if right:
-        _forget(name)
+    if right and user:
+        take_back(user)
         log.info("password_accepted", **_shown(name, user))
         return True
-    log.warning("sign_in_refused", reason=_reason(in_a_row), **_shown(name, user))
+    _note_refusal(name, user, in_a_row)
     return False
-
-
-# Committed at once: the try stays counted if something fails afterwards.
-@transaction.atomic(durable=True)
-def _count(name: str) -> int:
-    """Count a try for a name; return the number of tries in a row, the lock's first included."""
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"name": _hash_of(name), "most": WRONG_IN_A_ROW_MAX})
-        [in_a_row] = cursor.fetchone()
-        return in_a_row
-
-
-def _forget(name: str) -> bool:
-    deleted, _ = WrongPasswords.objects.filter(name_hash=_hash_of(name)).delete()
-    return bool(deleted)
 
 
 def _compare(password: str, user: User | None) -> bool:
@@ -150,10 +173,54 @@ def _compare(password: str, user: User | None) -> bool:
     return user.check_password(password) and user.is_active
 
 
+# --- The count --------------------------------------------------------------------------------
+
+
+# Committed at once: the try stays counted if something fails afterwards.
+@transaction.atomic(durable=True)
+def count(name: str) -> int:
+    """Count a try for a name; return the number in a row, the lock's first included; 0: no user."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, {"email": _normal(name), "most": WRONG_IN_A_ROW_MAX})
+        row = cursor.fetchone()
+        return row[0] if row else 0
+
+
+def take_back(user: User) -> None:
+    """Let the try that was counted last be none: it was right."""
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE_BACK, {"user": user.pk, "most": WRONG_IN_A_ROW_MAX})
+
+
+def forget(user: User) -> bool:
+    """Let nothing be counted, and no lock be; tell whether there was anything."""
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET, {"user": user.pk})
+        return bool(cursor.rowcount)
+
+
+def _note_refusal(name: str, user: User | None, in_a_row: int) -> None:
+    if user and in_a_row == WRONG_IN_A_ROW_MAX:
+        _note_lock(user)
+    log.warning("sign_in_refused", reason=_reason(in_a_row), **_shown(name, user))
+
+
+@transaction.atomic(durable=True)
+def _note_lock(user: User) -> None:
+    audit_log.record_of_person("sign_in.locked", user)
+    mail.send_when_answered(_lock_mail(user))
+
+
 def _reason(in_a_row: int) -> str:
     if in_a_row > WRONG_IN_A_ROW_MAX:
         return "locked"
     return "wrong_and_locked_now" if in_a_row == WRONG_IN_A_ROW_MAX else "wrong"
+
+
+def _lock_mail(user: User) -> EmailMessage:
+    shown = {"panel_url": settings.PANEL_URL, "user": user}
+    text = render_to_string("account/email/locked_message.txt", shown)
+    return EmailMessage(_("Your sign-in is locked for 30 minutes"), text, None, [user.email])
 
 
 def _normal(name: str) -> str:

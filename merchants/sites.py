@@ -231,8 +231,8 @@ def _website_of(merchant: Merchant, url: Url, without: Model | None) -> Website 
         return None
     labels = url.host.split(".")
     at_or_above = [".".join(labels[start:]) for start in range(len(labels))]
-    sites = Website.objects.filter(merchant=merchant, host__in=at_or_above)
-    return next((site for site in sites if site != without), None)
+    others = (site for site in merchant.websites.all() if site != without)
+    return next((site for site in others if site.host in at_or_above), None)
 
 
 def _callback_of(merchant: Merchant, url: Url, without: Model | None) -> CallbackUrl | None:

@@ -1,7 +1,7 @@
 from celery import shared_task
 
 from core import context
-from merchants import audit_chains, idempotency, request_logs, sign_in
+from merchants import audit_chains, idempotency, request_logs
 from merchants.sessions import SessionStore
 
 
@@ -16,8 +16,7 @@ def forget_request_logs() -> None:
 
 
 @shared_task
-def forget_sign_ins() -> None:
-    sign_in.forget_old()
+def forget_sessions() -> None:
     SessionStore.clear_expired()
 
 

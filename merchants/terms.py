@@ -18,6 +18,7 @@ from core.detection import contains_card_number
 from merchants import installment_plans, risk_rules, sites
 from merchants.models import InstallmentPlan, Merchant, NegativeLimit, NonSecureLimit, RiskRule
 from merchants.refusals import ChangeRefused
+from merchants.states import MERCHANTS
 
 # As the API's own amounts (contract 1).
 AMOUNT_MAX = 999_999_999_999
@@ -89,13 +90,21 @@ def _require_zone(_merchant: Merchant, name: str) -> None:
         raise ChangeRefused("timezone: an IANA name, such as Europe/Istanbul.")
 
 
+def _require_listed(merchant: Merchant, status: str) -> None:
+    if status != merchant.status and (merchant.status, status) not in MERCHANTS.pairs:
+        raise ChangeRefused(
+            f"status: an account that is {merchant.status} does not become {status}."
+        )
+
+
 def _require_category(_merchant: Merchant, code: str) -> None:
     if code and not (len(code) == 4 and code.isascii() and code.isdecimal()):
         raise ChangeRefused("mcc: four digits.")
 
 
 COLUMNS = (
-    *map(column, ("name", "legal_name", "email", "status", "charges_enabled", "payouts_enabled")),
+    *map(column, ("name", "legal_name", "email", "charges_enabled", "payouts_enabled")),
+    column("status", _require_listed),
     column("non_secure_allowed"),
     column("timezone", _require_zone),
     column("mcc", _require_category),

@@ -81,6 +81,8 @@ def left_uncovered(merchant: Merchant, removed: Website | CallbackUrl) -> list[E
     They go on: the rule is checked when an address is set (contract 9).
     """
     rows = Endpoint.objects.for_merchant(merchant).filter(deleted_at=None).order_by("id")
+    # Its registrations are read once, not for each endpoint; by a row that nobody else holds.
+    merchant = Merchant.objects.prefetch_related("websites", "callback_urls").get(pk=merchant.pk)
     return [row for row in rows if _is_covered_by_it_alone(merchant, row.url, removed)]
 
 

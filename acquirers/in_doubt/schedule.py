@@ -52,6 +52,12 @@ def ask_later(row: InDoubt) -> None:
     row.due_at = next_inquiry_at(row, clock.now())
 
 
+def ask_daily(row: InDoubt, now: datetime) -> None:
+    """Let the bank be asked a day from now, and then once a day: the longest wait repeats."""
+    row.inquiry_count = max(row.inquiry_count, len(INQUIRY_WAITS))
+    row.due_at = now + INQUIRY_WAITS[-1]
+
+
 def look_at(row: InDoubt, at: datetime) -> None:
     """Let the row become due at a given time, such as the end of an authorisation."""
     row.due_at = at

@@ -108,6 +108,7 @@ def statement_line(told: dict[str, Any], refunds: Mapping[str, int]) -> Statemen
         charged_back=charged_back,
         currency=told["currency"],
         installments=told["installments"],
+        is_pending=told["state"] == "pending",
     )
 
 

@@ -150,9 +150,9 @@ class SandboxGateway:
             lambda told, course: inquiry.standing(told, order.reference, course),
         )
 
-    def statement(self, terminal: Terminal) -> Iterator[StatementLine] | None:
+    def statement(self, terminal: Terminal, *, after: str = "") -> Iterator[StatementLine] | None:
         """Read the bank's statement, orders and refunds, page by page until a page is empty."""
-        return statements.lines(self.session, terminal)
+        return statements.lines(self.session, terminal, after)
 
     def _operate(self, order: Order, operation: str, sent: dict[str, Any]) -> Outcome:
         path, reference = f"authorizations/{order.reference}/{operation}", order.reference

@@ -18,8 +18,8 @@ from acquirers.terminals import CredentialsUnreadable
 Line = dict[str, Any]
 
 
-def lines(session: requests.Session, terminal: Terminal) -> Iterator[StatementLine]:
-    """Return the lines of the statement, which are fetched as they are read.
+def lines(session: requests.Session, terminal: Terminal, after: str) -> Iterator[StatementLine]:
+    """Return the lines of the statement behind a reference, which are fetched as they are read.
 
     :raises StatementUnreadable: now or later: the bank did not give it to its end.
     """
@@ -27,14 +27,15 @@ def lines(session: requests.Session, terminal: Terminal) -> Iterator[StatementLi
         url = f"{access_of(terminal).url}/statement"
     except CredentialsUnreadable as error:
         raise StatementUnreadable("The terminal's credentials do not open.") from error
-    return _lines(session, url)
+    return _lines(session, url, after)
 
 
-def _lines(session: requests.Session, url: str) -> Iterator[StatementLine]:
+def _lines(session: requests.Session, url: str, after: str) -> Iterator[StatementLine]:
     try:
-        groups = groupby(_refunds(session, f"{url}/refunds"), key=lambda one: one["order"])
+        refunded = _refunds(session, f"{url}/refunds", after)
+        groups = groupby(refunded, key=lambda one: one["order"])
         order, refunds = _next(groups)
-        for line in _orders(session, url):
+        for line in _orders(session, url, after):
             while order is not None and order < line["reference"]:
                 order, refunds = _next(groups)
             own = refunds if order == line["reference"] else {}
@@ -50,15 +51,14 @@ def _next(groups: Iterator[tuple[str, Iterator[Line]]]) -> tuple[str | None, dic
     return order, {reference: amount for reference, amount in moved.items() if amount}
 
 
-def _orders(session: requests.Session, url: str) -> Iterator[Line]:
-    after = ""
+def _orders(session: requests.Session, url: str, after: str) -> Iterator[Line]:
     while page := _page(session, url, after=after):
         yield from page
         after = page[-1]["reference"]
 
 
-def _refunds(session: requests.Session, url: str) -> Iterator[Line]:
-    after = refund = ""
+def _refunds(session: requests.Session, url: str, after: str) -> Iterator[Line]:
+    refund = ""
     while page := _page(session, url, after=after, refund=refund):
         yield from page
         after, refund = page[-1]["order"], page[-1]["reference"]

@@ -121,6 +121,27 @@ class KeyRing:
             raise SealBroken("The blob has an unknown version.")
         return _decrypt(self._cvc, blob[1:], _associated("cvc", context))
 
+    def seal_for(self, purpose: str, plaintext: bytes, *, context: str) -> bytes:
+        """Encrypt under a key of one purpose, which no rotation of the encryption keys touches.
+
+        :param context: names the plaintext and its owner; opening under another context fails.
+        """
+        sealed = _encrypt(self._key_for(purpose), plaintext, _associated(purpose, context))
+        return bytes([BLOB_VERSION]) + sealed
+
+    def open_for(self, purpose: str, blob: bytes, *, context: str) -> bytes:
+        """Decrypt what `seal_for` returned.
+
+        :raises SealBroken: the blob was changed, or sealed for another context or purpose.
+        """
+        if blob[:1] != bytes([BLOB_VERSION]):
+            raise SealBroken("The blob has an unknown version.")
+        return _decrypt(self._key_for(purpose), blob[1:], _associated(purpose, context))
+
+    def _key_for(self, purpose: str) -> AESGCM:
+        # Not the purpose's own key: one key, one use.
+        return AESGCM(self.mac(purpose, b"seal"))
+
     def mac(self, purpose: str, data: bytes) -> bytes:
         """Return HMAC-SHA-256 of the data under the purpose's own key."""
         return hmac.digest(self._mac[purpose], data, "sha256")

@@ -71,6 +71,8 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("email", models.EmailField(max_length=254, unique=True)),
+                ("wrong_in_a_row", models.SmallIntegerField(default=0, editable=False)),
+                ("locked_until", models.DateTimeField(editable=False, null=True)),
                 (
                     "groups",
                     models.ManyToManyField(
@@ -98,32 +100,40 @@ class Migration(migrations.Migration):
                 "verbose_name": "user",
                 "verbose_name_plural": "users",
                 "abstract": False,
+                "permissions": [
+                    (
+                        "manage_people",
+                        "Can revoke keys, let people sign in again, and end their sessions",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name="WrongPasswords",
+            name="Session",
             fields=[
                 (
-                    "name_hash",
-                    models.BinaryField(max_length=32, primary_key=True, serialize=False),
+                    "session_key",
+                    models.CharField(
+                        max_length=40, primary_key=True, serialize=False, verbose_name="session key"
+                    ),
                 ),
-                ("in_a_row", models.SmallIntegerField()),
-                ("last_at", models.DateTimeField(db_index=True)),
-                ("locked_until", models.DateTimeField(null=True)),
+                ("session_data", models.TextField(verbose_name="session data")),
+                ("expire_date", models.DateTimeField(db_index=True, verbose_name="expire date")),
+                ("seen_at", models.DateTimeField()),
+                (
+                    "user",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="sessions",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("in_a_row__range", (1, 9)), ("locked_until", None)),
-                            models.Q(
-                                ("in_a_row__range", (10, 11)), ("locked_until__isnull", False)
-                            ),
-                            _connector="OR",
-                        ),
-                        name="ten_wrong_passwords_lock_a_name",
-                    ),
-                ],
+                "verbose_name": "session",
+                "verbose_name_plural": "sessions",
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
@@ -166,6 +176,9 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField()),
             ],
             options={
+                "permissions": [
+                    ("change_merchant_terms", "Can open accounts, and change their terms")
+                ],
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(("country__regex", "^[A-Z]{2}$")),
@@ -497,6 +510,17 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(
                 condition=models.Q(("email", django.db.models.functions.text.Lower("email"))),
                 name="a_users_email_is_lowercase",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="user",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("locked_until", None), ("wrong_in_a_row__range", (0, 9))),
+                    models.Q(("locked_until__isnull", False), ("wrong_in_a_row__range", (10, 11))),
+                    _connector="OR",
+                ),
+                name="ten_wrong_in_a_row_lock_a_user",
             ),
         ),
         migrations.AddConstraint(

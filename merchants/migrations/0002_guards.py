@@ -1,4 +1,8 @@
-"""The audit log is append-only, and the head of a chain only moves forward, one link at a time."""
+"""Guards: the audit log is append-only, and the status of an account moves only as listed.
+
+The head of a chain only moves forward, one link at a time. The list of statuses is in
+merchants.states; tests compare the two.
+"""
 
 from django.db import migrations
 
@@ -20,9 +24,30 @@ CREATE TRIGGER audit_heads_move_forward BEFORE UPDATE ON merchants_audithead
         NEW.chain <> OLD.chain OR NEW.sequence NOT IN (OLD.sequence, OLD.sequence + 1)
     )
     EXECUTE FUNCTION audit_log_is_append_only();
+
+CREATE FUNCTION merchant_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (OLD.status, NEW.status) NOT IN (
+        ('pending', 'active'),
+        ('pending', 'closed'),
+        ('active', 'restricted'),
+        ('active', 'closed'),
+        ('restricted', 'active'),
+        ('restricted', 'closed')
+    ) THEN
+        RAISE EXCEPTION 'a merchant does not move from % to %', OLD.status, NEW.status
+            USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER merchant_moves_as_listed BEFORE UPDATE OF status ON merchants_merchant
+    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+    EXECUTE FUNCTION merchant_moves_as_listed();
 """
 
 UNDO = """
+DROP TRIGGER merchant_moves_as_listed ON merchants_merchant;
+DROP FUNCTION merchant_moves_as_listed;
 DROP TRIGGER audit_heads_move_forward ON merchants_audithead;
 DROP TRIGGER IF EXISTS audit_heads_are_not_truncated ON merchants_audithead;
 DROP TRIGGER audit_heads_stay ON merchants_audithead;

@@ -8,7 +8,7 @@ from merchants.models.merchant import (
     NonSecureLimit,
     Website,
 )
-from merchants.models.people import Member, User, WrongPasswords
+from merchants.models.people import Member, Session, User
 from merchants.models.request_logs import RequestLog
 from merchants.models.risk import Deed, RiskRule, RuleName
 
@@ -27,7 +27,7 @@ __all__ = [
     "RequestLog",
     "RiskRule",
     "RuleName",
+    "Session",
     "User",
     "Website",
-    "WrongPasswords",
 ]

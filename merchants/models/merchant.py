@@ -4,16 +4,13 @@ from django.db import models
 
 from core.fields import JSONField, id_field
 from core.querysets import MerchantManager
+from merchants.states import Status
 
 
 class Merchant(models.Model):
     """A business that takes payments through this installation (contract 2, Merchant)."""
 
-    class Status(models.TextChoices):
-        PENDING = "pending"
-        ACTIVE = "active"
-        RESTRICTED = "restricted"
-        CLOSED = "closed"
+    Status = Status
 
     id = id_field()
     name = models.CharField(max_length=200)
@@ -40,6 +37,7 @@ class Merchant(models.Model):
     is_authenticated = True
 
     class Meta:
+        permissions = [("change_merchant_terms", "Can open accounts, and change their terms")]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(country__regex="^[A-Z]{2}$"),

@@ -3,19 +3,36 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from django.contrib.admin import AdminSite
-from django.http import HttpRequest
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.urls import reverse
+from django.shortcuts import redirect
+from django.urls import URLPattern, URLResolver, include, path, reverse
 
 from core import context
 from core.context import ActorKind
-from merchants.password_change import PasswordChange
+from panel.operators import desk
+from panel.operators.sections import SECTIONS
 
 Page = TypeVar("Page", bound=Callable[..., Any])
 
 
 class OperatorsSite(AdminSite):
-    """The operators' admin, `/admin/`."""
+    """The operators' admin, `/admin/`, with the desk below it; they sign in where all others do."""
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        """Return the pages of the desk, and then Django's own, which end with one for all."""
+        pages = [
+            path(str(one.pattern), self.admin_view(one.callback), name=one.name)
+            for section in SECTIONS
+            for one in section.pages
+        ]
+        return [path("desk/", include(pages)), *super().get_urls()]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what each page shows: the desk's navigation too."""
+        return {**super().each_context(request), "desk_links": desk.links(SECTIONS, request)}
 
     def admin_view(self, view: Page, cacheable: bool = False) -> Page:
         """Return the page as those may open it who are signed in; what it does is done by them."""
@@ -30,14 +47,28 @@ class OperatorsSite(AdminSite):
         # Django asks for the permission first, and shows the sign-in to others.
         return cast(Page, super().admin_view(page, cacheable))
 
-    # The answer to the right form is a redirect; the stubs of Django's own allow only pages.
+    # Each is a redirect; the stubs of Django's own allow only pages.
+    def login(  # type: ignore[override]
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        index = reverse("admin:index", current_app=self.name)
+        if request.user.is_authenticated and not self.has_permission(request):
+            raise PermissionDenied
+        return redirect_to_login(request.GET.get("next", index))
+
+    def logout(  # type: ignore[override]
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        return _same_method("account_logout")
+
     def password_change(  # type: ignore[override]
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
-        """Change one's own password; Django's own page would let the old one be guessed."""
-        request.current_app = self.name
-        view = PasswordChange.as_view(
-            success_url=reverse("admin:password_change_done", current_app=self.name),
-            extra_context={**self.each_context(request), **(extra_context or {})},
-        )
-        return view(request)
+        return redirect("account_change_password")
+
+
+def _same_method(name: str) -> HttpResponseBase:
+    # A form that was sent is sent on: 307 keeps the method, and its token is the same.
+    response = HttpResponseRedirect(reverse(name))
+    response.status_code = 307
+    return response

@@ -1,7 +1,7 @@
 """Versions of the table of BINs: import one, go back to the one before."""
 
 from collections.abc import Iterable
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import Case, Value, When
@@ -30,7 +30,31 @@ class NothingToUndo(Exception):
     """No version was active before the active one, or it is not kept any more."""
 
 
-def import_file(file: BinaryIO) -> BinImport:
+class AnotherIsActive(Exception):
+    """Another version became active since the person looked; nothing has changed."""
+
+
+class Wish(NamedTuple):
+    """A person's wish to change the active version.
+
+    :param reason: in their words, for the audit log.
+    :param instead_of: the number of the version that they saw as the active one, 0 for none; None
+        if they did not look.
+    """
+
+    reason: str | None = None
+    instead_of: int | None = None
+
+    def require(self, active: BinImport | None) -> None:
+        """:raises AnotherIsActive: they saw another one."""
+        if self.instead_of is not None and self.instead_of != (active.pk if active else 0):
+            raise AnotherIsActive
+
+
+NO_WISH = Wish()
+
+
+def import_file(file: BinaryIO, wish: Wish = NO_WISH) -> BinImport:
     """Make a file the whole table, as a new version; the five newest are kept.
 
     The version becomes active with the commit of all its rows: if the process dies before, the
@@ -38,37 +62,41 @@ def import_file(file: BinaryIO) -> BinImport:
 
     :param file: opened in binary; it is read once, from its beginning, in flat memory.
     :raises BinsRefused: a line is not right.
+    :raises AnotherIsActive: the version is not to replace the one that is active now.
     """
-    version = _stored(file)
+    version = _stored(file, wish)
     _forget_old()
     return version
 
 
 @transaction.atomic(durable=True)
-def undo() -> BinImport:
+def undo(wish: Wish = NO_WISH) -> BinImport:
     """Make the version active again that was active before the active one; return it.
 
     :raises NothingToUndo: there is none.
+    :raises AnotherIsActive: another version than the one that is meant is active.
     """
     _take_turns()
     active = BinImport.objects.select_related("replaced").filter(is_active=True).first()
+    wish.require(active)
     if active is None or active.replaced is None:
         raise NothingToUndo
     _switch_to(active.replaced)
-    _record("bins.undone", active.replaced, instead_of=active)
+    _record("bins.undone", active.replaced, active, wish)
     return active.replaced
 
 
 @transaction.atomic(durable=True)
-def _stored(file: BinaryIO) -> BinImport:
+def _stored(file: BinaryIO, wish: Wish) -> BinImport:
     version = BinImport.objects.create(created_at=clock.now())
     problems = Problems()
     version.row_count = _copied(version, bin_files.rows(file, problems), problems)
     _take_turns()
     version.replaced = BinImport.objects.filter(is_active=True).first()
+    wish.require(version.replaced)
     version.save(update_fields=["row_count", "replaced"])
     _switch_to(version)
-    _record("bins.imported", version, instead_of=version.replaced)
+    _record("bins.imported", version, version.replaced, wish)
     return version
 
 
@@ -99,10 +127,13 @@ def _switch_to(version: BinImport) -> None:
     version.save(update_fields=["is_active"], force_update=True)
 
 
-def _record(action: str, active: BinImport, *, instead_of: BinImport | None) -> None:
+def _record(action: str, active: BinImport, instead_of: BinImport | None, wish: Wish) -> None:
     before = {"version": instead_of.pk, "prefixes": instead_of.row_count} if instead_of else None
     after = {"version": active.pk, "prefixes": active.row_count}
-    audit_log.record(action, merchant=None, subject=str(active.pk), before=before, after=after)
+    audit_log.record(
+        action, merchant=None, subject=str(active.pk), before=before, after=after,
+        reason=wish.reason,
+    )  # fmt: skip
 
 
 @transaction.atomic(durable=True)

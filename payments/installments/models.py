@@ -16,6 +16,7 @@ class BinImport(models.Model):
     created_at = models.DateTimeField()
 
     class Meta:
+        permissions = [("import_bins", "Can replace the table of BINs, and go back")]
         constraints = [
             models.UniqueConstraint(
                 fields=["is_active"], condition=Q(is_active=True), name="one_import_is_active"

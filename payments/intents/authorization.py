@@ -17,13 +17,15 @@ from acquirers.gateway import AuthorizationRequest
 from acquirers.in_doubt import answers, leases, schedule
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.three_d_secure import Proof
+from cases import cases
+from cases.states import Kind
 from core import clock
 from events import transitions
 from ledger import book, calendar
 from ledger.book import Sale
 from ledger.models import Movement
 from merchants import idempotency
-from payments.intents import deadlines, fraud, modification_rows, render
+from payments.intents import deadlines, fraud, modification_rows, render, second_word
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
 from payments.intents.states import (
@@ -71,13 +73,20 @@ def apply(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     The direct answer, a retry, the payer's return and the sweeper all end here. The payment stays
     `processing` while the bank has not said whether it charged.
     """
-    asked = attempt
+    return applied(attempt, outcome, request_id=attempt.request_id)
+
+
+def applied(asked: Attempt, outcome: Outcome, *, request_id: str) -> PaymentIntent:
+    """Apply the bank's answer as `apply` does, in the caller's transaction.
+
+    :param request_id: the request that the event names as its cause: the one that began the
+        attempt, or an operator's, whose decision stands in for the bank's answer.
+    """
     intent, attempt = locked(asked)
     exchanges.record_inquiry(attempt, outcome)
     if attempt.status not in OPEN_ATTEMPT:
         idempotency.finish()
-        _reverse_if_late(attempt, outcome)
-        _ask_no_longer_than_needed(attempt, outcome)
+        _hear_late(intent, attempt, outcome)
         return intent  # Another process has applied an answer already.
     if not answers.counts(outcome, asked=asked, locked=attempt):
         return intent  # The new holder of the lease may have sent what this asker did not.
@@ -92,8 +101,15 @@ def apply(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
     if status == Status.PROCESSING == intent.status:
         return intent  # Still no answer: no event.
     show_attempt(intent, attempt)
-    move(intent, status, before, request_id=attempt.request_id)
+    move(intent, status, before, request_id=request_id)
     return intent
+
+
+def _hear_late(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> None:
+    """Take in what the bank says of an attempt that has ended."""
+    _reverse_if_late(attempt, outcome)
+    if not second_word.hear(intent, attempt, outcome):
+        _ask_no_longer_than_needed(attempt, outcome)
 
 
 def _reverse_if_late(attempt: Attempt, outcome: Outcome) -> None:
@@ -107,6 +123,7 @@ def _reverse_if_late(attempt: Attempt, outcome: Outcome) -> None:
     modification_rows.leave_to_sweeper(
         attempt, ModificationKind.REVERSE, request_id=attempt.request_id
     )
+    cases.open_case(Kind.LATE_SUCCESS_REVERSED, attempt)
     log.error("attempt_charged_late", attempt=attempt.id)
 
 

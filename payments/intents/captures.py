@@ -7,7 +7,7 @@ from acquirers import slots
 from acquirers.outcomes import NEVER_SENT
 from core import clock
 from core.errors import DomainError, UpstreamUnavailable
-from merchants import idempotency
+from merchants import accounts, idempotency
 from merchants.models import Merchant
 from payments.intents import deadlines, inquiries, intents, modification_rows, modifications
 from payments.intents.models import Modification, PaymentIntent
@@ -38,6 +38,7 @@ def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIn
     """Take what was authorised, or a part of it; the rest is released.
 
     :param amount: minor units; None for the whole authorisation.
+    :raises MerchantRestricted: the account is closed.
     :raises IntentUnexpectedState: nothing awaits a capture.
     :raises LockTimeout: its bank is being asked already.
     :raises CaptureExpired: the authorisation is over.
@@ -45,6 +46,7 @@ def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIn
     :raises UpstreamUnavailable: the installation cannot reach the attempt's bank.
     :raises PartialCaptureNotAllowed: a part, of a payment in installments.
     """
+    accounts.require_captures(merchant)
     inquiries.ask_first(merchant, intent_id)
     modification = modifications.run(_open(merchant, intent_id, amount))
     if modification.ended_with(*NEVER_SENT):

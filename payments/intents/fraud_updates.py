@@ -24,6 +24,10 @@ JUDGED = "operators.judge_fraud"  # The name of this work in the request logs.
 BY_PERSON = (Status.CLEAR, Status.FRAUD)
 
 
+class JudgedMeanwhile(Exception):
+    """Another verdict was given since the operator looked; nothing has changed."""
+
+
 class ReasonMissing(DomainError):
     code = "parameter_missing"
     message = "Say why."
@@ -40,11 +44,15 @@ def warned(notice: Notice, attempt: Attempt) -> None:
     _change(intent, attempt, verdicts.with_banks_warning(fraud.verdict_of(attempt), at=at))
 
 
-def judge(operator: User, payment_id: str, status: Status, *, reason: str) -> PaymentIntent:
+def judge(
+    operator: User, payment_id: str, status: Status, *, reason: str, seen: str | None = None
+) -> PaymentIntent:
     """Call a payment fraud, or clear it; the word stands until the bank says otherwise.
 
     :param status: CLEAR or FRAUD.
     :param reason: the operator's, kept in the audit log.
+    :param seen: the verdict that the operator has seen; None if it does not matter.
+    :raises JudgedMeanwhile: the verdict is another one by now.
     :raises PermissionDenied: the operator may not judge.
     :raises ResourceMissing: there is no such payment.
     :raises IntentUnexpectedState: nothing was tried yet, so there is nothing to judge.
@@ -56,16 +64,20 @@ def judge(operator: User, payment_id: str, status: Status, *, reason: str) -> Pa
     if status not in BY_PERSON:
         raise ValueError(f"a person does not say {status}")
     with request_logs.job(JUDGED):
-        return _judge(operator, payment_id, status, reason.strip())
+        return _judge(operator, payment_id, status, reason.strip(), seen)
 
 
 @transaction.atomic(durable=True)
-def _judge(operator: User, payment_id: str, status: Status, reason: str) -> PaymentIntent:
+def _judge(
+    operator: User, payment_id: str, status: Status, reason: str, seen: str | None
+) -> PaymentIntent:
     intent = PaymentIntent.objects.select_related("merchant").lock(payment_id)
     if not intent.attempt_ids:
         raise IntentUnexpectedState(intent)
     attempt = intent.attempts.select_for_update().get(id=intent.attempt_ids[-1])
     before = intent.fraud.get("status")
+    if seen is not None and seen != before:
+        raise JudgedMeanwhile
     verdict = verdicts.by_person(fraud.verdict_of(attempt), status, at=clock.unix(clock.now()))
     _change(intent, attempt, verdict)
     audit_log.record(

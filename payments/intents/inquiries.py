@@ -15,8 +15,9 @@ from acquirers.declines import AUTHENTICATION_ABANDONED
 from acquirers.in_doubt import leases
 from acquirers.in_doubt.kinds import Kind
 from acquirers.outcomes import Answer, Outcome
+from core import clock
 from merchants.models import Merchant
-from payments.intents import authorization, modification_rows, modifications, render
+from payments.intents import authorization, deadlines, modification_rows, modifications, render
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.modification_answers import EXPIRED
 from payments.intents.orders import order_of
@@ -39,7 +40,8 @@ class Attempts(Kind[Attempt]):
     model = Attempt
 
     def begun(self, row: Attempt) -> Attempt | None:
-        if row.status != AttemptStatus.AUTHORIZED:
+        # Before its end an authorisation is due if a person has decided that there is one.
+        if row.status != AttemptStatus.AUTHORIZED or clock.now() < deadlines.expires_at(row):
             return row
         _expire(row)
         return None

@@ -248,7 +248,7 @@ PAYMENT_INTENTS = {
         description="Once; what is not captured is released.",
         refuses=(
             refusals.IntentUnexpectedState, CaptureExpired, AmountAboveCapturable,
-            PartialCaptureNotAllowed,
+            PartialCaptureNotAllowed, MerchantRestricted,
         ),
     ),
     "cancel": Operation(

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from acquirers.in_doubt import sweeper
 from core import context
-from payments.intents import card_destruction, card_testing
+from payments.intents import card_destruction, card_testing, case_watch
 
 
 @shared_task
@@ -23,3 +23,9 @@ def destroy_cards() -> None:
 def watch_tested() -> None:
     with context.work():
         card_testing.watch_tested()
+
+
+@shared_task
+def watch_cases() -> None:
+    with context.work():
+        case_watch.watch()

@@ -9,31 +9,20 @@ from rest_framework.response import Response
 
 from core.errors import ParameterMissing
 from core.rest import query
-from core.rest.lists import ListSpec, Source, merged
+from core.rest.lists import Source, merged
 from merchants.api import ApiViewSet
 from merchants.authentication import may
-from payments.customers import search as customer_search
 from payments.customers.models import Customer
 from payments.customers.render import customer as shown_customer
-from payments.customers.views import CustomerViewSet
-from payments.disputes import search as dispute_search
 from payments.disputes.models import Dispute
-from payments.disputes.render import DISPUTES as SHOWN_DISPUTES
 from payments.disputes.render import dispute as shown_dispute
-from payments.disputes.views import DisputeViewSet
-from payments.intents import search as intent_search
 from payments.intents.models import PaymentIntent
 from payments.intents.render import payment_intent as shown_intent
-from payments.refunds import search as refund_search
 from payments.refunds.models import Refund
 from payments.refunds.render import refund as shown_refund
-from payments.refunds.views import RefundViewSet
 from payments.search import schema
+from payments.search.sources import PAYMENTS, sources
 
-PAYMENTS = ListSpec(search=intent_search.matching)
-CUSTOMERS = ListSpec(search=customer_search.matching)
-REFUNDS = ListSpec(search=refund_search.matching)
-DISPUTES = ListSpec(search=dispute_search.matching)
 SHOW: dict[type[Model], Callable[[Any], dict[str, Any]]] = {
     PaymentIntent: shown_intent,
     Customer: shown_customer,
@@ -62,18 +51,9 @@ class SearchViewSet(ApiViewSet):
 
     def _sources(self) -> Sequence[Source]:
         payments = PaymentIntent.objects.for_merchant(self.merchant)
-        found = [Source(self.searchable(payments), PAYMENTS, cursors=payments)]
-        if self._may_read(CustomerViewSet):
-            own = Customer.objects.for_merchant(self.merchant)
-            found.append(Source(own.existing(), CUSTOMERS, cursors=own))
-        if self._may_read(RefundViewSet):
-            found.append(Source(Refund.objects.for_merchant(self.merchant), REFUNDS))
-        if self._may_read(DisputeViewSet):
-            found.append(Source(SHOWN_DISPUTES.for_merchant(self.merchant), DISPUTES))
-        return found
-
-    def _may_read(self, view: type[ApiViewSet]) -> bool:
-        return view.scope is not None and may(self.key, view.scope, "GET")
+        return sources(
+            payments, self.searchable(payments), may_read=lambda scope: may(self.key, scope, "GET")
+        )
 
 
 def _found(row: Model) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from django.db import connection, connections
 from django.db.models import Model
 
 from core import clock
+from merchants import accounts
 from testbank.models import Authorization, Capture, Reversal
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -43,6 +44,17 @@ def paid(acme: ApiClient, bank: BankTransport) -> dict[str, str]:
         "reference": reference,
         "merchant": acme.merchant.id,
     }
+
+
+def test_events_of_a_changed_account_are_those_of_an_object(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    accounts.change(acme.merchant, {"status": "restricted"})
+    accounts.change(acme.merchant, {"status": "active"})
+
+    status, said = audit()
+
+    assert status == 0, said
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3])

@@ -109,6 +109,42 @@ class Page:
     def fill(self, label: str, text: str) -> None:
         self._run(lambda tab: tab.get_by_label(label, exact=True).fill(text))
 
+    def add_authenticator(self) -> None:
+        """Give the browser a device that keeps passkeys, whose owner always consents."""
+        device = {
+            "protocol": "ctap2", "transport": "internal", "hasResidentKey": True,
+            "hasUserVerification": True, "isUserVerified": True,
+            "automaticPresenceSimulation": True,
+        }  # fmt: skip
+
+        async def add(tab: Tab) -> None:
+            browser = await tab.context.new_cdp_session(tab)
+            await browser.send("WebAuthn.enable")
+            await browser.send("WebAuthn.addVirtualAuthenticator", {"options": device})
+
+        self._run(add)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose an option of a list by its words."""
+        self._run(lambda tab: tab.get_by_label(label, exact=True).select_option(label=option))
+
+    def click_text(self, text: str) -> None:
+        """Press what is neither a button nor a link, such as the head of what is folded away."""
+        self._run(lambda tab: tab.get_by_text(text, exact=True).click())
+
+    def wait_for_text(self, selector: str, text: str) -> None:
+        """Wait until an element, seen or not, says the text."""
+        self._run(lambda tab: expect(tab.locator(selector)).to_have_text(text))
+
+    def check(self, label: str) -> None:
+        """Choose one of several by its button."""
+        self._run(lambda tab: tab.get_by_label(label, exact=True).check())
+
+    def give_file(self, label: str, name: str, content: bytes) -> None:
+        """Choose a file."""
+        file = {"name": name, "mimeType": "text/csv", "buffer": content}
+        self._run(lambda tab: tab.get_by_label(label, exact=True).set_input_files(file))
+
     def press(self, key: str) -> None:
         self._run(lambda tab: tab.keyboard.press(key))
 

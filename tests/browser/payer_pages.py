@@ -16,6 +16,7 @@ from acquirers import returned_forms
 from config import urls
 from config.errors import answer
 from config.urls import handler400, handler403, handler404, handler500
+from core import money
 from core.errors import LockTimeout
 from core.page_policy import allow_form_to
 
@@ -24,13 +25,15 @@ __all__ = ["handler400", "handler403", "handler404", "handler500"]
 PAYMENTS = {
     "usual": {
         "merchant_name": "Acme Store",
-        "amount": "125.00 TRY",
+        "amount": "₺125.00",
         "brand": "visa",
         "last4": "4242",
     },
     "longest": {
         "merchant_name": "Çağlayan & Oğulları Uluslararası Elektronik Ticaret ve Danışmanlık A.Ş.",
-        "amount": "9,999,999,999.99 TRY",
+        "amount": "₺9,999,999,999.99",
+        "installments": 12,
+        "parts": money.written_split(999_999_999_999, "try", 12),
         "brand": "mastercard",
         "last4": "0004",
     },
@@ -140,7 +143,7 @@ FAULTS = {
     "small-target": "<ul><li><a href='/a'>a</a> <a href='/b'>b</a></ul>",
     "wide": f"<p>{'w' * 500}</p>",
     "two-headings": "<h1>Two</h1>",
-    "form-without-token": '<form method="post" action="/admin/login/"><button>Send</button></form>',
+    "form-without-token": '<form method="post" action="/panel/look"><button>Send</button></form>',
 }
 SCRIPTS = {"console": "console.error('it hurts')", "uncaught": "null.x"}
 

@@ -15,6 +15,7 @@ from tests.browser.walk import (
     ASKED,
     AT_THE_SHOP,
     CONFIRMED,
+    CONTINUE_TO_BANK,
     FAILED,
     REFUSED,
     approve,
@@ -24,6 +25,7 @@ from tests.browser.walk import (
     go_to_bank,
     return_from,
 )
+from tests.stage.plans import BONUS, agree, plan
 from tests.stage.sweeper import sweep_after
 from tests.stage.web_process import WebProcess
 
@@ -88,6 +90,34 @@ def test_a_payer_whose_bank_falls_silent_is_told_not_to_pay_twice(
     assert_not_paid(acme, payment, "do_not_honor")
     page.reload()
     page.see(FAILED)
+
+
+# --- Installments -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_payer_sees_amount_count_and_parts_before_confirming(
+    open_page: OpenPage, acme: Merchant, theme: str, width: int
+) -> None:
+    agree(acme.row, plan(3, 500, program="bonus"))
+    page = open_page(theme=theme, width=width)
+    payment = acme.charge(BONUS, amount=12_001, installments=3)
+
+    page.visit(payment.link)
+    shown_by_us = page.read_out()
+    page.click(CONTINUE_TO_BANK)
+    page.see(ASKED)
+    shown_by_the_bank = page.read_out()
+    page.click("Approve")
+    return_from(page, CONFIRMED, scripts=True)
+
+    for shown in (shown_by_us, shown_by_the_bank):
+        assert "126.01 TRY" in shown
+        # Spaces that do not break, but for those beside the plus.
+        assert "3: 42.01 TRY + 2 × 42.00 TRY" in shown.replace("\xa0", " ")
+    assert (book(), acme.pending()) == ([("authorized", 12_601)], 12_001)
+    assert payment.becomes("succeeded")["amount_charged"] == 12_601
 
 
 # --- Every look -------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def test_a_page_needs_no_database(monkeypatch: Any) -> None:
 
 
 def test_a_form_without_its_token_is_a_page() -> None:
-    response = opened("/admin/login/", method="POST", http=Client(enforce_csrf_checks=True))
+    response = opened("/account/login", method="POST", http=Client(enforce_csrf_checks=True))
 
     assert_page(response, 403, "This form has expired")
 

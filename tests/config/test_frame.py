@@ -178,7 +178,7 @@ def test_a_head_request_has_the_length_and_no_body(acme: ApiClient) -> None:
 def test_a_form_of_the_pages_without_its_token_is_refused_in_the_envelope() -> None:
     http = Client(enforce_csrf_checks=True)
 
-    answer = Answer(http.post("/admin/login/", {"username": "x"}))
+    answer = Answer(http.post("/account/login", {"username": "x"}))
 
     assert answer.refusal == (403, "permission_denied", None)
     assert_envelope(answer)

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "ban
 # gunicorn believes its neighbours on the loopback by default; here it is told to believe everybody.
 EVERYBODY = {"FORWARDED_ALLOW_IPS": "*"}
 HTTPS_ONLY = {"BASE_URL": "https://127.0.0.1"}
-SIGN_IN = "/admin/login/"
+SIGN_IN = "/account/login"
 
 
 @pytest.fixture(scope="module")

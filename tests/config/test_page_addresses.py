@@ -63,7 +63,9 @@ LIST_NAMES = [
 ]  # fmt: skip
 PLACES = [
     "/admin/{}", "/admin/{}/", "/admin/r/{}/{}/", "/admin/r/1/{}/", "/admin/auth/{}/",
-    "/admin/login/?next={}", "/admin/login/?{}={}", "/admin/logout/?next={}", "/admin/jsi18n/?{}",
+    "/account/login?next={}", "/account/login?{}={}", "/admin/login/?next={}",
+    "/account/logout?next={}", "/account/password/reset/{}", "/account/password/reset/1-{}",
+    "/account/passkeys/{}/remove", "/account/reauthenticate?next={}", "/admin/jsi18n/?{}",
     "/admin/autocomplete/?app_label={}&model_name={}&field_name={}&term={}",
     "/admin/autocomplete/?app_label=merchants&model_name=apikey&field_name=merchant&term={}&p={}",
     "/admin/merchants/user/{}/password/", "/admin/password_change/{}", "/docs/errors?{}={}",

@@ -35,7 +35,7 @@ def policy_of(response: HttpResponse) -> set[str]:
     [
         "/",
         "/docs/errors",
-        "/admin/login/",
+        "/account/login",
         "/admin/",
         "/nothing",
         "/healthz",
@@ -55,7 +55,7 @@ def test_a_page_for_a_host_that_is_not_ours_has_the_policy(client: Client) -> No
 def test_a_form_that_is_refused_has_the_policy() -> None:
     http = Client(enforce_csrf_checks=True)
 
-    assert policy_of(http.post("/admin/login/", headers=HTML)) == POLICY
+    assert policy_of(http.post("/account/login", headers=HTML)) == POLICY
 
 
 def test_the_api_which_shows_no_pages_has_none(acme: ApiClient) -> None:

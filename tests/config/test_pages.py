@@ -8,6 +8,7 @@ from config.pages import catalogue
 from core.rest.envelope import error_body
 from core.rest.forms import Refused
 from devstack.state import ROOT
+from merchants.models import User
 from tests.stage import described
 from tests.stage.client import ApiClient
 
@@ -56,7 +57,9 @@ def test_the_written_list_of_errors_is_the_services_own() -> None:
 
 
 def test_the_operators_admin_answers_with_its_own_name(client: Client) -> None:
-    page = client.get("/admin/login/")
+    client.force_login(User.objects.create_superuser("o@example.com", "a long enough password"))
+
+    page = client.get("/admin/")
 
     assert page.status_code == 200
     assert "operators" in page.content.decode()

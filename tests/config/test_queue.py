@@ -228,7 +228,7 @@ def assert_its_budget_begins_now(line: socket.socket) -> None:
 
 def test_a_person_is_told_in_words(hasty: House) -> None:
     hasty.hold_all_but_reads()
-    line = hasty.send(b"POST /admin/login/ HTTP/1.1\r\nAccept: text/html\r\n" + HOST + b"\r\n")
+    line = hasty.send(b"POST /account/login HTTP/1.1\r\nAccept: text/html\r\n" + HOST + b"\r\n")
     hasty.await_too_old()
     hasty.let_go()
 

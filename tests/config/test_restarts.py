@@ -77,7 +77,7 @@ class House:
             "health": [partial(self.call, "GET", "/healthz")] * TIMES,
             "API read": [partial(self.api, "GET", "/balance")] * TIMES,
             "API payment": [partial(self.api, "POST", "/payment_intents", payment())] * TIMES,
-            "admin": [partial(self.call, "GET", "/admin/login/")] * TIMES,
+            "admin": [partial(self.call, "GET", "/account/login")] * TIMES,
         }[door]
 
     def stop(self) -> None:

@@ -99,7 +99,7 @@ def test_a_merchant_reads_and_is_paid(stage: ApiClient) -> None:
 
 
 def test_an_operator_is_asked_to_sign_in(stage: ApiClient) -> None:
-    assert answers(lambda: page("/admin/login/")) == {200}
+    assert answers(lambda: page("/account/login")) == {200}
 
 
 @transaction.atomic

@@ -16,6 +16,8 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import MerchantFactory, payment
 from tests.stage.key_change import KeyChange, keyring_command, seal_many, seal_with_a_lost_key
+from tests.stage.second_factors import add_app
+from tests.stage.visitors import an_operator
 from vault import sealed_rows
 from vault.models import SealedCard
 
@@ -147,3 +149,17 @@ def test_a_lost_purpose_that_rows_were_made_with_is_not_made_anew(
     with pytest.raises(CommandError, match="restore it from your backup"):
         keyring_command("--file", old_file, "add-purpose")
     assert keyring.missing_purposes(old_file) == ["audit_log"]
+
+
+def test_lost_keys_of_second_factors_are_not_made_anew(tmp_path: Path) -> None:
+    add_app(an_operator())
+    path = tmp_path / "lost"
+    keyring.create(path)
+    content = json.loads(path.read_text())
+    del content["mac"]["second_factor"]
+    path.unlink()
+    path.write_text(json.dumps(content))
+    path.chmod(0o400)
+
+    with pytest.raises(CommandError, match="Second factors were made with the key"):
+        keyring_command("--file", path, "add-purpose")

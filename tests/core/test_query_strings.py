@@ -85,7 +85,7 @@ def test_a_form_of_too_many_parameters_is_told_so(acme: ApiClient) -> None:
 
 
 def test_a_page_that_is_sent_too_many_parameters_says_so_too() -> None:
-    answer = raw("POST", "/admin/login/", b"a=1&" * 1001, content_type=FORM)
+    answer = raw("POST", "/account/login", b"a=1&" * 1001, content_type=FORM)
 
     assert answer.refusal == (400, "parameter_invalid", None)
     assert answer.error["message"] == TOO_MANY

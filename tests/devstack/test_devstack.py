@@ -143,7 +143,12 @@ def test_a_demo_key_that_no_longer_works_is_replaced(tmp_path):
     fresh = json.dumps(dict.fromkeys(demo.KEPT, "new"))
 
     # Nothing answers on port 1, so the old key is not accepted.
-    demo.merchant(tmp_path / "demo.json", base_url="http://127.0.0.1:1", create=lambda: fresh)
+    demo.merchant(
+        tmp_path / "demo.json",
+        base_url="http://127.0.0.1:1",
+        mail_directory=tmp_path,
+        create=lambda: fresh,
+    )
 
     assert json.loads((tmp_path / "demo.json").read_text())["secret_key"] == "new"
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
 from django.test import override_settings
 
 from merchants import accounts, audit_chains, sites
@@ -11,7 +12,7 @@ from merchants.refusals import ChangeRefused
 from merchants.sites import SiteRefused
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.factories import GOOD_CARD
+from tests.stage.factories import GOOD_CARD, MerchantFactory
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -86,6 +87,33 @@ def test_a_limit_of_one_currency_leaves_the_others(acme: ApiClient) -> None:
 
     shown = acme.get("/v1/merchant")["non_secure_limits"]
     assert shown == [row for row in before if row["currency"] != "usd"]
+
+
+STATUSES = ("pending", "active", "restricted", "closed")
+LISTED = {
+    ("pending", "active"), ("pending", "closed"), ("active", "restricted"), ("active", "closed"),
+    ("restricted", "active"), ("restricted", "closed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("after", STATUSES)
+@pytest.mark.parametrize("before", STATUSES)
+def test_an_account_is_approved_once_and_closed_for_good(before: str, after: str) -> None:
+    merchant = MerchantFactory(status=before)
+
+    if before == after or (before, after) in LISTED:
+        assert accounts.change(merchant, {"status": after}, "asked").status == after
+    else:
+        with pytest.raises(ChangeRefused, match=f"is {before} does not become {after}"):
+            accounts.change(merchant, {"status": after}, "asked")
+        assert Merchant.objects.get(id=merchant.id).status == before
+
+
+def test_the_database_opens_no_closed_account() -> None:
+    merchant = MerchantFactory(status="closed")
+
+    with pytest.raises(IntegrityError, match="does not move from closed to active"):
+        Merchant.objects.filter(id=merchant.id).update(status="active")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from merchants.models import ApiKey, Member, Merchant, User
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import payment
 from tests.stage.refusals import assert_envelope, assert_nothing_stored, raw
+from tests.stage.tampering import tamper
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -251,9 +252,8 @@ def test_a_scope_of_one_resource_does_not_limit_another(acme: ApiClient) -> None
 
 
 @pytest.mark.parametrize(
-    "change", [{"status": "restricted"}, {"status": "closed"}, {"status": "pending"},
-               {"charges_enabled": False}],
-)  # fmt: skip
+    "change", [{"status": "restricted"}, {"status": "closed"}, {"charges_enabled": False}]
+)
 def test_a_restricted_merchant_takes_no_payment_but_reads(
     acme: ApiClient, change: dict[str, Any]
 ) -> None:
@@ -265,6 +265,16 @@ def test_a_restricted_merchant_takes_no_payment_but_reads(
 
     assert create.refusal == confirm.refusal == (403, "merchant_restricted", None)
     assert acme.get(f"/v1/payment_intents/{created['id']}").status == 200
+    assert acme.get("/v1/balance").status == 200
+
+
+def test_a_merchant_who_is_not_approved_yet_takes_no_payment(acme: ApiClient) -> None:
+    # Past the guard: no account becomes pending again.
+    tamper("UPDATE merchants_merchant SET status = 'pending'")
+
+    answer = acme.post("/v1/payment_intents", payment())
+
+    assert answer.refusal == (403, "merchant_restricted", None)
     assert acme.get("/v1/balance").status == 200
 
 

@@ -1,17 +1,23 @@
 """A session ends when it is idle, after 12 hours, and with its password (docs/signing-in.md)."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from merchants import tasks
-from merchants.models import User
+from merchants import sessions, tasks
+from merchants.accounts import open_account
+from merchants.models import AuditEntry, Session, User
 from merchants.sessions import BEGUN_AT, SessionStore
+from panel.merchants import home
+from panel.merchants import urls as panel_urls
 from tests.stage.client import ApiClient
 from tests.stage.visitors import INSIDE, PASSWORD, Visitor, an_operator
 
@@ -36,6 +42,11 @@ def wait(monkeypatch: pytest.MonkeyPatch) -> Wait:
 @pytest.fixture
 def operator(db: None) -> User:
     return an_operator()
+
+
+@pytest.fixture(autouse=True)
+def limits_of_live(settings: Any) -> None:
+    settings.SESSION_IDLE_SECONDS, settings.SESSION_SECONDS = 15 * 60, 12 * 3600
 
 
 @pytest.fixture
@@ -106,7 +117,7 @@ def test_a_session_that_tells_no_beginning_is_none(visitor: Visitor) -> None:
     key = visitor.http.cookies["sessionid"].value
     held = SessionStore(key)
     without = {name: value for name, value in held.items() if name != BEGUN_AT}
-    Session.objects.update(session_data=held.encode(without))
+    Session.objects.update(session_data=sessions._sealed(without, sessions.row_name(key)))
 
     assert not visitor.is_inside()
 
@@ -146,14 +157,14 @@ def test_who_is_no_operator_any_more_is_outside(visitor: Visitor, operator: User
 
 def test_signing_out_ends_the_session(visitor: Visitor) -> None:
     key = visitor.http.cookies["sessionid"].value
-    visitor.http.post("/admin/logout/")
+    visitor.http.post("/account/logout")
     visitor.http.cookies["sessionid"] = key
 
     assert not visitor.is_inside()
     assert not Session.objects.exists()
 
 
-@pytest.mark.parametrize("path", ["/docs/errors", "/healthz", INSIDE, "/admin/login/"])
+@pytest.mark.parametrize("path", ["/docs/errors", "/healthz", INSIDE, "/account/login"])
 def test_a_made_up_session_leaves_no_row(operator: User, path: str) -> None:
     visitor = Visitor()
     visitor.http.cookies["sessionid"] = "a" * 32
@@ -177,6 +188,102 @@ def test_sessions_that_have_ended_are_deleted(visitor: Visitor, wait: Wait) -> N
     wait(16)
     Visitor("203.0.113.8").sign_in(PASSWORD)
 
-    tasks.forget_sign_ins()
+    tasks.forget_sessions()
 
     assert Session.objects.count() == 1
+
+
+# --- A use that is written down -----------------------------------------------------------------
+
+
+def seen_at() -> datetime:
+    return Session.objects.get().seen_at
+
+
+def test_a_use_is_written_down_once_a_minute(visitor: Visitor, wait: Wait) -> None:
+    first = seen_at()
+    wait(0.9)
+    visitor.is_inside()
+    within = seen_at()
+    wait(0.2)
+    visitor.is_inside()
+
+    assert first == within < seen_at()
+
+
+def test_a_page_that_asks_by_itself_keeps_nothing_alive(
+    visitor: Visitor, wait: Wait, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    polled = sessions.is_poll(home.home)
+    monkeypatch.setattr(home_address(), "callback", polled)
+    for _ in range(8):
+        wait(2)
+        visitor.http.get("/panel/")
+
+    assert not visitor.is_inside()
+
+
+def home_address() -> Any:
+    [found] = [one for one in panel_urls.urlpatterns if one.name == "home"]
+    return found
+
+
+# --- What is stored -----------------------------------------------------------------------------
+
+
+def test_the_table_has_neither_a_key_nor_what_the_session_holds(visitor: Visitor) -> None:
+    key = visitor.http.cookies["sessionid"].value
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT t::text FROM merchants_session t")
+        stored = str(cursor.fetchall())
+
+    assert key not in stored
+    assert "_auth_user" not in stored
+
+
+def test_a_row_under_another_name_opens_nothing(visitor: Visitor) -> None:
+    thief = SessionStore()
+    thief.create()
+    [mine] = Session.objects.exclude(user=None)
+    Session.objects.filter(session_key=sessions.row_name(thief.session_key or "")).update(
+        session_data=mine.session_data
+    )
+    visitor.http.cookies["sessionid"] = thief.session_key
+
+    assert not visitor.is_inside()
+
+
+def test_https_gives_cookies_that_are_of_this_host_alone() -> None:
+    shown = settings_of({"BASE_URL": "https://pay.example"})
+
+    assert shown == ["__Host-sessionid", "__Host-csrftoken", "True", "True"]
+
+
+def settings_of(changes: dict[str, str]) -> list[str]:
+    names = ("NAME", "SECURE")
+    wanted = [f"{cookie}_COOKIE_{name}" for name in names for cookie in ("SESSION", "CSRF")]
+    code = f"from config import settings; print(*[getattr(settings, n) for n in {wanted}])"
+    environ = {**os.environ, **changes}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_who_gets_into_a_team_signs_in_anew(visitor: Visitor, operator: User) -> None:
+    open_account(name="Globex", email=operator.email)
+
+    assert not visitor.is_inside()
+    assert AuditEntry.objects.filter(action="member.added", subject=str(operator.pk)).exists()
+
+
+def test_a_key_that_a_stranger_chose_is_not_the_one_after_the_sign_in(operator: User) -> None:
+    planted = SessionStore()
+    planted.create()
+    victim, thief = Visitor(), Visitor("203.0.113.8")
+    victim.http.cookies["sessionid"] = thief.http.cookies["sessionid"] = planted.session_key
+
+    victim.sign_in(PASSWORD)
+
+    assert victim.is_inside()
+    assert not thief.is_inside()

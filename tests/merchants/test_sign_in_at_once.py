@@ -1,5 +1,6 @@
 """Passwords that come together: no more are compared than are counted, one at a time."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -8,14 +9,23 @@ from functools import partial
 from typing import Any
 
 import pytest
+from allauth.mfa.totp.internal.auth import TOTP
 from django.contrib.auth.hashers import make_password
 from django.db import connections
 
 from merchants import passwords, sign_in
-from merchants.models import User, WrongPasswords
+from merchants.models import User
 from merchants.passwords import Turns
 from tests.stage.client import ApiClient
 from tests.stage.held_hashes import HELD, PATIENCE_SECONDS, Hashes, hashes
+from tests.stage.second_factors import (
+    add_app,
+    add_recovery_codes,
+    code,
+    half_signed_in,
+    send_code,
+    wrong_code,
+)
 from tests.stage.threads import together
 from tests.stage.visitors import HTML, NAME, PASSWORD, RIGHT, WRONG, Visitor, an_operator
 
@@ -155,10 +165,10 @@ def test_who_is_told_to_come_back_is_not_counted_against_the_name(
 ) -> None:
     monkeypatch.setattr(passwords, "turns", Turns(waiting=0, seconds=0))
     with a_hash_under_way(held):
-        refused = [Visitor().sign_in("wrong", "ada@example.com").status_code for _ in range(12)]
+        refused = [Visitor().sign_in("wrong").status_code for _ in range(12)]
 
     assert refused == [BUSY] * 12
-    assert not WrongPasswords.objects.exists()
+    assert not User.objects.filter(wrong_in_a_row__gt=0).exists()
 
 
 @pytest.mark.parametrize("path", ["add", "{}/password"])
@@ -200,7 +210,7 @@ def test_a_try_is_counted_although_its_hash_fails(
     monkeypatch.setattr(sign_in, "_compare", fail)
     Visitor().sign_in(PASSWORD)
 
-    assert WrongPasswords.objects.get().in_a_row == 1
+    assert User.objects.get().wrong_in_a_row == 1
 
 
 def test_the_services_own_hash_is_djangos_on_one_core(settings: Any) -> None:
@@ -212,3 +222,50 @@ def test_the_services_own_hash_is_djangos_on_one_core(settings: Any) -> None:
     user = User(password=encoded)
     assert user.check_password(PASSWORD)
     assert not user.check_password("wrong")
+
+
+# --- Codes --------------------------------------------------------------------------------------
+
+
+def test_of_one_code_sent_at_once_one_passes(held: Hashes, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    user = User.objects.get(email=NAME)
+    add_app(user)
+    waiting = [half_signed_in(NAME, f"198.51.100.{number}") for number in range(9)]
+
+    answers = together([partial(send_code, one, code()) for one in waiting])
+
+    assert Counter(answers) == {RIGHT: 1, WRONG: 8}
+
+
+def test_of_one_recovery_code_sent_at_once_one_passes(held: Hashes) -> None:
+    user = User.objects.get(email=NAME)
+    add_app(user)
+    [spare, *_] = add_recovery_codes(user)
+    waiting = [half_signed_in(NAME, f"198.51.100.{number}") for number in range(9)]
+
+    answers = together([partial(send_code, one, spare) for one in waiting])
+
+    assert Counter(answers) == {RIGHT: 1, WRONG: 8}
+
+
+def test_of_30_wrong_codes_at_once_ten_are_looked_at(
+    held: Hashes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = User.objects.get(email=NAME)
+    add_app(user)
+    waiting = [half_signed_in(NAME, f"198.51.100.{number}") for number in range(30)]
+    looked_at: list[str] = []
+    real = TOTP.validate_code
+
+    def watched(self: TOTP, typed: str) -> bool:
+        looked_at.append(typed)
+        return bool(real(self, typed))
+
+    monkeypatch.setattr(TOTP, "validate_code", watched)
+
+    answers = together([partial(send_code, one, wrong_code()) for one in waiting])
+
+    assert set(answers) == {WRONG}
+    assert len(looked_at) == 10

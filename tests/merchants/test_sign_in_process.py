@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import requests
 
-from merchants.models import WrongPasswords
+from merchants.models import User
 from tests.stage.visitors import (
     HTML,
     INSIDE,
@@ -34,7 +34,7 @@ def sign_in(web: WebProcess, password: str) -> int:
     with requests.Session() as browser:
         page = browser.get(web.url + SIGN_IN, headers=HTML, timeout=20).text
         token = re.search(r'csrfmiddlewaretoken" value="(\w+)"', page)[1]
-        typed = {"username": NAME, "password": password, "next": INSIDE}
+        typed = {"login": NAME, "password": password, "next": INSIDE}
         form = typed | {"csrfmiddlewaretoken": token}
         answer = browser.post(
             web.url + SIGN_IN, form, headers=HTML, timeout=20, allow_redirects=False
@@ -48,7 +48,7 @@ def test_what_one_process_has_counted_locks_the_name_in_another(web: WebProcess)
     statuses(10)
 
     assert sign_in(web, PASSWORD) == WRONG
-    assert WrongPasswords.objects.get().in_a_row == 11
+    assert User.objects.get(email=NAME).wrong_in_a_row == 11
 
 
 @pytest.mark.dear("a web process with the real, slow hash of passwords is started and asked")

@@ -98,6 +98,7 @@ def test_an_account_is_restricted_and_opened_again(acme: ApiClient) -> None:
         ("website", "remove", "ACME", "other.example", *WHY),
         ("website", "remove", "ACME", "http://acme.example", *WHY),
         ("callback", "remove", "ACME", "https://other.example/", *WHY),
+        ("status", "ACME", "pending", *WHY),
         ("limits", "ACME", "--currency", "try", *WHY),
         ("limits", "ACME", "--currency", "xxx", "--per-day", "1", *WHY),
         ("limits", "ACME", "--currency", "try", "--per-day", "-1", *WHY),

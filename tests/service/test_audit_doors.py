@@ -17,14 +17,17 @@ from django.db import connections, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
 
+from cases.models import Case
 from config.urls import v1
 from core.admin import ReadOnly
 from events.models import Event
-from merchants import audit_log, keys
+from merchants import audit_log, keys, sign_in
 from merchants.audit_log import Change, record_all
 from merchants.models import AuditEntry, Merchant, RequestLog, User
+from panel.operators import desk
 from payments.installments import bin_imports
 from payments.installments.bin_files import COLUMNS
+from payments.intents.models import PaymentIntent
 from payments.risk import lists
 from payments.risk.lists import Entry
 from payments.risk.models import ListEntry
@@ -33,7 +36,10 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.book_keeping import Till
 from tests.stage.client import Answer, ApiClient
 from tests.stage.complaints import dispute_past_the_bank
+from tests.stage.desk import Desk
 from tests.stage.hooks import created, tell
+from tests.stage.second_factors import add_app
+from tests.stage.undecided import a_case_of
 from tests.stage.write_journal import write_journal
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -83,12 +89,13 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("import_bins", "--undo"), ("bins.undone",)),
     (("create_merchant", "--name", "N", "--email", "n@n.example", "--website", "n.example",
       "--callback", "https://n.example/back"),
-     ("merchant.opened", "website.added", "callback.added", "key.created")),
+     ("merchant.opened", "member.added", "website.added", "callback.added", "key.created")),
+    (("unlock_sign_in", "LOCKED", "--reason", "x"), ("sign_in.unlocked",)),
 ]  # fmt: skip
 # Commands that change nothing that the log is about.
 OTHER_COMMANDS = {
-    "audit", "bank", "clock", "create_keyring", "deliver_webhooks", "keyring", "unlock_sign_in",
-    "vault_rotate", "verify_audit_log", "write_schema", "write_states",
+    "audit", "bank", "clock", "create_keyring", "deliver_webhooks", "keyring", "vault_rotate",
+    "verify_audit_log", "write_schema", "write_states",
 }  # fmt: skip
 ADMIN = {
     "disputes_dispute_open": "dispute.opened",
@@ -124,7 +131,8 @@ class Doors:
         entry = ListEntry.objects.first()
         names = {
             "MERCHANT": self.acme.merchant.id, "KEY": self.key.id, "FILE": str(self.bins),
-            "OPERATOR": self.listing.email, "ENTRY": str(entry.pk) if entry else "",
+            "OPERATOR": self.listing.email, "LOCKED": self.listing.email,
+            "ENTRY": str(entry.pk) if entry else "",
         }  # fmt: skip
         call_command(*[names.get(word, word) for word in line], stdout=StringIO())
 
@@ -132,6 +140,8 @@ class Doors:
         """Make what a command takes away."""
         if "ENTRY" in line:
             lists.add(self.listing, None, Entry("block", "bin", "555555", "Because."))
+        if "LOCKED" in line:
+            sign_in.count(self.listing.email)
         if "--undo" in line:
             for _ in range(2):
                 with self.bins.open("rb") as file:
@@ -327,6 +337,122 @@ def test_a_debt_that_an_operator_writes_off_leaves_one_row(doors: Doors, operato
     answer, rows = rows_of(lambda: written_off(doors.http, till, 2000, why="they are bankrupt"))
 
     assert_of_the_operator(operator, answer, rows, "balance.written_off", "they are bankrupt")
+
+
+# The pages of the desk that take a form, by name and, of changes of a merchant, by kind; and the
+# actions of the rows that they leave. `fill_in` below says what is typed.
+DESK = {
+    "desk_merchant_open": ("merchant.opened", "member.added", "website.added"),
+    "desk_merchant_change": ("limit.changed",),
+    "desk_bins_import": ("bins.imported",),
+    "desk_bins_undo": ("bins.undone",),
+    "desk_list_add": ("list_entry.added",),
+    "desk_list_remove": ("list_entry.removed",),
+    "desk_review_judge": ("payment.judged",),
+    "desk_person_unlock": ("sign_in.unlocked",),
+    "desk_person_end_sessions": ("session.ended",),
+    "desk_person_take_off": ("mfa.removed",),
+    "desk_key_revoke": ("key.revoked",),
+    "desk_case_decide": ("case.decided",),
+    "desk_case_note": ("case.noted",),
+    "desk_case_owner": ("case.assigned",),
+}
+# Forms that only read.
+DESK_READS = {"desk_audit_verify"}
+
+
+# Of notes and owners nobody asks why.
+REASONS = {
+    "desk_case_decide": "asked and answered", "desk_case_note": None, "desk_case_owner": None,
+}  # fmt: skip
+OF_CASES = {
+    "desk_case_decide": {"decision": "acknowledged", "reason": "asked and answered", "seen": "1"},
+    "desk_case_note": {"text": "asked"},
+    "desk_case_owner": {},
+}
+
+
+def desk_forms() -> set[str]:
+    named = {one.name: desk.door_of(one.callback) for one in _flat(admin.site.get_urls())}
+    return {str(name) for name, door in named.items() if door and "POST" in door.methods}
+
+
+def test_every_form_of_the_desk_is_listed() -> None:
+    assert desk_forms() == DESK.keys() | DESK_READS
+
+
+def test_a_form_of_the_desk_that_is_not_listed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(DESK, "desk_key_revoke")
+
+    assert desk_forms() - DESK.keys() - DESK_READS == {"desk_key_revoke"}
+
+
+def fill_in(doors: Doors, at: Desk, name: str) -> Any:
+    """Do by one form of the desk what it is there for."""
+    why = {"why": "asked"}
+    owner = doors.acme.merchant.members.get().user
+    if name == "desk_merchant_open":
+        typed = {"name": "N", "email": "n@n.example", "country": "TR", "websites": "n.example"}
+        return at.send(name, form={**typed, **why})
+    if name == "desk_merchant_change":
+        typed = {"currency": "try", "non_secure": "on", "per_payment": "7"}
+        return at.change(doors.acme.merchant.id, "limits", why["why"], **typed)
+    if name == "desk_bins_import":
+        with doors.bins.open("rb") as file:
+            return at.send(name, form={"file": file, **why})
+    if name == "desk_list_add":
+        return at.send(name, form={"list": "block", "kind": "bin", "value": "424242", **why})
+    if name == "desk_review_judge":
+        return at.send(name, PaymentIntent.objects.get().id, form={"verdict": "fraud", **why})
+    if name in OF_CASES:
+        return at.post(name, Case.objects.get().id, form={**OF_CASES[name], "owner": at.person.pk})
+    arguments: dict[str, Any] = {
+        "desk_bins_undo": (),
+        "desk_list_remove": (ListEntry.objects.values_list("pk", flat=True).first(),),
+        "desk_person_unlock": (owner.pk,),
+        "desk_person_end_sessions": (owner.pk,),
+        "desk_person_take_off": (owner.pk,),
+        "desk_key_revoke": (doors.key.id,),
+    }
+    return at.send(name, *arguments[name], form=why)
+
+
+def set_the_desk(doors: Doors, name: str) -> None:
+    """Make what a form of the desk takes away, or judges."""
+    owner = doors.acme.merchant.members.get().user
+    if name == "desk_bins_undo":
+        doors.prepare(["--undo"])
+    elif name == "desk_list_remove":
+        doors.prepare(["ENTRY"])
+    elif name == "desk_review_judge":
+        doors.acme.pay()
+    elif name in OF_CASES:
+        a_case_of(doors.acme.pay()["id"])
+    elif name == "desk_person_unlock":
+        sign_in.is_proved_by(owner, "wrong")
+    elif name == "desk_person_end_sessions":
+        Client().force_login(owner)
+    elif name == "desk_person_take_off":
+        add_app(owner)
+
+
+@pytest.mark.parametrize("name", DESK)
+def test_a_change_at_the_desk_leaves_one_row(doors: Doors, name: str) -> None:
+    at = Desk()
+    set_the_desk(doors, name)
+
+    answer, rows = rows_of(lambda: fill_in(doors, at, name))
+
+    assert answer.status_code == 303, answer.content
+    assert tuple(row.action for row in rows) == DESK[name]
+    for row in rows:
+        assert (row.actor, row.actor_id) == ("operator", str(at.person.pk))
+        assert (row.actor_name, row.address) == (at.person.email, "127.0.0.1")
+        assert row.reason == REASONS.get(name, "asked")
+    [request_id] = {row.request_id for row in rows}
+    # Of the answer, or of the job that the row in the request logs tells of.
+    jobs = RequestLog.objects.filter(id=request_id, kind="job", path__startswith="operators.")
+    assert request_id == answer["Request-Id"] or jobs.exists()
 
 
 def assert_of_the_operator(

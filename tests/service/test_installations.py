@@ -19,7 +19,11 @@ from tests.stage.web_process import environment
 # The databases are made for the tests that are marked; nothing here uses a transaction of its own.
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
 
-LIVE = {"INSTALLATION": "live", "BASE_URL": "https://pay.example"}
+LIVE = {
+    "INSTALLATION": "live",
+    "BASE_URL": "https://pay.example",
+    "EMAIL_URL": "smtp+tls://pay:password@mail.example:587",
+}
 NO_TEST_BANK = dict.fromkeys(["BANK_DATABASE_URL", "TESTBANK_URL", "TESTBANK_SIGNING_KEY"])
 FOREIGN = "sk_test_" + "a" * 49
 ASK = """

@@ -11,13 +11,18 @@ from django.db import connections
 from acquirers.sandbox.default_terminal import add_sandbox_default
 
 # Tables that the migrations fill and no test changes.
-KEPT = {"django_content_type", "auth_permission", "django_migrations"}
+KEPT = {
+    "django_content_type", "auth_permission", "auth_group", "auth_group_permissions",
+    "django_migrations",
+}  # fmt: skip
 
 
 def empty(alias: str) -> None:
     """Delete all rows of a database but those that the migrations wrote."""
     connection = connections[alias]
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    if alias == "default":
+        tables.append("sign_in_cache")  # Django's cache, which has no model.
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(_has_rows(table) for table in sorted(tables)))
         filled = {table for [table] in cursor.fetchall()} - KEPT

@@ -24,6 +24,7 @@ from tests.stage.client import REFUNDS, ApiClient
 from tests.stage.factories import payment
 from tests.stage.oldbank import way
 from tests.stage.threeds import return_of
+from tests.stage.undecided import DECISIONS_BOUNDARIES
 from tests.stage.web_process import Running, WebProcess
 
 # The names in tests.stage.kill_points, which only a web process may load: it asks the database.
@@ -96,7 +97,8 @@ class Installation:
         self._sweeper: Running | None = None
 
     def start(self, boundary: str) -> None:
-        assert boundary in (*BOUNDARIES, *DISPUTES_BOUNDARIES, *SWEEPERS_BOUNDARIES)
+        known = (*BOUNDARIES, *DISPUTES_BOUNDARIES, *SWEEPERS_BOUNDARIES, *DECISIONS_BOUNDARIES)
+        assert boundary in known
         self.once.write_text(boundary)
 
     def start_sweeper(self, *, is_deadly: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""People at the operators' door: they type a name and a password, from some address."""
+"""People at the sign-in: they type a name and a password, from some address."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from merchants.models import User
 
 HTML = {"accept": "text/html"}
 NAME, PASSWORD = "operator@example.com", "a long enough password"
-SIGN_IN, CHANGE, INSIDE = "/admin/login/", "/admin/password_change/", "/admin/"
+SIGN_IN, CHANGE, INSIDE = "/account/login", "/account/password", "/admin/"
 # Answers are pages whatever happens: whoever signs in is led on.
 WRONG, RIGHT = 200, 302
 
@@ -24,11 +24,11 @@ class Visitor:
         self.http = Client(raise_request_exception=False, REMOTE_ADDR=address)
 
     def sign_in(self, password: str = "wrong", name: str = NAME) -> Any:
-        typed = {"username": name, "password": password, "next": INSIDE}
+        typed = {"login": name, "password": password, "next": INSIDE}
         return self.http.post(SIGN_IN, typed, headers=HTML)
 
     def change_password(self, old: str, new: str = "another long password") -> Any:
-        typed = {"old_password": old, "new_password1": new, "new_password2": new}
+        typed = {"oldpassword": old, "password1": new, "password2": new}
         return self.http.post(CHANGE, typed, headers=HTML)
 
     def is_inside(self) -> bool:

@@ -41,7 +41,7 @@ def test_the_page_shows_who_asks_for_how_much_of_which_card() -> None:
 
     assert page.status == 200
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
-    for shown in ('Ümit & <b>Söhne</b> "1"', "125.00 TRY", "ending in 4242"):
+    for shown in ('Ümit & <b>Söhne</b> "1"', "₺125.00", "ending in 4242"):
         assert shown in page.text
     assert list(page.form.buttons) == ["Approve", "Reject", "Don't answer", "Cancel"]
 
@@ -49,11 +49,11 @@ def test_the_page_shows_who_asks_for_how_much_of_which_card() -> None:
 @pytest.mark.parametrize(
     ("amount", "currency", "shown"),
     [
-        (1, "try", "0.01 TRY"),
-        (123456789, "eur", "1,234,567.89 EUR"),
+        (1, "try", "₺0.01"),
+        (123456789, "eur", "€1,234,567.89"),
         (1500, "jpy", "1,500 JPY"),
         (1500, "kwd", "1.500 KWD"),
-        (999_999_999_999, "usd", "9,999,999,999.99 USD"),
+        (999_999_999_999, "usd", "$9,999,999,999.99"),
     ],
 )
 def test_an_amount_is_written_as_people_read_it(amount: int, currency: str, shown: str) -> None:

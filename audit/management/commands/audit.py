@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from acquirers.gateway import StatementUnreadable
-from audit import report
+from audit import contradictions, report
 from audit.findings import Findings
 from core import context
 
@@ -16,6 +16,7 @@ class Command(BaseCommand):
         try:
             with context.work():
                 made = report.run()
+                contradictions.note(made)
         except StatementUnreadable as error:
             raise CommandError(f"{error} Is the bank reachable? Nothing is proved.") from error
         for found in made.findings:
@@ -30,3 +31,7 @@ class Command(BaseCommand):
             self.stdout.write(f"  DIFFERENT  {sentence}")
         for sentence in found.unknown:
             self.stdout.write(f"  UNKNOWN    {sentence}")
+        if found.decided:
+            self.stdout.write(f"decided by a person: {len(found.decided)} that the bank has not")
+        for sentence in found.decided:
+            self.stdout.write(f"  DECIDED    {sentence}")

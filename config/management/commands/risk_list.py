@@ -15,7 +15,7 @@ from core.detection import contains_card_number
 from core.errors import DomainError
 from merchants.commands import AuditedCommand
 from merchants.models import Merchant, User
-from payments.intents.models import Attempt
+from payments.intents import listed_cards
 from payments.risk import lists
 from payments.risk.lists import Entry
 from payments.risk.models import ListEntry
@@ -96,13 +96,7 @@ def _target(options: dict[str, Any]) -> tuple[Merchant | None, str, str]:
     if options["kind"] != ListEntry.Kind.CARD:
         return merchant, options["value"], ""
     # A card is named by a payment: no number is typed into a shell.
-    rows = Attempt.objects.filter(intent_id=options["value"]).select_related("merchant")
-    attempt = rows.order_by("-created_at", "-id").first()
-    if attempt is None or attempt.card_fingerprint is None:
-        raise CommandError("No card was tried for such a payment: give a pi_… id.")
-    if merchant and merchant != attempt.merchant:
-        raise CommandError("The payment is another merchant's.")
-    return attempt.merchant, attempt.card_fingerprint, attempt.card["masked"]
+    return listed_cards.of_payment(options["value"], merchant)
 
 
 def _merchant(merchant_id: str) -> Merchant:

@@ -44,6 +44,15 @@ word counts after the end, too: a lost dispute may be won later.
 Submitted evidence, and the acceptance of a dispute that its merchant closed, are owed to the bank:
 a row of its own, which operators see. It is sent until the bank acknowledges it.
 """,
+    "case": """\
+A case is a question about an attempt that only a person can decide, or the bank in the end
+([cases](cases.md)). Operators see it, and no event tells of it.
+""",
+    "merchant": """\
+An operator changes the status of a merchant's account ([how](operating.md#merchants)). Refunds,
+cancellations, evidence, keys, endpoints and reads go on in every status, and what was begun is
+finished.
+""",
 }
 
 

@@ -1,4 +1,4 @@
-"""Let a name sign in again before its 30 minutes are over."""
+"""Let a person sign in again before their 30 minutes are over."""
 
 from typing import Any
 
@@ -9,14 +9,15 @@ from merchants.commands import AuditedCommand
 
 
 class Command(AuditedCommand):
-    help = "Forget the wrong passwords of an e-mail address, which lock it. Safe to repeat."
+    help = "Forget the wrong passwords and codes of a person, which lock them. Safe to repeat."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
+        parser.add_argument("--reason", help="for the audit log")
 
     def handle(self, *args: Any, **options: Any) -> None:
         email = options["email"]
-        if sign_in.unlock(email):
-            self.stdout.write(f"The wrong passwords of {email} are forgotten: it may sign in.")
+        if sign_in.unlock(email, reason=options["reason"]):
+            self.stdout.write(f"What {email} typed wrong is forgotten: they may sign in.")
         else:
-            self.stdout.write(f"No wrong passwords of {email} were counted: it is not locked.")
+            self.stdout.write(f"Nothing wrong was counted for {email}: they are not locked.")

@@ -34,6 +34,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "permissions": [("import_bins", "Can replace the table of BINs, and go back")],
+            },
         ),
         migrations.CreateModel(
             name="Bin",

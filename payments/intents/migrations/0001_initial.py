@@ -498,6 +498,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="paymentintent",
             index=models.Index(
+                condition=models.Q(("fraud__status", "review")),
+                fields=["id"],
+                name="payments_in_review",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="paymentintent",
+            index=models.Index(
                 models.F("merchant"),
                 django.db.models.functions.text.Lower(
                     django.db.models.fields.json.KeyTextTransform("email", "billing_details")
@@ -722,6 +730,14 @@ class Migration(migrations.Migration):
                 condition=models.Q(("is_counted", True)),
                 fields=["email_fingerprint", "created_at", "card_fingerprint"],
                 name="attempts_with_an_email",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="attempt",
+            index=models.Index(
+                condition=models.Q(("status", "processing")),
+                fields=["asked_at"],
+                name="attempts_without_an_answer",
             ),
         ),
         migrations.AddIndex(

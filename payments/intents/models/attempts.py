@@ -100,6 +100,12 @@ class Attempt(InDoubt):
                 condition=Q(is_counted=True),
                 name="attempts_with_an_email",
             ),
+            # Those that the bank has not answered for long become cases.
+            models.Index(
+                fields=["asked_at"],
+                condition=Q(status=AttemptStatus.PROCESSING),
+                name="attempts_without_an_answer",
+            ),
             # By time first: the job looks at the last minutes of all merchants at once.
             models.Index(
                 fields=["created_at", "merchant", "card_fingerprint"],

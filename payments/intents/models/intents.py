@@ -113,6 +113,10 @@ class PaymentIntent(models.Model):
                 OpClass(DESCRIPTION_START, name="text_pattern_ops"),
                 name="payments_by_description",
             ),
+            # Of all merchants: the few that wait for a person.
+            models.Index(
+                fields=["id"], name="payments_in_review", condition=Q(fraud__status="review")
+            ),
             models.Index(
                 "merchant",
                 BILLING_EMAIL,

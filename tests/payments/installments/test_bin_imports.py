@@ -109,6 +109,17 @@ REFUSED: dict[str, tuple[bytes, list[str]]] = {
         csv_of(line(issuer="Test\x00Bank")),
         ["line 2, issuer: must have up to 100 characters, all of them printable: 'Test\\x00Bank'"],
     ),
+    "a NUL in a prefix": (csv_of(line("4543\x0000")), ["line 2, prefix: must have 6 to 8 digits"]),
+    "a NUL for a line": (csv_of(line(), "\x00"), ["line 3: has 1 values instead of 8"]),
+    "UTF-16": (
+        csv_of(line()).decode().encode("utf-16"),
+        ["line 1: is not UTF-8", "line 1: must be the header"],
+    ),
+    "a mark in the middle": (
+        csv_of(line(), "\ufeff" + line("454301")),
+        ["line 3, prefix: must have 6 to 8 digits"],
+    ),
+    "semicolons": (csv_of(line()).replace(b",", b";"), ["line 1: must be the header"]),
     "10 MB": (csv_of(line(issuer="9" * 10_000_000), line("454301")), [
         "line 2: is longer than 4096 bytes",
     ]),

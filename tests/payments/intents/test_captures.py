@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from merchants import accounts
 from payments.intents import modifications
 from payments.intents.models import Attempt
 from tests.audit.test_audit import audit
@@ -54,6 +55,18 @@ def test_all_of_it_is_captured(acme: ApiClient, bank: BankTransport) -> None:
     )  # fmt: skip
     assert captured_by_bank(acme) == acme.pending() == 12500
     assert acme.told(payment_id) == ["created", "amount_capturable_updated", "succeeded"]
+
+
+def test_a_closed_account_captures_nothing_and_may_release(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    first, second = authorized(acme), authorized(acme)
+    accounts.change(acme.merchant, {"status": "restricted"})
+    assert capture(acme, first)["status"] == "succeeded"
+    accounts.change(acme.merchant, {"status": "closed"})
+
+    assert capture(acme, second).refusal == (403, "merchant_restricted", None)
+    assert acme.post(f"{PATH}/{second}/cancel")["status"] == "canceled"
 
 
 def test_of_a_part_the_rest_is_released(acme: ApiClient, bank: BankTransport) -> None:

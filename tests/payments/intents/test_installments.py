@@ -84,6 +84,20 @@ def test_another_form_of_a_count_is_refused(
     assert not Attempt.objects.exists()
 
 
+@pytest.mark.parametrize("count", [2, 13, 99])
+@pytest.mark.parametrize("door", ["", "/confirm"], ids=["update", "confirm"])
+def test_a_count_that_no_plan_lists_is_refused_later_too(
+    count: int, door: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    payment_id = acme.post(PATH, unconfirmed(BONUS, amount=12_000, installments=3))["id"]
+
+    answer = acme.post(f"{PATH}/{payment_id}{door}", {"installments": count})
+
+    assert answer.refusal == NOT_AVAILABLE
+    assert acme.payment(payment_id)["installments"] == 3
+    assert not Attempt.objects.exists()
+
+
 @pytest.mark.parametrize("confirm", [True, False])
 @pytest.mark.parametrize(
     ("number", "changes"),
@@ -162,6 +176,21 @@ def test_a_surcharge_is_an_assertion(
     else:
         assert answer.refusal == MISMATCH
         assert_nothing_stored()
+
+
+@pytest.mark.parametrize("surcharge", [-1, "600", 600.0, True, 2**63, [600], {}])
+@pytest.mark.parametrize("door", ["create", "confirm"])
+def test_another_form_of_a_surcharge_is_refused(
+    surcharge: Any, door: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    if door == "create":
+        answer = acme.post(PATH, payment(BONUS, amount=12_000, installments=3, surcharge=surcharge))
+    else:
+        payment_id = acme.post(PATH, unconfirmed(BONUS, amount=12_000, installments=3))["id"]
+        answer = acme.post(f"{PATH}/{payment_id}/confirm", {"surcharge": surcharge})
+
+    assert (answer.status, answer.error["param"]) == (400, "surcharge")
+    assert not Attempt.objects.exists()
 
 
 @pytest.mark.parametrize(("surcharge", "status"), [(0, 200), (600, 400)])
@@ -386,8 +415,8 @@ def test_the_payer_sees_the_amount_the_count_and_the_parts(
     theirs = open_challenge(ours.form.action)
 
     for page in (ours, theirs):
-        assert "126.01 TRY" in page.text
-        assert "3: 42.01 TRY + 2 × 42.00 TRY" in page.text
+        assert "₺126.01" in page.text
+        assert "3: ₺42.01 + 2\xa0×\xa0₺42.00" in page.text
     assert Authentication.objects.get().installments == 3
 
 

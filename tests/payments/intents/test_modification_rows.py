@@ -81,7 +81,7 @@ def test_the_history_of_three_captures_is_kept_and_shown_to_operators(
         ("capture", "succeeded", "approved"),
     ]
     shown = page.content.decode()
-    told = "capture 125.00 TRY: failed (no_record)", "capture 125.00 TRY: succeeded (approved)"
+    told = "capture ₺125.00: failed (no_record)", "capture ₺125.00: succeeded (approved)"
     assert (shown.count(told[0]), shown.count(told[1])) == (2, 1)
 
 

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 
 PAYMENT = {
     "merchant_name": "Acme & Sons",
-    "amount": "125.00 TRY",
+    "amount": "₺125.00",
     "brand": "visa",
     "last4": "4242",
     "action": "https://acs.bank.example/challenge",
@@ -59,7 +59,7 @@ def test_the_gates_page_sends_the_fields_to_the_bank() -> None:
 def test_the_hand_off_page_says_what_is_paid_and_with_which_card() -> None:
     page = Shown("handoff", **PAYMENT)
 
-    for words in ("You are being sent to your bank", "125.00 TRY", "Acme & Sons", "Visa", "4242"):
+    for words in ("You are being sent to your bank", "₺125.00", "Acme & Sons", "Visa", "4242"):
         assert words in page.text
     assert "Continue to your bank" in page.text
     assert len(page.all("button")) == 1
@@ -95,7 +95,7 @@ def test_a_payment_that_needs_no_more_of_the_payer_leads_back_to_the_shop(outcom
 
     assert [link["href"] for link in page.all("a")] == [back_url]
     assert not page.all("form")
-    for words in ("125.00 TRY", "Acme & Sons", "Visa", "4242"):
+    for words in ("₺125.00", "Acme & Sons", "Visa", "4242"):
         assert words in page.text
 
 

@@ -54,7 +54,7 @@ def test_our_page_shows_what_is_paid_and_leads_to_the_bank(
     page = hand_off(paid)
 
     assert page.status == 200
-    for fact in ("Acme Store", "125.00 TRY", "4242"):
+    for fact in ("Acme Store", "₺125.00", "4242"):
         assert fact in page.text
     assert GOOD_CARD not in page.content.decode()
     assert page.form.method == "post"

@@ -187,7 +187,7 @@ class OldBankGateway:
         }
         return returns.read(order, raw, content_type, signed=signed, store_key=told["store_key"])
 
-    def statement(self, terminal: Terminal) -> Iterator[StatementLine] | None:
+    def statement(self, terminal: Terminal, *, after: str = "") -> Iterator[StatementLine] | None:
         """Return None: this bank has no list of its orders."""
         return None
 

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -6,9 +7,19 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, ProgrammingError
 
 from core import keyring
-from merchants import audit_log
+from merchants import audit_log, second_factors
 from merchants.models import AuditHead
 from vault import sealed_rows
+
+# By purpose, a look at whether anything was made with its key.
+MADE_WITH: dict[str, Callable[[], bool]] = {
+    audit_log.PURPOSE: AuditHead.objects.exists,
+    second_factors.PURPOSE: second_factors.are_sealed,
+}
+MADE_OF = {
+    audit_log.PURPOSE: "Rows of the audit log",
+    second_factors.PURPOSE: "Second factors",
+}
 
 
 class Command(BaseCommand):
@@ -61,9 +72,9 @@ class Command(BaseCommand):
     def _add_purpose(self, path: Path) -> None:
         # A key that is lost is not made again: what it made could not be verified any more.
         for purpose in keyring.missing_purposes(path):
-            if purpose == audit_log.PURPOSE and _has_audit_rows():
+            if purpose in MADE_WITH and _has_rows(MADE_WITH[purpose]):
                 raise CommandError(
-                    f"Rows of the audit log were made with the key for {purpose}, which {path} "
+                    f"{MADE_OF[purpose]} were made with the key for {purpose}, which {path} "
                     "lacks: restore it from your backup."
                 )
         added = keyring.complete(path)
@@ -95,8 +106,8 @@ class Command(BaseCommand):
         )
 
 
-def _has_audit_rows() -> bool:
+def _has_rows(look: Callable[[], bool]) -> bool:
     try:
-        return AuditHead.objects.exists()
+        return look()
     except ProgrammingError:
-        return False  # The database is from before the audit log.
+        return False  # The database is from before there were such rows.

@@ -1,0 +1,84 @@
+"""Filling the table of attempts with those of very many cards and payers, within a day."""
+
+from typing import Any
+
+from django.db import connection
+
+from bench import (
+    buffers,
+    in_bulk,
+    installation,  # noqa: F401
+)
+from core import clock
+from payments.intents import judging
+from payments.risk import rules
+
+TABLE = "intents_attempt"
+MERCHANTS = 100
+ATTEMPTS_OF_A_CARD = 5
+# The columns that differ from those of the attempt that is copied; `n` counts the copies.
+OTHERS = {
+    "id": "'att_bench' || lpad(n::text, 12, '0')",
+    "acquirer_reference": "'B' || lpad(n::text, 19, '0')",
+    "merchant_id": (
+        f"CASE WHEN n %% 2 = 0 THEN %(merchant)s ELSE 'mer_bench' || n %% {MERCHANTS} END"
+    ),
+    # No second successful attempt of one payment.
+    "status": "'failed'",
+    "closed_at": "created_at",
+    "captured_minor": "0",
+    "is_counted": "true",
+    "is_declined": "n %% 20 = 0",
+    "card_fingerprint": f"encode(sha256(('card' || n / {ATTEMPTS_OF_A_CARD})::bytea), 'hex')",
+    "email_fingerprint": f"encode(sha256(('mail' || n / {ATTEMPTS_OF_A_CARD})::bytea), 'hex')",
+    "created_at": "created_at - n * interval '1 day' / %(count)s",
+}
+NEWEST = f"""
+    SELECT card_fingerprint, email_fingerprint FROM {TABLE}
+    WHERE merchant_id = %s AND id LIKE 'att_bench%%' ORDER BY created_at DESC LIMIT 1
+"""  # noqa: S608
+
+
+def fill(merchant_id: str, count: int) -> None:
+    """Copy one attempt so many times, over the day before it: half of the copies are a merchant's.
+
+    One attempt must be there. A card and its e-mail have five attempts, one in twenty is declined.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT column_name FROM information_schema.columns WHERE table_name = %s", [TABLE]
+        )
+        columns = [name for (name,) in cursor.fetchall()]
+        made = ", ".join(OTHERS.get(name, name) for name in columns)
+        with in_bulk.filling(cursor, [TABLE]):
+            cursor.execute(
+                f"INSERT INTO {TABLE} ({', '.join(columns)}) SELECT {made} FROM"  # noqa: S608
+                f" (SELECT * FROM {TABLE} LIMIT 1) AS one, generate_series(1, %(count)s) AS n",
+                {"merchant": merchant_id, "count": count},
+            )
+
+
+def buffers_of_counts(merchant_id: str) -> int:
+    """Return how many buffers the rules' counts read for a payer of the merchant's newest copies.
+
+    With the windows and thresholds that the rules have by default.
+    """
+    now = clock.now()
+    values: dict[str, Any] = {"merchant": merchant_id}
+    for name in (*judging.BY_CARD, *judging.BY_EMAIL):
+        rule = rules.DEFAULTS[name]
+        assert rule.window is not None
+        values |= {name.value: rule.threshold, f"{name.value}_since": now - rule.window}
+    with connection.cursor() as cursor:
+        cursor.execute(NEWEST, [merchant_id])
+        values["card"], values["email"] = cursor.fetchone()
+    (counts,), [read] = buffers.of_statements(lambda: _counted(values))
+    if counts[0] < 1:
+        raise ValueError(f"The newest copies are too old to be counted: {counts}.")
+    return read
+
+
+def _counted(values: dict[str, Any]) -> list[tuple[int, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(judging.COUNT, values)
+        return cursor.fetchall()

@@ -1,0 +1,47 @@
+"""A person's account as an operator helps with it: let in again, signed out everywhere."""
+
+from django.db import transaction
+
+from merchants import audit_log, second_factors, sessions, sign_in
+from merchants.models import Member, User
+
+
+def let_in_again(user: User, *, reason: str) -> bool:
+    """Forget the wrong passwords and codes of a person; tell whether there were any.
+
+    :param reason: the operator's, kept in the audit log.
+    """
+    return sign_in.unlock(user.email, reason=reason)
+
+
+@transaction.atomic(durable=True)
+def end_sessions(user: User, *, reason: str) -> int:
+    """Sign a person out everywhere; return how many sessions were ended.
+
+    :param reason: the operator's, kept in the audit log.
+    """
+    ended = sessions.end_all_of(user)
+    if ended:
+        audit_log.record_of_person("session.ended", user, reason=reason)
+    return ended
+
+
+def take_off_second_factors(user: User, *, reason: str) -> bool:
+    """Remove the second factors that a person lost; tell whether there were any.
+
+    :param reason: the operator's, kept in the audit log.
+    """
+    return second_factors.take_off(user, reason=reason)
+
+
+def count_sessions(user: User) -> int:
+    """Return in how many browsers a person is signed in."""
+    return len(sessions.of(user, None))
+
+
+def owners_of_teams(user: User) -> list[str]:
+    """Return the addresses of the owners of all teams that a person is in, without their own."""
+    teams = user.memberships.values("merchant_id")
+    owners = Member.objects.filter(merchant_id__in=teams, role=Member.Role.OWNER)
+    addresses = owners.exclude(user=user).values_list("user__email", flat=True)
+    return sorted(set(addresses))

@@ -1,0 +1,70 @@
+"""Second factors: whether a person needs one and has one; their secrets are sealed."""
+
+import base64
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.db import transaction
+
+from core.keyring import ring
+from merchants import audit_log, sessions
+from merchants.models import User
+
+PURPOSE = "second_factor"
+# Recovery codes alone are none: they stand in for one of these.
+FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+
+
+def is_required_of(user: Any) -> bool:
+    """Tell whether a person has to have a second factor; operators always do in live."""
+    is_operator_in_live = settings.LIVEMODE and user.is_staff
+    return settings.SECOND_FACTOR == "required" or is_operator_in_live
+
+
+def is_missing(user: Any) -> bool:
+    """Tell whether a person needs a second factor and has none."""
+    return is_required_of(user) and not has_one(user)
+
+
+def has_one(user: Any) -> bool:
+    """Tell whether a password alone does not let the person in."""
+    return Authenticator.objects.filter(user_id=user.pk, type__in=FACTORS).exists()
+
+
+@transaction.atomic
+def take_off(user: User, *, reason: str) -> bool:
+    """Remove all second factors of a person who lost them, and end their sessions.
+
+    Their password alone lets them in then, as far as `SECOND_FACTOR` allows: to making another.
+
+    :param reason: the words of the operator, for the audit log.
+    :return: whether there were any.
+    """
+    had, _ = Authenticator.objects.filter(user_id=user.pk).delete()
+    if had:
+        sessions.end_all_of(user)
+        audit_log.record_of_person("mfa.removed", user, after={"factor": "all"}, reason=reason)
+    return bool(had)
+
+
+# --- Their secrets ----------------------------------------------------------------------------
+
+
+def seal(secret: str) -> str:
+    """Return a secret as it may be stored, in base64."""
+    blob = ring().seal_for(PURPOSE, secret.encode(), context=PURPOSE)
+    return base64.b64encode(blob).decode("ascii")
+
+
+def opened(sealed: str) -> str:
+    """Return the secret that was sealed.
+
+    :raises core.keyring.SealBroken: it was changed, or is of another key ring.
+    """
+    return ring().open_for(PURPOSE, base64.b64decode(sealed), context=PURPOSE).decode()
+
+
+def are_sealed() -> bool:
+    """Tell whether any secret is stored that the key of this purpose opens."""
+    return Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).exists()

@@ -1,0 +1,99 @@
+"""Answers to django-allauth: proofs of a person, ways on, how secrets and mails leave."""
+
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context as allauth
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from allauth.mfa.webauthn.internal.flows import did_use_passwordless_login
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+
+from core import context, mail
+from core.context import ActorKind
+from core.http import client_address
+from merchants import second_factors, sessions, sign_in
+from merchants.models import User
+
+# The one address that answers a script: it asks there for the options of a passkey.
+ASKED_BY_SCRIPT = "mfa_login_webauthn"
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """People sign in with what `merchants.sign_in` lets through, and nobody signs up."""
+
+    def is_open_for_signup(self, _request: HttpRequest) -> bool:
+        return False
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        return client_address(request)
+
+    def is_ajax(self, request: HttpRequest) -> bool:
+        match = request.resolver_match
+        return match is not None and match.url_name == ASKED_BY_SCRIPT
+
+    def is_safe_url(self, url: str) -> bool:
+        """Tell whether a person may be led there: only to a path of this host."""
+        is_path = bool(url) and url.startswith("/")
+        return is_path and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
+
+    def reauthenticate(self, user: User, password: str) -> bool:
+        sign_in.count_address(allauth.request)
+        return sign_in.is_proved_by(user, password)
+
+    def set_password(self, user: User, password: str) -> None:
+        user.set_password(password)
+        # Not the count of wrong ones, which another request may be changing.
+        user.save(update_fields=["password"])
+
+    def post_login(self, request: HttpRequest, user: User, **hook: Any) -> HttpResponse:
+        context.act_as(ActorKind.USER, str(user.pk), user.email)
+        sign_in.succeeded(user, is_by_passkey=did_use_passwordless_login(request, user))
+        sessions.note_origin(
+            request.session,
+            address=client_address(request),
+            browser=self.get_http_user_agent(request),
+        )
+        return super().post_login(request, user, **hook)
+
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        """Return where a person is led who did not say where to."""
+        user = request.user
+        if second_factors.is_missing(user):
+            return reverse("mfa_index")
+        is_operator = user.is_staff and not user.memberships.exists()
+        return reverse("admin:index") if is_operator else super().get_login_redirect_url(request)
+
+    def get_password_change_redirect_url(self, _request: HttpRequest) -> str:
+        return reverse("mfa_index")
+
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        uid, _, token = key.partition("-")
+        path = reverse("account_reset_password_from_key", kwargs={"uidb36": uid, "key": token})
+        return f"{settings.PANEL_URL}{path}"
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        shown = {**context, "email": email, "panel_url": settings.PANEL_URL}
+        mail.send_when_answered(self.render_mail(template_prefix, email, shown))
+
+
+class SecondFactorAdapter(DefaultMFAAdapter):
+    """Secrets of second factors are sealed; passkeys are of the panel's name."""
+
+    def encrypt(self, text: str) -> str:
+        return second_factors.seal(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return second_factors.opened(encrypted_text)
+
+    def generate_authenticator_name(self, user: User, type: Any) -> str:
+        """Return the name that a new passkey has until its owner gives it another."""
+        number = Authenticator.objects.filter(user_id=user.pk, type=type).count() + 1
+        return _("Passkey %(number)s") % {"number": number}
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        return {"id": settings.PANEL_HOST, "name": settings.MFA_TOTP_ISSUER}

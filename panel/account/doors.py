@@ -1,0 +1,108 @@
+"""Doors before pages of the panel, the account and the desk: hosts, networks, second factors."""
+
+import re
+from collections.abc import Callable
+from ipaddress import ip_address
+from urllib.parse import urlencode
+
+from allauth.account.adapter import get_adapter
+from allauth.core.exceptions import ReauthenticationRequired
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from core import context
+from core.context import ActorKind
+from core.http import client_address
+from merchants import second_factors
+
+DESK = re.compile(r"^/admin(/|$)")
+PAGES = re.compile(r"^/(panel|account|admin)(/|$)")
+# By the name of their address: a person without the second factor that they need reaches these.
+TO_MAKE_ONE = frozenset(
+    {
+        "account_login", "account_logout", "account_reauthenticate", "account_reset_password",
+        "account_reset_password_done", "account_reset_password_from_key",
+        "account_reset_password_from_key_done", "mfa_index", "mfa_activate_totp",
+        "mfa_add_webauthn", "mfa_view_recovery_codes", "panel:look",
+    }
+)  # fmt: skip
+
+
+class Doors:
+    """Refuse what is asked at another host or from another network, and lead people on.
+
+    People who ask at the API's host are led to the panel's, those who lack a second factor to the
+    pages to make one.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if _is_on_the_wrong_host(request) or _is_closed(request):
+            raise Http404
+        response = _elsewhere(request) or self.get_response(request)
+        if PAGES.match(request.path_info):
+            response.headers.setdefault("Cache-Control", "private, no-store")
+        return response
+
+    def process_view(
+        self, request: HttpRequest, _view: object, _args: object, _kwargs: object
+    ) -> HttpResponse | None:
+        """Return where to go instead of the page, if its person is not that far."""
+        if not PAGES.match(request.path_info) or not request.user.is_authenticated:
+            return None
+        context.act_as(ActorKind.USER, str(request.user.pk), request.user.get_username())
+        match = request.resolver_match
+        if match and match.view_name in TO_MAKE_ONE:
+            return None
+        return _to("mfa_index") if second_factors.is_missing(request.user) else None
+
+    def process_exception(self, request: HttpRequest, problem: Exception) -> HttpResponse | None:
+        """Ask for the password or passkey again, then show the form; nothing sent is kept."""
+        if not isinstance(problem, ReauthenticationRequired):
+            return None
+        methods = get_adapter().get_reauthentication_methods(request.user)
+        address = methods[0]["url"] if methods else reverse("account_login")
+        return _see_other(f"{address}?{urlencode({'next': request.get_full_path()})}")
+
+
+def _is_on_the_wrong_host(request: HttpRequest) -> bool:
+    """Tell whether a call of the API came to the panel's host, where that is one of its own."""
+    if not settings.LIVEMODE or settings.PANEL_AT == settings.API_AT:
+        return False
+    return request.path_info.startswith("/v1/") and request.get_host() == settings.PANEL_AT
+
+
+def _elsewhere(request: HttpRequest) -> HttpResponse | None:
+    """Lead from the API's host to the panel's, where that is another one."""
+    if settings.PANEL_AT == settings.API_AT or request.method not in ("GET", "HEAD"):
+        return None
+    if PAGES.match(request.path_info) and request.get_host() == settings.API_AT:
+        return HttpResponseRedirect(f"{settings.PANEL_URL}{request.get_full_path()}")
+    return None
+
+
+def _is_closed(request: HttpRequest) -> bool:
+    return bool(DESK.match(request.path_info)) and not _is_from_an_operator(request)
+
+
+def _is_from_an_operator(request: HttpRequest) -> bool:
+    if not settings.OPERATOR_NETWORKS:
+        return True
+    try:
+        address = ip_address(client_address(request))
+    except ValueError:
+        return False
+    return any(address in network for network in settings.OPERATOR_NETWORKS)
+
+
+def _to(name: str) -> HttpResponse:
+    return _see_other(reverse(name))
+
+
+def _see_other(address: str) -> HttpResponse:
+    response = HttpResponseRedirect(address)
+    response.status_code = 303
+    return response

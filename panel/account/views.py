@@ -1,0 +1,124 @@
+"""Pages of one's own account: django-allauth's, each with its row in the audit log."""
+
+from typing import Any, ClassVar
+
+from allauth.account import views as account
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes import views as recovery_codes
+from allauth.mfa.totp import views as totp
+from allauth.mfa.webauthn import views as webauthn
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from core import context
+from core.context import ActorKind
+from merchants import audit_log, sessions
+from merchants.models import User
+
+
+class _Recorded:
+    """A change of somebody's own account: it ends their other sessions, in its transaction."""
+
+    action: ClassVar[str]
+    factor: ClassVar[str | None] = None
+    request: HttpRequest
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        with transaction.atomic(durable=True):
+            response = super().form_valid(form)  # type: ignore[misc]  # Of the view beside it.
+            user = self.changed_user()
+            after = {"factor": self.factor} if self.factor else None
+            audit_log.record_of_person(self.action, user, after=after)
+            _end_others(self.request, user)
+        return response
+
+    def changed_user(self) -> User:
+        user: Any = self.request.user
+        return user
+
+
+class PasswordChange(_Recorded, account.PasswordChangeView):
+    action = "password.changed"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if request.user.is_authenticated and not request.user.has_usable_password():
+            return redirect("account_reset_password")
+        return super().dispatch(request, *args, **kwargs)
+
+
+class PasswordReset(_Recorded, account.PasswordResetFromKeyView):
+    """A new password by the link of a mail; the second factor stays as it is."""
+
+    action = "password.changed"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        user = self.changed_user()
+        context.act_as(ActorKind.USER, str(user.pk), user.email)
+        return super().form_valid(form)
+
+    def changed_user(self) -> User:
+        return self.reset_user
+
+
+class ActivateTotp(_Recorded, totp.ActivateTOTPView):
+    action, factor = "mfa.added", "totp"
+
+
+class DeactivateTotp(_Recorded, totp.DeactivateTOTPView):
+    action, factor = "mfa.removed", "totp"
+
+
+class AddPasskey(_Recorded, webauthn.AddWebAuthnView):
+    action, factor = "mfa.added", "passkey"
+
+
+class RemovePasskey(_Recorded, webauthn.RemoveWebAuthnView):
+    action, factor = "mfa.removed", "passkey"
+
+
+class NewRecoveryCodes(_Recorded, recovery_codes.GenerateRecoveryCodesView):
+    action, factor = "mfa.added", "recovery_codes"
+
+
+class SignOut(account.LogoutView):
+    def post(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        user: Any = self.request.user
+        with transaction.atomic(durable=True):
+            response = super().post(*args, **kwargs)
+            if user.is_authenticated:
+                audit_log.record_of_person("session.ended", user, after={"sessions": 1})
+        return response
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def own_sessions(request: HttpRequest) -> HttpResponse:
+    """Show where the person is signed in; a POST ends one `session`, or all others (`others`)."""
+    user: Any = request.user
+    key = request.session.session_key
+    if request.method == "POST":
+        _end(user, name=request.POST.get("session", ""), current=key)
+        return redirect("account_sessions", permanent=False)
+    shown = {"sessions": sessions.of(user, key)}
+    return render(request, "account/sessions.html", shown)
+
+
+@transaction.atomic(durable=True)
+def _end(user: User, *, name: str, current: str | None) -> None:
+    ended = sessions.end_all_of(user, but=current) if name == "others" else sessions.end(user, name)
+    if ended:
+        audit_log.record_of_person("session.ended", user, after={"sessions": int(ended)})
+
+
+def _end_others(request: HttpRequest, user: User) -> None:
+    is_own = request.user.is_authenticated and request.user.pk == user.pk
+    ended = sessions.end_all_of(user, but=request.session.session_key if is_own else None)
+    if ended:
+        audit_log.record_of_person("session.ended", user, after={"sessions": ended})
+
+
+def factors_of(user: User) -> list[Authenticator]:
+    return list(Authenticator.objects.filter(user_id=user.pk).order_by("pk"))

@@ -1,0 +1,103 @@
+"""The door of every page of a merchant: who is signed in, in which team, with which role."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+
+from core import context
+from core.context import ActorKind
+from core.detection import contains_encoded_card_number
+from merchants.models import Member
+from panel import permissions
+
+View = Callable[..., HttpResponse]
+# In the session: the merchant whose page was opened last.
+LAST_SEEN = "merchant"
+
+
+def page(*methods: str) -> Callable[[View], View]:
+    """Make a view of `(request, member, …)` a page at `/panel/{mer_…}/…`.
+
+    The row of `permissions.PAGES` by the name of its address says who may open it. A merchant that
+    is not the person's, unknown or malformed is 404; a role without the right is 403.
+
+    :param methods: that the page takes besides GET.
+    """
+    allowed = {"GET", "HEAD", *methods}
+
+    def wrap(view: View) -> View:
+        @wraps(view)
+        def shown(request: HttpRequest, merchant: str, **arguments: str) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return redirect_to_login(_way_back(request))
+            member = _member(request, merchant)
+            if request.method not in allowed:
+                return HttpResponseNotAllowed(sorted(allowed))
+            _require_right(request, member)
+            request.member = member  # type: ignore[attr-defined]  # For the frame.
+            response = view(request, member, **arguments)
+            if request.session.get(LAST_SEEN) != member.merchant_id:
+                request.session[LAST_SEEN] = member.merchant_id
+            return private(response)
+
+        # Nothing to protect: so a wrong method is told, and not a form without its token.
+        shown.csrf_exempt = not methods  # type: ignore[attr-defined]
+        return shown
+
+    return wrap
+
+
+def show(
+    request: HttpRequest, template: str, shown: dict[str, Any], *, part: str = "", status: int = 200
+) -> HttpResponse:
+    """Render a page; only the named part of it for htmx.
+
+    :param part: a `{% partialdef %}` of the template, or nothing if the page has none.
+    """
+    is_part = bool(part) and request.headers.get("HX-Request") == "true"
+    response = render(request, f"{template}#{part}" if is_part else template, shown, status=status)
+    if part:
+        patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def private(response: HttpResponse) -> HttpResponse:
+    """Keep a signed-in person's page out of every cache."""
+    response.headers.setdefault("Cache-Control", "private, no-store")
+    return response
+
+
+def _way_back(request: HttpRequest) -> str:
+    """Return the address to come back to. The page of signing in repeats it: no card is in it."""
+    whole = request.get_full_path()
+    return request.path if contains_encoded_card_number(whole) else whole
+
+
+def _member(request: HttpRequest, merchant_id: str) -> Member:
+    """Return the person's place in the merchant's team, as it is now.
+
+    :raises Http404: they have none there, or there is no such merchant.
+    """
+    rows = Member.objects.filter(user=request.user.pk, merchant_id=merchant_id)
+    member = rows.select_related("merchant").first()
+    if member is None:
+        raise Http404
+    context.act_as(ActorKind.USER, str(request.user.pk), request.user.get_username())
+    if work := context.current():
+        work.facts["merchant"] = merchant_id
+    return member
+
+
+def _require_right(request: HttpRequest, member: Member) -> None:
+    """:raises PermissionDenied: the page has no row in the table of roles, or not for this role."""
+    match = request.resolver_match
+    rights = permissions.PAGES.get(match.url_name or "") if match else None
+    right = rights.to(request.method or "") if rights else None
+    if right is None or not permissions.may(member, right):
+        raise PermissionDenied

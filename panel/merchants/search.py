@@ -1,0 +1,152 @@
+"""Search over everything that a merchant has: ids, e-mail addresses, starts of descriptions."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from core.detection import contains_encoded_card_number
+from core.errors import DomainError
+from core.querysets import MerchantRows
+from core.rest import lists
+from core.rest.list_query import CURSORS, SEARCH_MAX
+from core.secrets_in_text import holds_secret_key
+from events.models import Event
+from ledger import transactions
+from ledger.models import Movement
+from merchants.models import ApiKey, Member, Merchant, RequestLog
+from panel import permissions
+from panel.merchants.pages import page, show
+from panel.permissions import Right
+from payments.customers.models import Customer
+from payments.disputes.models import Dispute
+from payments.intents.models import PaymentIntent
+from payments.refunds.models import Refund
+from payments.search.sources import sources
+from webhooks.models import Endpoint
+
+ROWS = "25"
+TEMPLATE = "panel/search.html"
+
+
+class Found(NamedTuple):
+    """A row of the results.
+
+    :param text: what tells it from others of its kind: a description, an address, a path.
+    """
+
+    kind: str | Promise
+    id: str
+    text: str
+    created_at: datetime
+    status: str = ""
+    amount: int | None = None
+    currency: str = ""
+
+
+@page()
+def search(request: HttpRequest, member: Member) -> HttpResponse:
+    """Show what one text finds, newest first; the text stands in the address (`q`)."""
+    text = request.GET.get("q", "").strip()
+    if problem := _problem(text):
+        # Without the text: it may be a card number, and the page may be printed or photographed.
+        return show(request, TEMPLATE, {"problem": problem}, part="found", status=400)
+    if not text:
+        return show(request, TEMPLATE, {}, part="found")
+    try:
+        found = _by_id(member, text) or _in_lists(member, request.GET, text)
+    except DomainError:
+        return show(request, TEMPLATE, {"problem": NO_SUCH_PLACE}, part="found", status=400)
+    rows = [_row(row) for row in found.rows]
+    return show(request, TEMPLATE, {"q": text, "rows": rows, "page": found}, part="found")
+
+
+NO_SUCH_PLACE = _("This place of the list is gone. Search again.")
+
+
+def _problem(text: str) -> str | Promise | None:
+    """Return why a text is not looked for, None if it is."""
+    if contains_encoded_card_number(text):
+        return _(
+            "This looks like a card number, so we did not search for it. Never type a whole card"
+            " number here: search by the payment's id, the payer's e-mail, or a description."
+        )
+    if holds_secret_key(text):
+        return _(
+            "This looks like a secret key, so we did not search for it. If it has been in a place"
+            " where others could see it, roll it."
+        )
+    if len(text) > SEARCH_MAX:
+        return _("Search for a shorter text: 255 characters at most.")
+    return None
+
+
+class Kind(NamedTuple):
+    """A kind of object that is found by its id alone."""
+
+    right: Right
+    rows: Callable[[Merchant], MerchantRows]
+
+
+KINDS: dict[str, Kind] = {
+    "req": Kind(Right.SEE_LOGS, RequestLog.objects.for_merchant),
+    "evt": Kind(Right.SEE_LOGS, Event.objects.for_merchant),
+    "key": Kind(Right.DEVELOP, ApiKey.objects.for_merchant),
+    "we": Kind(Right.DEVELOP, Endpoint.objects.filter(deleted_at=None).for_merchant),
+    "txn": Kind(Right.SEE_BALANCE, transactions.of_merchant),
+}
+
+
+def _by_id(member: Member, text: str) -> lists.Page | None:
+    """Return the object with this id; None if the text is no id of these kinds.
+
+    Another merchant's, an unknown one, and one that the role may not see are all nothing.
+    """
+    kind = KINDS.get(text.partition("_")[0]) if "_" in text else None
+    if kind is None:
+        return None
+    may_see = permissions.may(member, kind.right)
+    rows: Sequence[Model] = list(kind.rows(member.merchant).filter(id=text)) if may_see else []
+    return lists.Page("", rows, has_more=False)
+
+
+def _in_lists(member: Member, query: QueryDict, text: str) -> lists.Page:
+    payments = PaymentIntent.objects.for_merchant(member.merchant)
+    asked = QueryDict(mutable=True)
+    asked.update({"q": text, "limit": ROWS})
+    for name in CURSORS:
+        if cursor := query.get(name):
+            asked[name] = cursor
+    # All roles see these kinds.
+    return lists.merged(sources(payments, payments, may_read=lambda _scope: True), asked, url="")
+
+
+def _row(row: Any) -> Found:
+    found = _TEXTS[type(row)](row)
+    status, amount = getattr(row, "status", ""), getattr(row, "amount", None)
+    if isinstance(row, RequestLog):
+        status = ""  # Of HTTP, and in the text.
+    return found._replace(status=status, amount=amount, currency=getattr(row, "currency", ""))
+
+
+def _plain(kind: Promise, text_of: Callable[[Any], str | None]) -> Callable[[Any], Found]:
+    return lambda row: Found(kind, row.id, text_of(row) or "", row.created_at)
+
+
+_TEXTS: dict[type[Model], Callable[[Any], Found]] = {
+    PaymentIntent: _plain(_("Payment"), lambda row: row.description),
+    Refund: _plain(_("Refund"), lambda row: row.reason),
+    Dispute: _plain(_("Dispute"), lambda row: row.reason),
+    Customer: _plain(_("Customer"), lambda row: row.email or row.name),
+    RequestLog: _plain(
+        _("Request"), lambda row: f"{row.method or ''} {row.path} {row.status or ''}".strip()
+    ),
+    Event: _plain(_("Event"), lambda row: row.type),
+    Endpoint: _plain(_("Webhook"), lambda row: row.url),
+    ApiKey: _plain(_("API key"), str),
+    Movement: _plain(_("Balance transaction"), lambda row: row.type),
+}

@@ -1,0 +1,169 @@
+"""Websites and callback URLs: the addresses that payers and events may be sent to."""
+
+from typing import Any, NamedTuple
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from core.detection import contains_card_number
+from core.querysets import MerchantRows
+from merchants import accounts, sites
+from merchants.models import CallbackUrl, Member, Merchant, Website
+from merchants.refusals import ChangeRefused
+from panel import once, refusals
+from panel.merchants.pages import page, show
+from webhooks import destinations
+from webhooks.destinations import WebhookUrlNotAllowed
+
+TEMPLATE = "panel/websites.html"
+# As the API's own parameter.
+URL_MAX = 2000
+
+
+class AddWebsite(forms.Form):
+    website = forms.CharField(
+        label=_("Website"),
+        max_length=URL_MAX,
+        help_text=_("An https address with a public name, such as https://shop.example."),
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off"}),
+    )
+
+
+class AddCallback(forms.Form):
+    callback_url = forms.CharField(
+        label=_("Callback URL"),
+        max_length=URL_MAX,
+        help_text=_("A whole address, such as https://pay.example/return or, to try things out,"
+                    " http://localhost:3000."),
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off"}),
+    )  # fmt: skip
+
+
+class Verdict(NamedTuple):
+    """The answer to a test of an address.
+
+    :param problem: the rule that it breaks; nothing if it is allowed.
+    :param covered_by: the registration that allows it.
+    """
+
+    use: str | Promise
+    problem: str
+    covered_by: str
+
+
+@page("POST")
+def websites(request: HttpRequest, member: Member) -> HttpResponse:
+    """Show what is registered, add to it, and test any address (`url`)."""
+    typed = request.POST
+    if any(contains_card_number(str(value)) for value in typed.values()):
+        typed = QueryDict()  # A page repeats no card number.
+        messages.error(request, gettext("There is a card number in this address."))
+    website = AddWebsite(typed if "website" in typed else None)
+    callback = AddCallback(typed if "callback_url" in typed else None)
+    if request.method == "POST":
+        form = website if website.is_bound else callback
+        if form.is_valid() and (answer := _added(request, member, form)):
+            return answer
+    shown = {
+        "websites": member.merchant.websites.order_by("id"),
+        "callbacks": member.merchant.callback_urls.order_by("id"),
+        "website_form": website,
+        "callback_form": callback,
+        "token": once.token(request),
+        **_tested(member.merchant, request.GET.get("url", "").strip()),
+    }
+    is_fine = request.method != "POST" and not shown.get("problem")
+    status = 200 if is_fine else 400
+    return show(request, TEMPLATE, shown, status=status)
+
+
+def _added(request: HttpRequest, member: Member, form: forms.Form) -> HttpResponse | None:
+    """Register the form's address; None if it was refused, and the form says why."""
+    [(field, address)] = form.cleaned_data.items()
+    term = "add_website" if field == "website" else "add_callback"
+
+    def change() -> None:
+        accounts.change(member.merchant, {term: address})
+        messages.success(request, gettext("The address was added."))
+
+    back = reverse("panel:websites", args=[member.merchant_id])
+    try:
+        return once.act(request, member, change, subject=member.merchant_id, done=back)
+    except ChangeRefused as refusal:
+        form.add_error(field, refusals.sentence(refusal))
+        return None
+
+
+def _tested(merchant: Merchant, url: str) -> dict[str, Any]:
+    """Return the verdicts about an address, by the functions that the API asks."""
+    if not url:
+        return {}
+    if contains_card_number(url):
+        return {"problem": gettext("There is a card number in this address.")}
+    back = sites.why_not(merchant, url)
+    as_return = Verdict(
+        _("As a return URL"),
+        refusals.sentence(back.rule) if back.rule else "",
+        str(back.covered_by or ""),
+    )
+    return {"url": url, "verdicts": [as_return, _as_webhook(merchant, url, as_return.covered_by)]}
+
+
+def _as_webhook(merchant: Merchant, url: str, covered_by: str) -> Verdict:
+    use = _("As a webhook URL")
+    try:
+        destinations.require(merchant, url)
+    except WebhookUrlNotAllowed as refusal:
+        return Verdict(use, refusals.sentence(refusal), "")
+    return Verdict(use, "", covered_by)
+
+
+@page("POST")
+def remove_website(request: HttpRequest, member: Member, site: str) -> HttpResponse:
+    """Ask, and then trust a website no longer."""
+    row = _row(Website.objects.for_merchant(member.merchant), site)
+    return _remove(request, member, row, {"remove_website": f"https://{row.host}"})
+
+
+@page("POST")
+def remove_callback(request: HttpRequest, member: Member, site: str) -> HttpResponse:
+    """Ask, and then trust a callback URL no longer."""
+    row = _row(CallbackUrl.objects.for_merchant(member.merchant), site)
+    return _remove(request, member, row, {"remove_callback": row.url})
+
+
+def _row(rows: MerchantRows, number: str) -> Any:
+    """Return one of the merchant's rows by its number.
+
+    :raises Http404: it has no such row; another merchant's is none.
+    """
+    is_number = number.isascii() and number.isdecimal() and len(number) < 19
+    row = rows.filter(pk=int(number)).first() if is_number else None
+    if row is None:
+        raise Http404
+    return row
+
+
+def _remove(
+    request: HttpRequest, member: Member, row: Website | CallbackUrl, wanted: dict[str, str]
+) -> HttpResponse:
+    back = reverse("panel:websites", args=[member.merchant_id])
+
+    def change() -> None:
+        accounts.change(member.merchant, wanted)
+        messages.success(request, gettext("The address was removed."))
+
+    if request.method == "POST":
+        return once.act(request, member, change, subject=member.merchant_id, done=back)
+    shown = {
+        "address": str(row),
+        "back": back,
+        "endpoints": destinations.left_uncovered(member.merchant, row),
+        "token": once.token(request),
+    }
+    return show(request, "panel/remove_address.html", shown)

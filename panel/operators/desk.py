@@ -1,0 +1,159 @@
+"""The frame of the desk, the operators' own pages below `/admin/`.
+
+A page is a function under `page`, which names the permission that opens it and its methods. A
+section is a word in the navigation with its pages; `panel.operators.sections` lists them all, and
+the admin site wraps each page as it does its own: signed-in operators only, a token in each form,
+nothing kept by browsers (docs/desk.md).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, NamedTuple, cast
+
+from django.contrib import admin
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, reverse
+
+from core.errors import DomainError
+from merchants.models import User
+
+View = Callable[..., HttpResponse]
+METHODS = frozenset(("GET", "POST"))
+
+
+class Door(NamedTuple):
+    """The one way into a page.
+
+    :param permission: `app.codename`; without it the page is 403, and is not in the navigation.
+    :param methods: of GET and POST; HEAD comes with GET.
+    """
+
+    permission: str
+    methods: frozenset[str]
+
+
+def page(permission: str, *, methods: Iterable[str] = ("GET",)) -> Callable[[View], View]:
+    """Make a function a page of the desk; a `DomainError` that escapes it is shown in words.
+
+    :param permission: `app.codename` of the permission that opens it.
+    :param methods: all methods that it answers, of GET and POST.
+    """
+    door = Door(permission, frozenset(methods))
+    if not door.methods <= METHODS or "." not in permission:
+        raise ImproperlyConfigured(f"A page of the desk cannot have {door}.")
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not request.user.has_perm(permission):
+                raise PermissionDenied
+            if not _is_taken(request, door):
+                return HttpResponseNotAllowed(sorted(_answered(door)))
+            try:
+                return view(request, *args, **kwargs)
+            except DomainError as refusal:
+                return refused(request, refusal)
+
+        guarded.door = door  # type: ignore[attr-defined]  # Read by `door_of`.
+        return guarded
+
+    return decorate
+
+
+def door_of(view: Any) -> Door | None:
+    """Return the door of a page, also of a wrapped one; None for a function that names none."""
+    return getattr(view, "door", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A word in the navigation, and the pages behind it; the first of them is where it leads.
+
+    :param pages: `path("merchants/", listed, name="desk_merchants")`, below `/admin/desk/`.
+    """
+
+    name: str
+    pages: Sequence[URLPattern]
+
+    def __post_init__(self) -> None:
+        for one in self.pages:
+            if door_of(one.callback) is None:
+                raise ImproperlyConfigured(f"{one.name} of the desk names no permission.")
+
+    @property
+    def permission(self) -> str:
+        door = door_of(self.pages[0].callback)
+        assert door  # noqa: S101  # Of each page, or there were no section.
+        return door.permission
+
+
+class Link(NamedTuple):
+    """A section as the navigation shows it."""
+
+    name: str
+    url: str
+    is_current: bool
+
+
+def links(sections: Sequence[Section], request: HttpRequest) -> list[Link]:
+    """Return the navigation of a person: only sections that they may open."""
+    may = request.user.has_perm if request.user.is_active and request.user.is_staff else _nothing
+    match = request.resolver_match
+    current = match.url_name if match else None
+    return [
+        Link(one.name, address(one.pages[0].name), any(p.name == current for p in one.pages))
+        for one in sections
+        if may(one.permission)
+    ]
+
+
+# --- Answers ----------------------------------------------------------------------------------
+
+
+def show(
+    request: HttpRequest, template: str, title: str, status: int = 200, **shown: Any
+) -> HttpResponse:
+    """Answer a page: a template that extends `desk/base.html`."""
+    context = {
+        **admin.site.each_context(request),
+        "is_nav_sidebar_enabled": False,
+        "title": title,
+        **shown,
+    }
+    return TemplateResponse(request, template, context, status=status).render()
+
+
+def refused(request: HttpRequest, refusal: DomainError) -> HttpResponse:
+    """Answer a refusal in words, with the status that the API would give it."""
+    title = "There is no such thing" if refusal.http_status == 404 else "That cannot be done"
+    return show(request, "desk/refused.html", title, refusal.http_status, refusal=refusal.text)
+
+
+def see_other(name: str, *arguments: Any) -> HttpResponse:
+    """Answer a POST that was done: 303 to a page of the desk."""
+    return HttpResponse(status=303, headers={"Location": address(name, *arguments)})
+
+
+def operator(request: HttpRequest) -> User:
+    """Return the person at the desk."""
+    return cast(User, request.user)
+
+
+def address(name: str | None, *arguments: Any) -> str:
+    """Return the address of a page by its name."""
+    return reverse(f"admin:{name}", args=arguments)
+
+
+def _answered(door: Door) -> frozenset[str]:
+    return door.methods | ({"HEAD"} if "GET" in door.methods else set())
+
+
+def _is_taken(request: HttpRequest, door: Door) -> bool:
+    return request.method in _answered(door)
+
+
+def _nothing(_permission: str) -> bool:
+    return False

@@ -1,0 +1,55 @@
+"""The part that all forms of the desk have: a card number is refused, and is not shown again."""
+
+from typing import Any
+
+from django import forms
+from django.forms.utils import ErrorList
+from django.http import QueryDict
+
+from core.detection import contains_card_number
+from core.operator_forms import REASON_MAX
+
+CARD_TYPED = "There is a card number in it."
+
+
+class DeskForm(forms.Form):
+    """A form whose fields come back as they were typed, but for those with a card number."""
+
+    def __init__(
+        self, data: QueryDict | None = None, files: Any = None, initial: Any = None
+    ) -> None:
+        self._with_card: list[str] = []
+        if data is not None:
+            data = self._without_cards(data)
+        super().__init__(data, files, initial=initial, label_suffix="")
+
+    def _without_cards(self, data: QueryDict) -> QueryDict:
+        clean = data.copy()
+        for name, values in data.lists():
+            if any(contains_card_number(value) for value in values):
+                clean.setlist(name, [])
+                self._with_card.append(name)
+        return clean
+
+    def clean(self) -> dict[str, Any]:
+        for name in self._with_card:
+            if name in self.fields:
+                self.errors[name] = ErrorList([CARD_TYPED])
+                self.cleaned_data.pop(name, None)
+        return self.cleaned_data
+
+
+class ReasonForm(DeskForm):
+    """An act of which the reason alone is asked.
+
+    `seen` is what the person was shown: an act on something else by now is refused.
+    """
+
+    why = forms.CharField(
+        max_length=REASON_MAX,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        label="Why, in your words",
+        help_text="It is kept in the audit log.",
+    )
+    seen = forms.CharField(max_length=200, required=False, widget=forms.HiddenInput)
+    field_order: Any = ("seen",)

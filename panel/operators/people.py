@@ -1,0 +1,160 @@
+"""People: found, let in again, signed out; and keys revoked. Nobody at the desk sees a secret."""
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+from core.errors import ResourceMissing
+from merchants import keys, people, second_factors, sign_in
+from merchants.models import ApiKey, User
+from panel.operators import desk, listing, mails
+from panel.operators.desk import Section
+from panel.operators.forms import ReasonForm
+
+VIEW, MANAGE = "merchants.view_user", "merchants.manage_people"
+
+
+@desk.page(VIEW)
+def listed(request: HttpRequest) -> HttpResponse:
+    """Show people, the newest first, or those whose e-mail address begins so."""
+    text = request.GET.get("q", "").strip().lower()
+    rows = User.objects.prefetch_related("memberships__merchant")
+    if text:
+        rows = rows.filter(email__startswith=text)
+    found = listing.page(request, rows)
+    return desk.show(request, "desk/people/list.html", "People", found=found, text=text)
+
+
+@desk.page(VIEW)
+def shown(request: HttpRequest, person_id: str) -> HttpResponse:
+    """Show a person with their teams, whether they are locked out, and signed in where."""
+    person = _find(person_id)
+    return desk.show(
+        request,
+        "desk/people/person.html",
+        person.email,
+        person=person,
+        memberships=person.memberships.select_related("merchant").order_by("-id")[:200],
+        groups=person.groups.order_by("name"),
+        locked_until=sign_in.locked_until(person),
+        sessions=people.count_sessions(person),
+        has_second_factor=second_factors.has_one(person),
+        trail=[("People", desk.address("desk_people"))],
+    )
+
+
+@desk.page(MANAGE, methods=("GET", "POST"))
+def unlock(request: HttpRequest, person_id: str) -> HttpResponse:
+    """Let a person sign in again before the half hour is over."""
+    person = _find(person_id)
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        if people.let_in_again(person, reason=form.cleaned_data["why"]):
+            done = "Your sign-in was unlocked: wrong passwords were forgotten."
+            _tell(request, person, "They may sign in again.", done)
+        else:
+            messages.info(request, "They were not locked: nothing has changed.")
+        return desk.see_other("desk_person", person.pk)
+    lead = "Their wrong passwords are forgotten, so that they may try again at once."
+    return _ask(request, person, form, ("Unlock", lead))
+
+
+@desk.page(MANAGE, methods=("GET", "POST"))
+def end_sessions(request: HttpRequest, person_id: str) -> HttpResponse:
+    """Sign a person out everywhere."""
+    person = _find(person_id)
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        if people.end_sessions(person, reason=form.cleaned_data["why"]):
+            _tell(request, person, "They are signed out.", "You were signed out everywhere.")
+        else:
+            messages.info(request, "They were signed in nowhere: nothing has changed.")
+        return desk.see_other("desk_person", person.pk)
+    lead = "They are signed out in every browser, and may sign in again."
+    return _ask(request, person, form, ("End sessions", lead))
+
+
+@desk.page(MANAGE, methods=("GET", "POST"))
+def take_off(request: HttpRequest, person_id: str) -> HttpResponse:
+    """Remove the second factors of a person who lost them."""
+    person = _find(person_id)
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        if people.take_off_second_factors(person, reason=form.cleaned_data["why"]):
+            done = "Your passkeys, your app and your recovery codes were removed."
+            _tell(request, person, "Their second factors are removed.", done)
+        else:
+            messages.info(request, "They had none: nothing has changed.")
+        return desk.see_other("desk_person", person.pk)
+    lead = (
+        "Make sure by another way that it is they who ask: their password alone lets them in"
+        " afterwards, to add another one. They are signed out everywhere."
+    )
+    return _ask(request, person, form, ("Take off second factors", lead))
+
+
+@desk.page(MANAGE, methods=("GET", "POST"))
+def revoke_key(request: HttpRequest, key_id: str) -> HttpResponse:
+    """Stop a key from the next request on."""
+    key = ApiKey.objects.select_related("merchant").filter(id=key_id).first()
+    if key is None:
+        raise ResourceMissing
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        if keys.revoke(key, reason=form.cleaned_data["why"]):
+            is_sent = mails.tell_of_revoked_key(key)
+            messages.success(request, f"{key} is revoked. {mails.said(is_sent)}")
+        else:
+            messages.info(request, "It was revoked before: nothing has changed.")
+        return desk.see_other("desk_merchant", key.merchant_id)
+    back = desk.address("desk_merchant", key.merchant_id)
+    return desk.show(
+        request,
+        "desk/people/act.html",
+        "Revoke key",
+        400 if form.is_bound else 200,
+        form=form,
+        back=back,
+        lead=f"{key} of {key.merchant} is refused from the next request on. There is no way back.",
+        trail=[("Merchants", desk.address("desk_merchants")), (key.merchant.name, back)],
+    )
+
+
+def _tell(request: HttpRequest, person: User, said: str, done: str) -> None:
+    is_sent = mails.tell_of_access(person, people.owners_of_teams(person), done)
+    messages.success(request, f"{said} {mails.said(is_sent)}")
+
+
+def _ask(
+    request: HttpRequest, person: User, form: ReasonForm, words: tuple[str, str]
+) -> HttpResponse:
+    title, lead = words
+    back = desk.address("desk_person", person.pk)
+    trail = [("People", desk.address("desk_people")), (person.email, back)]
+    shown = {"form": form, "lead": lead, "back": back, "trail": trail}
+    status = 400 if form.is_bound else 200
+    return desk.show(request, "desk/people/act.html", title, status, **shown)
+
+
+def _find(person_id: str) -> User:
+    try:
+        person = User.objects.filter(pk=User._meta.pk.to_python(person_id)).first()
+    except ValidationError:
+        person = None
+    if person is None:
+        raise ResourceMissing
+    return person
+
+
+SECTION = Section(
+    "People",
+    [
+        path("people/", listed, name="desk_people"),
+        path("people/<str:person_id>/", shown, name="desk_person"),
+        path("people/<str:person_id>/unlock/", unlock, name="desk_person_unlock"),
+        path("people/<str:person_id>/end_sessions/", end_sessions, name="desk_person_end_sessions"),
+        path("people/<str:person_id>/take_off/", take_off, name="desk_person_take_off"),
+        path("keys/<str:key_id>/revoke/", revoke_key, name="desk_key_revoke"),
+    ],
+)

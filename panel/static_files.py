@@ -1,0 +1,21 @@
+"""Static files under names that hold their digest: browsers keep them for a year."""
+
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+URLS, IMPORTS, _SOURCE_MAPS = CompressedManifestStaticFilesStorage.patterns[0][1]
+
+
+class HashedStaticFiles(CompressedManifestStaticFilesStorage):
+    """WhiteNoise's storage; a page is shown in plain rather than not at all."""
+
+    # Files of others stay as they are, and the source maps that they name are not taken over.
+    patterns = (("*.css", (URLS, IMPORTS)),)
+
+    def stored_name(self, name: str) -> str:
+        """Return the file's name with its digest; its own name if it was not collected.
+
+        An error's page must come even where somebody forgot to collect the files.
+        """
+        if self.hash_key(self.clean_name(name)) in self.hashed_files:
+            return super().stored_name(name)
+        return self.clean_name(name)

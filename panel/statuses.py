@@ -1,0 +1,49 @@
+"""Statuses as people see them: a glyph, a word and a colour, never a colour alone."""
+
+from typing import NamedTuple
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+
+class Badge(NamedTuple):
+    """How a status is shown.
+
+    :param colour: of Tabler's: green yellow azure blue red secondary.
+    """
+
+    glyph: str
+    word: str | Promise
+    colour: str
+
+
+# By the API's values, of all kinds of objects: each means the same wherever it stands.
+BADGES: dict[str, Badge] = {
+    "succeeded": Badge("✓", _("Succeeded"), "green"),
+    "requires_action": Badge("◔", _("Waits for the payer"), "yellow"),
+    "requires_capture": Badge("◑", _("To be captured"), "azure"),
+    "processing": Badge("…", _("Processing"), "blue"),
+    "requires_payment_method": Badge("✕", _("Card needed"), "red"),
+    "canceled": Badge("–", _("Canceled"), "secondary"),
+    "requires_confirmation": Badge("○", _("To be confirmed"), "secondary"),
+    "pending": Badge("◔", _("Pending"), "yellow"),
+    "failed": Badge("✕", _("Failed"), "red"),
+    "needs_response": Badge("◔", _("Needs an answer"), "yellow"),
+    "under_review": Badge("…", _("Under review"), "blue"),
+    "won": Badge("✓", _("Won"), "green"),
+    "lost": Badge("✕", _("Lost"), "red"),
+    "warning_needs_response": Badge("◔", _("Inquiry: needs an answer"), "yellow"),
+    "warning_under_review": Badge("…", _("Inquiry: under review"), "blue"),
+    "warning_closed": Badge("–", _("Inquiry closed"), "secondary"),
+    "enabled": Badge("✓", _("Enabled"), "green"),
+    "disabled": Badge("–", _("Disabled"), "secondary"),
+    "failing": Badge("✕", _("Failing"), "red"),
+    "active": Badge("✓", _("Active"), "green"),
+    "expired": Badge("–", _("Expired"), "secondary"),
+    "revoked": Badge("–", _("Revoked"), "secondary"),
+}
+
+
+def badge(status: str) -> Badge:
+    """Return how a status is shown; one that is not known is grey, in its own word."""
+    return BADGES.get(status) or Badge("○", status.replace("_", " "), "secondary")

@@ -1,0 +1,162 @@
+"""The tags of the panel's templates: each draws one thing alike on every page."""
+
+import json as json_text
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from django import template
+from django.forms import BoundField
+from django.template.context import RequestContext
+from django.templatetags.static import static
+from django.utils import formats
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from core import money as amounts
+from core.rest.lists import Page
+from panel import statuses
+
+register = template.Library()
+# The names of card brands, and the logos' files among Tabler's.
+BRANDS = {
+    "visa": ("Visa", "visa"), "mastercard": ("Mastercard", "mastercard"),
+    "amex": ("American Express", "americanexpress"), "troy": ("Troy", "troy"),
+    "discover": ("Discover", "discover"), "jcb": ("JCB", "jcb"),
+    "diners": ("Diners Club", "dinersclub"), "unionpay": ("UnionPay", "unionpay"),
+    "maestro": ("Maestro", "maestro"),
+}  # fmt: skip
+
+
+@register.simple_tag
+def status(value: str) -> SafeString:
+    """Draw a status: glyph, word and colour."""
+    shown = statuses.badge(value)
+    return format_html(
+        '<span class="badge bg-{}-lt"><span aria-hidden="true">{}</span> {}</span>',
+        shown.colour, shown.glyph, shown.word,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def money(amount: int, currency: str) -> SafeString:
+    """Draw an amount in minor units."""
+    return format_html('<span class="amt">{}</span>', amounts.written(amount, currency))
+
+
+@register.simple_tag
+def card(brand: str | None, last4: str) -> SafeString:
+    """Draw a card: its brand's logo and name, and its last four digits."""
+    name, file = BRANDS.get(brand or "", (brand or "", ""))
+    logo = format_html(
+        '<img src="{}" alt="" width="28" height="18" loading="lazy"> ',
+        static(f"vendor/tabler/payments/{file}.svg"),
+    ) if file else ""  # fmt: skip
+    return format_html('<span class="card-shown">{}{} •••• {}</span>', logo, name, last4)
+
+
+@register.inclusion_tag("panel/tags/object_id.html")
+def object_id(value: str, url: str = "") -> dict[str, str]:
+    """Draw an id with a button that copies it.
+
+    :param url: of the object's page, if it has one.
+    """
+    return {"value": value, "url": url}
+
+
+@register.simple_tag(takes_context=True)
+def moment(context: RequestContext, value: datetime | None) -> SafeString | str:
+    """Draw an instant in the merchant's zone, with the same in UTC to be looked up."""
+    if value is None:
+        return "–"
+    frame = context.get("frame")
+    zone = frame.merchant.timezone if frame and frame.merchant else "UTC"
+    local = value.astimezone(ZoneInfo(zone))
+    utc = value.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        utc.isoformat(timespec="seconds"),
+        utc.strftime("%Y-%m-%d %H:%M:%S"),
+        formats.date_format(local, "j M Y H:i"),
+    )
+
+
+@register.inclusion_tag("panel/tags/code.html")
+def json(value: Any, label: str) -> dict[str, str]:
+    """Draw an object of the API, or a text that may be JSON, in lines; with a button to copy it.
+
+    :param label: its name, for people who do not see it.
+    """
+    return {"text": _pretty(value), "label": label}
+
+
+@register.inclusion_tag("panel/tags/code.html")
+def code(text: str, label: str) -> dict[str, str]:
+    """Draw a piece of a program, or a command, with a button to copy it."""
+    return {"text": text, "label": label}
+
+
+@register.inclusion_tag("panel/tags/empty.html")
+def empty(title: str, text: str = "") -> dict[str, str]:
+    """Draw the place of a list that has nothing in it: what would be here, and how it comes."""
+    return {"title": title, "text": text}
+
+
+@register.inclusion_tag("panel/tags/pager.html", takes_context=True)
+def pager(context: RequestContext, page: Page) -> dict[str, Any]:
+    """Draw the ways to newer and older rows of a list."""
+    query = context["request"].GET.copy()
+    went_back = query.pop("ending_before", None) is not None
+    went_on = query.pop("starting_after", None) is not None
+    # Forward: newer iff a cursor was given, older iff there is more. Backward the other way round.
+    has_newer = page.has_more if went_back else went_on
+    has_older = went_back or page.has_more
+    rest = list(query.lists())
+    return {
+        "total": page.total_count,
+        "newer": _with(rest, "ending_before", page.rows[0].id) if has_newer and page.rows else "",
+        "older": _with(rest, "starting_after", page.rows[-1].id) if has_older and page.rows else "",
+    }
+
+
+@register.inclusion_tag("panel/tags/field.html")
+def field(bound: BoundField) -> dict[str, Any]:
+    """Draw a form's field: label, input, help, and the refusal at its input."""
+    described = [f"{bound.auto_id}-help"] if bound.help_text else []
+    described += [f"{bound.auto_id}-error"] if bound.errors else []
+    attributes: dict[str, str | bool] = {"class": _class_of(bound)}
+    if described:
+        attributes["aria-describedby"] = " ".join(described)
+    if bound.errors:
+        attributes["aria-invalid"] = "true"
+    return {"field": bound, "input": bound.as_widget(attrs=attributes)}
+
+
+@register.inclusion_tag("panel/tags/confirm.html", takes_context=True)
+def confirm(
+    context: RequestContext, button: str, back: str, consequence: str = ""
+) -> dict[str, Any]:
+    """Draw the end of a page that asks: the consequence, the button, and the way back.
+
+    :param back: the address that the way back leads to.
+    """
+    return {"button": button, "back": back, "consequence": consequence}
+
+
+def _pretty(value: Any) -> str:
+    if isinstance(value, str):
+        try:
+            value = json_text.loads(value)
+        except ValueError:
+            return value
+    return json_text.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _with(rest: list[tuple[str, list[str]]], name: str, row_id: str) -> str:
+    return "?" + urlencode([*rest, (name, row_id)], doseq=True)
+
+
+def _class_of(bound: BoundField) -> str:
+    kinds = {"select": "form-select", "checkbox": "form-check-input", "radioselect": ""}
+    return kinds.get(bound.widget_type, "form-control")

@@ -1,0 +1,123 @@
+"""Cases decided at the desk: one of card …0058 as charged, another as not charged."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as service
+
+from cases.models import Case
+from core import clock
+from merchants.models import AuditEntry, User
+from payments.intents import tasks
+from tests.browser.page import Page
+from tests.browser.sandbox import Merchant
+from tests.stage.undecided import NEVER_KNOWN, REASON
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(240),  # The bank is silent for seconds, again and again.
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
+]
+WITH_BANK = True
+
+EMAIL, PASSWORD = "operator@example.com", "a long enough password"
+CHARGED, NOT_CHARGED = "The bank has charged the card", "The bank has not charged the card"
+
+
+@pytest.fixture(autouse=True)
+def operator(settings: Any) -> User:
+    # The web process takes real hashes alone, and the tests make cheap ones.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+    return User.objects.create_superuser(EMAIL, PASSWORD)
+
+
+@pytest.fixture
+def cases(acme: Merchant) -> list[Case]:
+    """Two payments that the bank has not answered for an hour."""
+    paid = [acme.pay(NEVER_KNOWN)["id"] for _ in range(2)]
+    clock.advance(timedelta(seconds=service.CASE_AFTER_SECONDS))
+    tasks.watch_cases()
+    return [Case.objects.get(intent=one) for one in paid]
+
+
+def sign_in(page: Page) -> None:
+    page.visit("/admin/desk/cases/")
+    page.fill("Email:", EMAIL)
+    page.fill("Password:", PASSWORD)
+    page.click("Log in")
+    page.see("Cases close by themselves")
+
+
+def decide(page: Page, case: Case, decision: str) -> None:
+    page.visit("/admin/desk/cases/")
+    page.click(case.intent_id)
+    page.see("The bank does not say")
+    page.see("pending: not decided")
+    page.click("Decide")
+    page.see("The bank is asked once more")
+    page.check(decision)
+    page.fill("Reason", REASON)
+    page.click("Decide")
+    page.see(f"Decided: {decision}")
+
+
+def test_one_is_decided_as_charged_and_another_as_not_charged(
+    page: Page, cases: list[Case], acme: Merchant
+) -> None:
+    sign_in(page)
+
+    decide(page, cases[0], CHARGED)
+    page.see("payment_intent.succeeded")
+    page.see("operators.decide_case")
+    assert "charge" in page.text
+    assert acme.pending() == 12500
+
+    decide(page, cases[1], NOT_CHARGED)
+    page.see("payment_intent.payment_failed")
+    page.see("Nothing was booked.")
+    assert acme.pending() == 12500
+
+    assert [
+        (entry.after["decision"], entry.actor_name, entry.reason)
+        for entry in AuditEntry.objects.filter(action="case.decided").order_by("sequence")
+    ] == [("charged", EMAIL, REASON), ("not_charged", EMAIL, REASON)]
+    page.click("Audit log")
+    page.see(REASON)
+
+
+def test_words_that_were_typed_stay_when_somebody_has_decided(
+    page: Page, open_page: Any, cases: list[Case]
+) -> None:
+    other = open_page()
+    for one in (page, other):
+        sign_in(one)
+        one.visit(f"/admin/desk/cases/{cases[0].id}/decide/")
+    other.check(CHARGED)
+    other.fill("Reason", REASON)
+    other.click("Decide")
+    other.see("Decided:")
+
+    page.check(NOT_CHARGED)
+    page.fill("Reason", "Mr Kaya says otherwise.")
+    page.click("Decide")
+
+    page.see(f"{EMAIL} has decided meanwhile", status=409)
+    page.see("Mr Kaya says otherwise.", status=409)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_pages_in_both_themes_and_widths(
+    open_page: Any, cases: list[Case], width: int, theme: str
+) -> None:
+    page, address = open_page(width=width, theme=theme), f"/admin/desk/cases/{cases[0].id}/"
+    sign_in(page)
+    shown = {"list": "/admin/desk/cases/", "case": address, "decide": f"{address}decide/"}
+
+    for name, url in shown.items():
+        page.visit(url)
+        if "PICTURES" in os.environ:
+            page.picture(Path(os.environ["PICTURES"]) / f"cases-{name}-{width}-{theme}.png")

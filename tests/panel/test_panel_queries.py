@@ -1,0 +1,33 @@
+"""How many statements a page costs: the same with much as with little."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from panel.permissions import PAGES
+from tests.stage.client import ApiClient
+from tests.stage.factories import PaymentFactory
+from tests.stage.panel_pages import addresses
+from tests.stage.teams import join, person, signed_in
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+QUERIES_MOST = 15
+
+
+@pytest.mark.parametrize("q", ["order", "ada@example.com", "pi_x", "req_x", "4242424242424242", ""])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_takes_few_statements(acme: ApiClient, globex: ApiClient, name: str, q: str) -> None:
+    user = person("ada@acme.example", (acme.merchant, "owner"))
+    join(user, globex.merchant, "support")
+    for number in range(30):
+        PaymentFactory(merchant=acme.merchant, description=f"Order {number}")
+    client, url = signed_in(user), addresses(acme.merchant)[name]
+    client.get(url)
+
+    with CaptureQueriesContext(connection) as statements:
+        page = client.get(url, {"q": q})
+
+    print(f"{name} {q}: {len(statements)} statements")  # noqa: T201
+    assert page.status_code == (400 if name == "search" and q.startswith("42") else 200)
+    assert 0 < len(statements) <= QUERIES_MOST

@@ -1,0 +1,150 @@
+"""Every page of a merchant: role by page by method, made from the table of addresses."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from core import ids
+from merchants.models import Member
+from panel import navigation, permissions
+from panel.merchants import urls
+from panel.permissions import PAGES, ROLES, Right
+from tests.stage import planted_urls
+from tests.stage.client import ApiClient
+from tests.stage.panel_pages import address, addresses, pages, unlisted
+from tests.stage.teams import person, signed_in
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+OPENS = {200, 302, 303, 400, 404, 409}
+
+
+def test_every_page_has_a_row_and_every_row_a_page() -> None:
+    assert unlisted() == set()
+    assert {*PAGES} == {one.name for one in pages()}
+    assert len(PAGES) >= 2
+
+
+def test_a_page_without_a_row_is_found_and_opens_for_nobody(
+    acme: ApiClient, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.ROOT_URLCONF = "tests.stage.planted_urls"
+    monkeypatch.setattr(urls, "urlpatterns", [*urls.urlpatterns, *planted_urls.PAGES])
+    owner = signed_in(person("ada@acme.example", (acme.merchant, "owner")))
+
+    answer = owner.get(f"/panel/{acme.merchant.id}/planted")
+
+    assert unlisted() == {"planted"}
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("role", Member.Role.values)
+def test_a_role_opens_its_pages_and_no_others(acme: ApiClient, role: str) -> None:
+    client = signed_in(person(f"{role}@x.example", (acme.merchant, role)))
+
+    for name, url in addresses(acme.merchant).items():
+        rights = PAGES[name]
+        for method in METHODS:
+            right = rights.to(method)
+            answer = client.generic(method, url)
+            if answer.status_code == 405:
+                assert right is None, (name, method)
+            elif right is None or role not in ROLES[right]:
+                assert answer.status_code == 403, (name, method)
+            else:
+                assert answer.status_code in OPENS, (name, method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nobody_opens_a_page_without_signing_in(acme: ApiClient, method: str) -> None:
+    for name, url in addresses(acme.merchant).items():
+        answer = Client().generic(method, url)
+        assert (answer.status_code, answer.url) == (302, f"/account/login?next={url}"), name
+
+
+@pytest.mark.parametrize("merchant", ["foreign", "unknown", "malformed", "empty"])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_merchant_that_is_not_mine_is_as_unknown_as_any(
+    acme: ApiClient, globex: ApiClient, merchant: str, method: str
+) -> None:
+    client = signed_in(person("ada@acme.example", (acme.merchant, "owner")))
+    merchants = {
+        "foreign": globex.merchant.id, "unknown": ids.new("mer"), "malformed": "x'\"<b>",
+        "empty": "%20",
+    }  # fmt: skip
+    for name in PAGES:
+        answer = client.generic(method, address(name, merchants[merchant]))
+
+        assert answer.status_code == 404, name
+        assert _alike(answer) == _alike(client.generic(method, "/panel/mer_x/no/such/page"))
+        assert not answer.cookies
+
+
+def test_an_operator_is_no_member(acme: ApiClient) -> None:
+    operator = person("operator@example.com")
+    operator.is_staff = operator.is_superuser = True
+    operator.save()
+
+    assert signed_in(operator).get(f"/panel/{acme.merchant.id}").status_code == 404
+
+
+def test_membership_and_role_are_read_with_each_request(
+    acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = person("ada@acme.example", (acme.merchant, "owner"))
+    client, url = signed_in(user), f"/panel/{acme.merchant.id}"
+    monkeypatch.setitem(PAGES, "overview", permissions.Rights(Right.OWN))
+    as_owner = client.get(url).status_code
+
+    user.memberships.update(role=Member.Role.SUPPORT)
+    as_support = client.get(url).status_code
+    user.memberships.all().delete()
+
+    assert (as_owner, as_support, client.get(url).status_code) == (200, 403, 404)
+
+
+def test_a_refusal_is_in_words_and_shows_no_link_to_the_page(
+    acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = signed_in(person("ada@acme.example", (acme.merchant, "support")))
+    monkeypatch.setitem(PAGES, "search", permissions.Rights(Right.OWN))
+    monkeypatch.setattr(
+        navigation, "GROUPS", [navigation.Group("", (navigation.Entry("search", "Secret page"),))]
+    )
+
+    refused = client.get(f"/panel/{acme.merchant.id}/search")
+    home = client.get(f"/panel/{acme.merchant.id}")
+
+    assert refused.status_code == 403
+    assert "may not open this page" in refused.content.decode()
+    assert "Secret page" not in home.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("right", "roles"),
+    [
+        (Right.SEE, "owner developer finance support"),
+        (Right.MOVE_MONEY, "owner finance support"),
+        (Right.NOTE, "owner developer finance support"),
+        (Right.CHANGE_CUSTOMERS, "owner finance support"),
+        (Right.SEE_BALANCE, "owner developer finance"),
+        (Right.PAY_OUT, "owner finance"),
+        (Right.DEVELOP, "owner developer"),
+        (Right.SEE_LOGS, "owner developer support"),
+        (Right.RESEND, "owner developer"),
+        (Right.EXPORT, "owner finance"),
+        (Right.EXPORT_LOGS, "owner developer"),
+        (Right.OWN, "owner"),
+    ],
+)
+def test_the_table_of_roles_is_the_contracts(right: Right, roles: str) -> None:
+    assert ROLES[right] == {*roles.split()}
+    assert len(ROLES) == 12
+
+
+def _alike(answer: Any) -> tuple[int, str]:
+    """Return an answer without its request's own id."""
+    text = answer.content.decode().replace(answer["Request-Id"], "")
+    return answer.status_code, text
