@@ -33,7 +33,7 @@ def test_an_amount_is_written_in_the_pages_language(
 
 def test_parts_are_written_in_the_pages_language() -> None:
     with translation.override("tr"):
-        assert money.written_split(10000, "try", 3) == "₺33,34 + 2 × ₺33,33"
+        assert money.written_split(10000, "try", 3) == "₺33,34 + 2\xa0×\xa0₺33,33"
 
 
 @given(st.integers(0, money.MAX_REQUESTED_MINOR), st.sampled_from(CURRENCIES))

@@ -67,7 +67,7 @@ def test_the_tree_as_it_is_keeps_all_contracts(tree: Path) -> None:
         ("devstack/ports.py", "from bench import load", "Rooms import downward only"),
         ("devstack/ports.py", "from vault import cards", "The development tools"),
         ("payments/intents/render.py", "from audit import report", "Rooms import downward only"),
-        ("acquirers/slots.py", "from ledger import book", "Acquirers and the ledger"),
+        ("acquirers/slots.py", "from ledger import book", "Acquirers, the ledger"),
         ("acquirers/declines.py", "from acquirers import slots", "Inside acquirers"),
         ("payments/customers/render.py", "from payments.intents import states", "Inside payments"),
         ("payments/intents/states.py", "from payments.intents import views", "Inside intents"),

@@ -73,7 +73,7 @@ def test_the_list_has_open_cases_by_age_or_amount(
     assert by_age.index(small.intent_id) < by_age.index(large.intent_id)
     assert by_amount.index(large.intent_id) < by_amount.index(small.intent_id)
     assert f'href="{page(small)}"' in by_age
-    assert "990.00 TRY" in by_age
+    assert "₺990.00" in by_age
 
 
 def test_the_filters_narrow_the_list(
@@ -107,7 +107,7 @@ def test_the_evidence_is_all_there(desk: Client, case: Case, operator: User) -> 
     for told in (
         case.id, case.intent_id, attempt.id, attempt.acquirer_reference, attempt.request_id,
         "payment_intent.processing", "Nothing was booked.", "pending: not decided", "unknown",
-        "/v1/payment_intents", "Next inquiry", "125.00 TRY",
+        "/v1/payment_intents", "Next inquiry", "₺125.00",
     ):  # fmt: skip
         assert told in shown, told
     assert "4000001100000058" not in shown

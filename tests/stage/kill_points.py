@@ -61,7 +61,12 @@ def deadly(
     def call(*arguments: Any, **options: Any) -> Any:
         if _is_deadly(boundary):
             if "while_the_bank_works" in boundary:
-                threading.Timer(BANK_WORKS_SECONDS / 2, _die).start()
+                dying = threading.Timer(BANK_WORKS_SECONDS / 2, _die)
+                dying.start()
+                try:
+                    return function(*arguments, **options)
+                finally:
+                    dying.join()  # A bank that was quicker than that changes nothing.
             else:
                 _die()
         done = function(*arguments, **options)

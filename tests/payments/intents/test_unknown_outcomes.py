@@ -9,7 +9,7 @@ from django.db import OperationalError
 
 from acquirers.in_doubt import sweeper
 from core import clock
-from payments.intents import authorization, inquiries, tasks
+from payments.intents import authorization, deadlines, inquiries, tasks
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
@@ -189,6 +189,7 @@ def test_an_error_before_the_bank_is_asked_about_one_does_not_hold_up_the_others
     acme.pay(capture_method="manual")
     unknown = acme.pay(CHARGED)
     Attempt.objects.filter(status="authorized").update(due_at=clock.now())
+    monkeypatch.setattr(deadlines, "expires_at", lambda row: row.closed_at)
     monkeypatch.delattr(inquiries, "_expire")
 
     sweep_after(10)
