@@ -29,7 +29,7 @@ WORDS = {
         "set up": "Set up payments",
     },
     "tr": {
-        "email": "Email", "password": "Parola", "sign in": "Oturum aç", "overview": "Genel bakış",
+        "email": "E-posta", "password": "Parola", "sign in": "Oturum aç", "overview": "Genel bakış",
         "search": "Ara", "found": "için bulunanlar", "card": "kart numarasına benziyor",
         "menu": "Menü", "sign out": "Oturumu kapat", "look": "Görünüm ve dil", "save": "Kaydet",
         "set up": "Ödemeleri kurun",

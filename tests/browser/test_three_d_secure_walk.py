@@ -113,9 +113,9 @@ def test_a_payer_sees_amount_count_and_parts_before_confirming(
     return_from(page, CONFIRMED, scripts=True)
 
     for shown in (shown_by_us, shown_by_the_bank):
-        assert "126.01 TRY" in shown
+        assert "₺126.01" in shown
         # Spaces that do not break, but for those beside the plus.
-        assert "3: 42.01 TRY + 2 × 42.00 TRY" in shown.replace("\xa0", " ")
+        assert "3: ₺42.01 + 2 × ₺42.00" in shown.replace("\xa0", " ")
     assert (book(), acme.pending()) == ([("authorized", 12_601)], 12_001)
     assert payment.becomes("succeeded")["amount_charged"] == 12_601
 
