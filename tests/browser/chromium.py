@@ -10,7 +10,7 @@ from playwright.async_api import Browser, async_playwright
 from tests.browser.background_loop import BackgroundLoop
 from tests.browser.page import Page
 
-START_PATIENCE_SECONDS = 30
+START_PATIENCE_SECONDS = 60
 # Nothing leaves the machine: no other name is ever looked up.
 STAY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
 

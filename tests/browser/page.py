@@ -17,7 +17,7 @@ T = TypeVar("T")
 DESKTOP_WIDTH = 1280
 PHONE_WIDTH = 390
 HEIGHTS = {DESKTOP_WIDTH: 800, PHONE_WIDTH: 844}
-PATIENCE_SECONDS = 5
+PATIENCE_SECONDS = 25  # Only what does not come is waited for so long.
 # Chromium's console repeats every refused answer, and without its address; we note them ourselves.
 REPEATED = "Failed to load resource"
 DROPPED = "net::ERR_ABORTED"
