@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -109,9 +110,17 @@ def still_running(processes: list[psutil.Process], *, after_seconds: float) -> l
     deadline = time.monotonic() + after_seconds
     while (left := [p for p in processes if _is_alive(p)]) and time.monotonic() < deadline:
         time.sleep(0.1)
-    return [" ".join(p.cmdline()) for p in left]
+    return [command for p in left if (command := _command(p))]
 
 
 def _is_alive(process: psutil.Process) -> bool:
     # A zombie waits for a parent that may never ask; it runs nothing and holds nothing.
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False  # It ended while it was looked at.
+
+
+def _command(process: psutil.Process) -> str:
+    with suppress(psutil.NoSuchProcess):
+        return " ".join(process.cmdline()) or str(process)
+    return ""
