@@ -81,7 +81,7 @@ SUBJECTS = {
 def main() -> int:
     options = _options()
     subject = SUBJECTS[options.subject]
-    wanted = Terms(options.clients or subject.clients, options.seconds)
+    wanted = Terms(options.clients or subject.clients, options.seconds, options.percent)
     machine = {"cores": os.cpu_count() or 1, "load_before": os.getloadavg()[0]}
     up.end_on_signals()
     signal.signal(signal.SIGALRM, _take_too_long)
@@ -122,6 +122,12 @@ def _options() -> argparse.Namespace:
         "--clients",
         type=_up_to(CLIENTS_MAX),
         help="that ask at the same time (8; of slow-bank 120, of ghosts 250)",
+    )
+    parser.add_argument(
+        "--percent",
+        type=_up_to(100),
+        default=100,
+        help="of the rows that are filled in: a smaller run tells less, and ends sooner (100)",
     )
     parser.add_argument(
         "--json",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bench import bars, stored
 from bench.bars import Bar, Figures
 from bench.crowd import NO_ANSWER, Crowd, Heard, ask
-from bench.load import Scale, Terms
+from bench.load import Terms
 from bench.rows import Counts, held
 from bench.slow_bank import BANK, Shops, open_shops
 from bench.stage import Stage
@@ -56,7 +56,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures
 
     :raises CannotContinue: a process failed.
     """
-    shops, seconds = open_shops(stage), Scale(terms.seconds).of(SECONDS)
+    shops, seconds = open_shops(stage), terms.scale.of(SECONDS)
     figures: Figures = {}
     for name in parts:
         settings, clients = HOUSES[name]

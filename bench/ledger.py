@@ -15,7 +15,7 @@ import psycopg
 from bench import bars, ledger_refunds, report
 from bench.bars import Bar, Figures
 from bench.client import Call
-from bench.load import Scale, Terms, load
+from bench.load import Terms, load
 from bench.payments import PATH, SUCCEEDED
 from bench.stage import Stage
 from devstack import demo
@@ -115,7 +115,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     :param parts: names from `PARTS`; all of them by default.
     :raises CannotContinue: a balance was wrong, or a payment.
     """
-    parts, scale = parts or PARTS, Scale(terms.seconds)
+    parts, scale = parts or PARTS, terms.scale
     ledger = Ledger(stage)
     entries = {ledger.large.merchant_id: scale.of(MANY), ledger.small.merchant_id: FEW}
     say("bench", f"{sum(entries.values())} entries, nearly all of them one merchant's")

@@ -13,7 +13,7 @@ from bench import report
 from bench.bars import Figures
 from bench.client import Call, Line
 from bench.lists_cases import DEPTH, LIMIT
-from bench.load import Scale, Terms, load
+from bench.load import Terms, load
 from bench.payments import PATH
 from bench.stage import Stage
 from devstack.console import say
@@ -31,7 +31,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     :param parts: names from `PARTS`; all of them by default.
     :raises CannotContinue: a page was not the right one.
     """
-    merchant, scale = stage.open_merchant(), Scale(terms.seconds)
+    merchant, scale = stage.open_merchant(), terms.scale
     rows, depth = scale.of(ROWS), scale.of(DEPTH)
     say("bench", f"{rows} payments, half of them one merchant's")
     program = [sys.executable, "-m", "bench.lists_fill", merchant["merchant_id"], str(rows)]

@@ -15,24 +15,34 @@ from devstack.state import CannotContinue
 FULL_SECONDS = 5
 
 
+class Scale(NamedTuple):
+    """How large the run is, measured by one of the default length.
+
+    :param percent: of what such a run fills in.
+    """
+
+    seconds: int
+    percent: int = 100
+
+    def of(self, count: int) -> int:
+        whole = FULL_SECONDS * 100
+        return max(1, count * min(self.seconds, FULL_SECONDS) * self.percent // whole)
+
+
 class Terms(NamedTuple):
-    """How many clients ask at a time, and for how long."""
+    """How many clients ask at a time, and for how long; how much is filled in."""
 
     clients: int
     seconds: int
+    percent: int = 100
 
     @property
     def warm_seconds(self) -> float:
         return max(1.0, self.seconds / 4)
 
-
-class Scale(NamedTuple):
-    """How large the run is, measured by one of the default length."""
-
-    seconds: int
-
-    def of(self, count: int) -> int:
-        return max(1, count * min(self.seconds, FULL_SECONDS) // FULL_SECONDS)
+    @property
+    def scale(self) -> Scale:
+        return Scale(self.seconds, self.percent)
 
 
 class Measured(NamedTuple):

@@ -49,7 +49,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures
     :param parts: names of parts, all by default; `overload` takes what follows it along.
     :raises CannotContinue: a process failed.
     """
-    scale = Scale(terms.seconds)
+    scale = terms.scale
     shops = open_shops(stage)
     figures: Figures = {}
     with stage.service(bank=BANK):

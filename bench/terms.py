@@ -107,7 +107,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures
     :param parts: names from `PARTS`.
     :raises CannotContinue: a payment did not succeed, or a step failed.
     """
-    scale = Scale(terms.seconds)
+    scale = terms.scale
     shops = Shops(Shop(stage, stage.open_merchant()), Shop(stage, stage.open_another(*ANOTHER)))
     measures: dict[str, Callable[[], Figures]] = {
         "risk": lambda: _risk(stage, shops, scale),

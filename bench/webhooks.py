@@ -46,7 +46,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     :param parts: names from `PARTS`, or `planning`; all of them by default.
     :raises CannotContinue: an event never came, came out of order, or an answer was wrong.
     """
-    scale = Scale(terms.seconds)
+    scale = terms.scale
     figures: Figures = {}
     merchant = stage.open_merchant()
     if not parts or "planning" in parts:

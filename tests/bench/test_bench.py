@@ -118,7 +118,9 @@ def test_a_wrong_answer_fails_the_run(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "state", ACQUIRERS="sandbox=tests.stage.wrong_gateway.WrongGateway")
 
     assert bench.status() == 1
-    wrong, answers = re.search(r"(\d+) of (\d+) answers of .* were wrong", bench.printed).groups()
+    found = re.search(r"(\d+) of (\d+) answers of .* were wrong", bench.printed)
+    assert found, bench.printed
+    wrong, answers = found.groups()
     assert 0 < int(wrong) <= int(answers) // WRONG_ONCE_IN + 1
     assert "requires_payment_method" in bench.printed
     assert not (tmp_path / "state" / "bench.json").exists()

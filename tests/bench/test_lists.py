@@ -31,14 +31,14 @@ ROWS, DEPTH = 12_000, 120
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1300)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "state", "lists", patience_seconds=1200)
+    bench = Bench(tmp_path / "state", "lists", "--percent", "20", patience_seconds=1200)
 
     assert bench.status() == 0, bench.printed
     assert bench.left(after_seconds=0) == []
     assert [path.exists() for path in bench.directories] == [False]
     figures = json.loads((tmp_path / "state" / "bench.json").read_text())
     assert len(lists_report.verdicts(figures)) == len(DEEP + FEW + ENDPOINTS)
-    assert (figures["rows"], figures["depth"]) == (400_000, 8_000)
+    assert (figures["rows"], figures["depth"]) == (80_000, 1_600)
     assert " answers looked at, 0 wrong" in bench.printed
 
 
