@@ -127,7 +127,7 @@ def _options() -> argparse.Namespace:
         "--percent",
         type=_up_to(100),
         default=100,
-        help="of the rows that are filled in: a smaller run tells less, and ends sooner (100)",
+        help="of all that a run fills in and repeats: less tells less, and ends sooner (100)",
     )
     parser.add_argument(
         "--json",

@@ -14,9 +14,10 @@ from merchants.models import Merchant
 from tests.bench.test_bench import Bench
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory
-from tests.stage.lengths import tried
+from tests.stage.lengths import length, tried
 
 ENTRIES = 60_000
+PERCENT = length(short=10, full=100)
 # Those that a busy machine does not blur.
 COUNTED = [bar for bar in ledger.BARS if bar.figure in ("large_statements", "large_buffers")]
 
@@ -24,7 +25,7 @@ COUNTED = [bar for bar in ledger.BARS if bar.figure in ("large_statements", "lar
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1800)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "state", "ledger", "--percent", "10", patience_seconds=1700)
+    bench = Bench(tmp_path / "state", "ledger", "--percent", str(PERCENT), patience_seconds=1700)
 
     assert bench.status() == 0, bench.printed
     assert bench.left(after_seconds=0) == []

@@ -24,21 +24,23 @@ from payments.intents.models import MetadataEntry, PaymentIntent
 from tests.bench.test_bench import Bench
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory
+from tests.stage.lengths import length
 
 ROWS, DEPTH = 12_000, 120
+PERCENT = length(short=20, full=100)
 
 
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1300)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "state", "lists", "--percent", "20", patience_seconds=1200)
+    bench = Bench(tmp_path / "state", "lists", "--percent", str(PERCENT), patience_seconds=1200)
 
     assert bench.status() == 0, bench.printed
     assert bench.left(after_seconds=0) == []
     assert [path.exists() for path in bench.directories] == [False]
     figures = json.loads((tmp_path / "state" / "bench.json").read_text())
     assert len(lists_report.verdicts(figures)) == len(DEEP + FEW + ENDPOINTS)
-    assert (figures["rows"], figures["depth"]) == (80_000, 1_600)
+    assert (figures["rows"], figures["depth"]) == (4_000 * PERCENT, 80 * PERCENT)
     assert " answers looked at, 0 wrong" in bench.printed
 
 

@@ -18,6 +18,7 @@ DESKTOP_WIDTH = 1280
 PHONE_WIDTH = 390
 HEIGHTS = {DESKTOP_WIDTH: 800, PHONE_WIDTH: 844}
 PATIENCE_SECONDS = 25  # Only what does not come is waited for so long.
+expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 # Chromium's console repeats every refused answer, and without its address; we note them ourselves.
 REPEATED = "Failed to load resource"
 DROPPED = "net::ERR_ABORTED"

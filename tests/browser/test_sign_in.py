@@ -173,6 +173,7 @@ def test_every_page_of_the_account_is_sound(
 
     look(PAGES)
     begin(page, panel)
+    page.see("You have no second factor yet")
     page.visit(f"{panel}/account/authenticator")
     prove_again(page)
     page.see("Scan this picture")

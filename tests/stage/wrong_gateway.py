@@ -6,7 +6,7 @@ from acquirers.gateway import AuthorizationRequest
 from acquirers.outcomes import Answer, Outcome
 from acquirers.sandbox.gateway import SandboxGateway
 
-WRONG_ONCE_IN = 10
+WRONG_ONCE_IN = 3
 
 
 class WrongGateway(SandboxGateway):
