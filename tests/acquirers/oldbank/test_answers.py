@@ -19,7 +19,7 @@ from tests.stage.oldbank import messages
 from tests.stage.oldbank.gateway import OldBankGateway, written
 from tests.stage.oldbank.process import OldBank
 from tests.stage.oldbank.terminals import SECOND
-from tests.stage.oldbank.way import add_terminal
+from tests.stage.oldbank.way import add_terminal, spoil_credentials
 from vault import cards as vault_cards
 
 GOOD, DECLINED, SOFT = "4242424242424242", "4000000000009995", "4000002760003184"
@@ -230,7 +230,7 @@ def test_an_approval_that_the_bank_reverses_is_voided_at_a_later_inquiry(
 def test_a_terminal_whose_credentials_do_not_open_asks_nobody(
     gateway: OldBankGateway, order: Order, old_bank: OldBank
 ) -> None:
-    order.terminal.sealed = bytes(order.terminal.sealed)[:-1] + b"\0"
+    spoil_credentials(order.terminal)
 
     assert pay(gateway, order).answer is Answer.NOT_SENT
     assert gateway.inquire(order).finding is Finding.UNKNOWN

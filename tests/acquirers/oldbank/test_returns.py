@@ -21,6 +21,7 @@ from merchants.models import Merchant
 from tests.stage.oldbank.gate_walk import walk
 from tests.stage.oldbank.gateway import FORM, OldBankGateway
 from tests.stage.oldbank.process import OldBank
+from tests.stage.oldbank.way import spoil_credentials
 from vault import cards as vault_cards
 from vault.models import SealedCard
 
@@ -205,7 +206,7 @@ def test_a_body_of_another_form_is_forged(spoil: Callable, walked: Walk, read: C
 def test_a_terminal_whose_credentials_do_not_open_hands_off_no_card(
     gateway: OldBankGateway, order: Order
 ) -> None:
-    order.terminal.sealed = bytes(order.terminal.sealed)[:-1] + b"\0"
+    spoil_credentials(order.terminal)
     request = AuthenticationRequest(
         order=order,
         capture=True,
@@ -224,6 +225,6 @@ def test_a_return_that_cannot_be_verified_is_not_refused(
     walked: Walk, gateway: OldBankGateway, order: Order
 ) -> None:
     body = walked()
-    order.terminal.sealed = bytes(order.terminal.sealed)[:-1] + b"\0"
+    spoil_credentials(order.terminal)
 
     assert gateway.read_return(order, body, FORM) == AskTheBank()

@@ -141,3 +141,9 @@ def _clock_of(bank: OldBank) -> Iterator[None]:
 
     with patch.object(clock, "advance", advance):
         yield
+
+
+def spoil_credentials(terminal: Terminal) -> None:
+    """Change the last bit of the sealed credentials, so that they never open again."""
+    sealed = bytes(terminal.sealed)
+    terminal.sealed = sealed[:-1] + bytes([sealed[-1] ^ 1])
