@@ -20,6 +20,8 @@ LOST = """
         UNION ALL SELECT id, merchant_id, created_at FROM refunds_refund
         UNION ALL SELECT id, merchant_id, created_at FROM customers_customer
         UNION ALL SELECT id, merchant_id, created_at FROM disputes_dispute
+        UNION ALL SELECT id, merchant_id, created_at FROM payouts_payout
+        UNION ALL SELECT id, merchant_id, created_at FROM topups_topup
         UNION ALL SELECT id, id, created_at FROM merchants_merchant
         UNION ALL SELECT 'bal_' || substr(id, 5), id, created_at FROM merchants_merchant
     )

@@ -3,7 +3,7 @@
 Rows of `(name, query that counts, query of sentences)`, as in `audit.queries` (I7).
 """
 
-# What the merchant's accounts hold for each cause, summed over all its movements.
+# The merchant's accounts by cause, summed over all its movements.
 OF_A_CAUSE = """
     SELECT m.merchant_id, m.cause_id, m.currency,
            coalesce(sum(e.amount) FILTER (WHERE a.kind = 'refunds'), 0) AS refunds,
@@ -19,7 +19,7 @@ HELD_BACK = """
     SELECT merchant_id, cause_id, -amount AS held FROM ledger_movement
     WHERE kind = 'dispute_opened'
 """
-# What objects say that the accounts hold: minor units, signed as entries are.
+# The same as objects tell it: minor units, signed as entries are.
 TOLD = """
     SELECT merchant_id, currency, 'acquirer' AS kind, -captured_minor AS amount
     FROM intents_attempt
@@ -37,6 +37,9 @@ TOLD = """
     JOIN ledger_movement m ON m.kind = 'dispute_opened'
         AND (m.cause_id, m.merchant_id) = (d.id, d.merchant_id)
     WHERE d.status IN ('needs_response', 'under_review')
+    UNION ALL
+    SELECT merchant_id, currency, 'payouts', amount FROM payouts_payout
+    WHERE status IN ('pending', 'in_transit')
 """
 OF_REFUNDS = """(
     'refund', 'refund_paid', 'refund_returned', 'refund_bounced', 'void', 'void_undone'
@@ -161,7 +164,7 @@ QUERIES = {
         FROM (
             SELECT a.merchant_id, a.currency, a.kind, coalesce(sum(e.amount), 0) AS booked
             FROM ledger_account a LEFT JOIN ledger_entry e ON e.account_id = a.id
-            WHERE a.kind IN ('acquirer', 'refunds', 'reserved')
+            WHERE a.kind IN ('acquirer', 'refunds', 'reserved', 'payouts')
             GROUP BY a.merchant_id, a.currency, a.kind
         ) ledger
         FULL JOIN (

@@ -7,11 +7,14 @@ afterwards.
 
 from dataclasses import dataclass, field
 
-from audit import balances, bank, events, queries, untold
+from audit import balances, bank, events, incoming, queries, settlements, transfers, untold
 from audit.findings import Findings
 from core.snapshots import snapshot
 
-OUR_OWN = (*queries.CHECKS, events.check, *balances.CHECKS, untold.check)
+OUR_OWN = (
+    *queries.CHECKS, events.check, *balances.CHECKS, *settlements.CHECKS, untold.check,
+    transfers.untold,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +45,4 @@ def run() -> Report:
     """
     with snapshot():
         findings = [check() for check in OUR_OWN]
-    return Report([*findings, bank.check()])
+    return Report([*findings, bank.check(), transfers.check(), incoming.check()])

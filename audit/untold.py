@@ -25,8 +25,10 @@ def orders() -> set[str]:
 
     That is stored, or still at the bank. The caller has read the bank's statement before.
     """
+    # The bank first: what is stored after it was asked is found in our table.
+    at_the_banks = [_at_the_bank(terminal) for terminal in Terminal.objects.all()]
     stored = set(Notice.objects.filter(applied_at=None).values_list("reference", flat=True))
-    return stored.union(*(_at_the_bank(terminal) for terminal in Terminal.objects.all()))
+    return stored.union(*at_the_banks)
 
 
 def _at_the_bank(terminal: Terminal) -> set[str]:

@@ -39,6 +39,11 @@ def verdicts(bars: Iterable[Bar], figures: Figures) -> dict[str, bool]:
     return {figure: holds for figure, holds in held.items() if holds is not None}
 
 
+def missed(bars: Iterable[Bar], figures: Figures) -> list[str]:
+    """Return the figures that are beyond their bars."""
+    return [figure for figure, holds in verdicts(bars, figures).items() if not holds]
+
+
 def table(bars: Sequence[Bar], figures: Figures, *, last: str) -> str:
     """Return what was measured and a last line; parts that were left out are not in it."""
     lines = [

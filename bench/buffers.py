@@ -19,6 +19,20 @@ def of_statements(work: Callable[[], Any]) -> tuple[Any, list[int]]:
     return found, buffers
 
 
+def of_questions(work: Callable[[], Any]) -> tuple[Any, list[int]]:
+    """Return the same of work that also writes: only its questions are explained."""
+    buffers: list[int] = []
+
+    def explained(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.lstrip().startswith("SELECT"):
+            buffers.append(_of(sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explained):
+        found = work()
+    return found, buffers
+
+
 def _of(sql: str, params: Any) -> int:
     # Past Django's cursors, which would explain the explaining.
     with connection.connection.cursor() as cursor:

@@ -81,7 +81,10 @@ class Line:
         :raises ValueError: what came is not HTTP.
         """
         self._socket.sendall(request)
-        head, content = self._read_head()
+        head, content = self._read_head(b"")
+        # The service asks in this way whether a client is still there while it waits.
+        while head.startswith(b"HTTP/1.1 100 "):
+            head, content = self._read_head(content)
         length = _content_length(head)
         self.retry_after_seconds = _number(head, b"retry-after")
         self.is_last = b"\r\nconnection: close" in head.lower()
@@ -92,8 +95,7 @@ class Line:
     def close(self) -> None:
         self._socket.close()
 
-    def _read_head(self) -> tuple[bytes, bytes]:
-        received = b""
+    def _read_head(self, received: bytes) -> tuple[bytes, bytes]:
         while b"\r\n\r\n" not in received:
             received += self._read()
         head, _, content = received.partition(b"\r\n\r\n")

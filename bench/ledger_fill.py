@@ -51,8 +51,11 @@ ENTRIES = """
 ENTRY_COLUMNS = "merchant_id, movement_id, account_id, currency, amount, available_on"
 
 RUN = """
-    INSERT INTO ledger_run (id, merchant_id, currency, date, boundary, created_at)
-    SELECT 'run_' || %(merchant)s, %(merchant)s, 'try', current_date - 1, max(id), now()
+    INSERT INTO ledger_run (id, merchant_id, currency, date, boundary, amount, created_at)
+    SELECT 'run_' || %(merchant)s, %(merchant)s, 'try', current_date - 1, max(id),
+        coalesce(sum(amount) FILTER (WHERE merchant_id = %(merchant)s
+            AND account_id = %(merchant)s || '.try.pending' AND available_on < current_date), 0),
+        now()
     FROM ledger_entry
 """
 SETTLEMENT = """

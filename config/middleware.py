@@ -31,6 +31,7 @@ from payments.intents import payer_links
 access_log = structlog.get_logger("access")
 # Load balancers ask for it by address.
 HEALTH_PATH = "/healthz"
+PANEL_PATH = "/panel/"
 
 
 class PagePolicy(CSPMiddleware):
@@ -74,6 +75,8 @@ class RequestFrame:
             seconds = time.perf_counter() - started
             if too_late is None and _is_for_the_request_log(request):
                 request_logs.write_when_sent(request, response, work=work, seconds=seconds)
+            elif request.path_info.startswith(PANEL_PATH):
+                request_logs.write_change_when_sent(request, response, work=work, seconds=seconds)
             if work.afterwards:
                 _call_when_sent(response, work.afterwards)
             _measure(request, response)

@@ -1,6 +1,5 @@
 """The pages that explain the API: the front page, the error codes, and the schema for programs."""
 
-from collections.abc import Iterator
 from functools import cache
 
 import orjson
@@ -13,8 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from config import error_pages
-from core.errors import DomainError
-from core.rest.forms import OWN_CODES
+from core.rest.error_codes import catalogue
 
 SCHEMA = settings.BASE_DIR / "docs" / "openapi.json"
 SCHEMA_PATH = "/v1/openapi.json"
@@ -64,19 +62,3 @@ def _schema() -> bytes:
 def errors_page(request: HttpRequest) -> HttpResponse:
     """Show every error code; an error's `doc_url` points at its place here."""
     return render(request, "docs/errors.html", {"errors": catalogue()})
-
-
-def catalogue() -> list[tuple[str, int, str]]:
-    """Return (code, HTTP status, what it means) of every refusal the service can give."""
-    refusals = {(kind.code, kind.http_status): kind.message for kind in _kinds(DomainError)}
-    of_forms = {(code, 400): message for code, message in OWN_CODES.items()}
-    return [
-        (code, status, text) for (code, status), text in sorted({**refusals, **of_forms}.items())
-    ]
-
-
-def _kinds(parent: type[DomainError]) -> Iterator[type[DomainError]]:
-    for kind in parent.__subclasses__():
-        if "code" in vars(kind):
-            yield kind
-        yield from _kinds(kind)

@@ -27,6 +27,8 @@ v1 = [
     path("", include("payments.refunds.urls")),
     path("", include("payments.disputes.urls")),
     path("", include("payments.search.urls")),
+    path("", include("payouts.urls")),
+    path("", include("payouts.topups.urls")),
     path("", include("webhooks.urls")),
 ]
 

@@ -19,7 +19,7 @@ def base62(number: int, width: int) -> str:
 
 def random_base62(length: int) -> str:
     """Return `length` characters that nobody can guess."""
-    return "".join(secrets.choice(ALPHABET) for _ in range(length))
+    return base62(secrets.randbelow(62**length), length)
 
 
 def new(prefix: str) -> str:

@@ -64,6 +64,18 @@ def written(amount: int, currency: str) -> str:
     return f"{minus}{sign}{number}" if sign else f"{minus}{number} {currency.upper()}"
 
 
+def major(amount: int, currency: str) -> Decimal:
+    """Return an amount in minor units as a number of major ones, with the currency's decimals."""
+    return Decimal(amount).scaleb(-DECIMALS.get(currency, 2))
+
+
+def typed(amount: int, currency: str) -> str:
+    """Return an amount in minor units as a form shows it: no sign, no groups; `read` reads it."""
+    decimals = DECIMALS.get(currency, 2)
+    number = f"{Decimal(amount).scaleb(-decimals):.{decimals}f}"
+    return number.translate(_SWAPPED) if _writes_commas() else number
+
+
 def read(text: str, currency: str) -> int:
     """Return the amount in minor units that a person wrote in the language of the page.
 

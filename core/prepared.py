@@ -6,15 +6,25 @@ which can take as long as its work. Here the text stays the same and the values 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from django.conf import settings
-from django.db import OperationalError, ProgrammingError, connection
+from django.db import NotSupportedError, OperationalError, ProgrammingError, connection
 from psycopg import Cursor
-from psycopg.errors import InvalidSqlStatementName
+from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
 
 _HARMLESS = re.compile(r"[\w,-]*", re.ASCII)
+# The session is another one or has thrown everything away; a column has another type since.
+_GONE = (InvalidSqlStatementName, FeatureNotSupported)
+
+
+class _Prepared(Cursor[Any]):
+    """A cursor that prepares what it executes, and lets values come back without text."""
+
+    def execute(self, query: Any, params: Any = None, **_options: Any) -> "_Prepared":
+        super().execute(query, params, prepare=True, binary=True)
+        return self
 
 
 def rows(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -29,32 +39,43 @@ def rows(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         return cursor.fetchall()
 
 
-def run(query: str, values: Mapping[str, Any]) -> None:
-    """Execute a prepared statement that returns no rows, as `rows` does one that does."""
-    with _executed(query, values):
-        pass
+def run(query: str, values: Mapping[str, Any]) -> int:
+    """Execute a prepared statement that returns no rows; return how many rows it wrote."""
+    with _executed(query, values) as cursor:
+        return cursor.rowcount
 
 
 @contextmanager
-def _executed(query: str, values: Mapping[str, Any]) -> Iterator[Cursor]:
+def _executed(query: str, values: Mapping[str, Any]) -> Iterator[Any]:
     connection.ensure_connection()
     raw = connection.connection
     # Only here: of whatever else runs on a connection with a threshold, psycopg keeps the texts of
     # the last hundred statements, with the values in them.
     raw.prepare_threshold = 0 if settings.PREPARED_STATEMENTS else None
     try:
-        with connection.wrap_database_errors, Cursor(raw) as cursor:
-            yield cursor.execute(query, values, prepare=True, binary=True)
-    except ProgrammingError as problem:
-        if not isinstance(problem.__cause__, InvalidSqlStatementName):
+        # Django's wrappers see these statements as they see its own.
+        bare: Any = _Prepared(raw)
+        with connection.make_cursor(bare) as cursor:
+            with _logged(query):
+                cursor.execute(query, values)
+            yield cursor
+    except (ProgrammingError, NotSupportedError) as problem:
+        if not isinstance(problem.__cause__, _GONE):
             raise
-        # Somebody in between has given us another session, or thrown away what this one had
-        # prepared. It would not come back by itself; nor may another thread get this one.
+        # It would not come back by itself; nor may another thread get this connection.
         raw.close()
         connection.close()
         raise OperationalError("a prepared statement is gone") from problem
     finally:
         raw.prepare_threshold = None
+
+
+def _logged(query: str) -> AbstractContextManager[None]:
+    """Let Django's query log tell of a statement if it is kept; without its values."""
+    if not connection.queries_logged:
+        return nullcontext()
+    no_cursor: Any = None  # It is needed only for a text with values in it.
+    return connection.make_debug_cursor(no_cursor).debug_sql(query)
 
 
 def use_indexes() -> None:

@@ -62,18 +62,20 @@ class _Name(NamedTuple):
 
     :param hides: the name is a secret's, so nothing of any value is shown.
     :param place: where the value stands, unless something around it is more exact.
+    :param is_open: the name alone hides nothing of a plain value.
     """
 
     plain: str
     hides: bool
     place: _Place
+    is_open: bool = True
     shown: str = ""
 
 
 def _scrub(
     value: Any, name: str | None, reading: _Name, path: tuple[int, ...], around: _Place
 ) -> Any:
-    plain, hides, place, _shown = reading
+    plain, hides, place, _is_open, _shown = reading
     if plain == "card" and not _is_a(value, dict):
         return REDACTED
     if hides:
@@ -96,7 +98,9 @@ def _reading(name: str) -> _Name:
     is_method = outer == _METHOD and inner[:1] != [_PAYERS]
     is_of_a_card = inner and (is_method or any(map(_CARD.fullmatch, [outer, *inner])))
     plain, hides = names.plain(name), bool(is_of_a_card) or names.is_secret(name)
-    return _Name(plain, hides, _place(plain), hide_secrets(name))
+    place = _place(plain)
+    is_open = not hides and place is _Place.ANYWHERE
+    return _Name(plain, hides, place, is_open, hide_secrets(name))
 
 
 def _place(plain: str) -> _Place:
@@ -148,7 +152,11 @@ def _mapping(items: list[tuple[Any, Any]], path: tuple[int, ...], place: _Place)
         shown = reading.shown if type(key) is str else _scalar(key)
         if place is not _Place.ANYWHERE and len(_DIGIT.findall(str(shown))) >= SHORTEST_CODE:
             shown = REDACTED
-        scrubbed[shown] = _scrub(item, name, reading, path, place)
+        if reading.is_open and place is _Place.ANYWHERE and type(item) in _PLAIN:
+            # Most values of an answer; `_scrub` would come to the same after more questions.
+            scrubbed[shown] = _scalar(item)
+        else:
+            scrubbed[shown] = _scrub(item, name, reading, path, place)
     return scrubbed
 
 

@@ -53,6 +53,9 @@ _SIGNING_SECRET = re.compile(r"whsec_[\w+/=-]+")
 # ones that somebody copied badly.
 _PAYER_LINK = re.compile(r"(?i)(att_[a-z0-9]{8,}\.)[^\s\"'\\/?#&<>]+")
 
+# A mail's link lets its reader in: to a team, or to a new password.
+_MAIL_LINK = re.compile(r"(?i)(/invitation/|/password/reset/(?=[0-9a-z]+-))[^\s\"'\\/?#&<>]+")
+
 
 def _key_with_last4(key: re.Match[str]) -> str:
     prefix, rest = key.groups()
@@ -85,6 +88,7 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
     (_API_KEY, _key_with_last4),
     (_SIGNING_SECRET, f"whsec_{REDACTED}"),
     (_PAYER_LINK, rf"\1{REDACTED}"),
+    (_MAIL_LINK, rf"\1{REDACTED}"),
     (
         # card[cvc]=123, "cvc": "123", cvc%5D=123, <cvc>123</cvc>, the security code is 123
         re.compile(
@@ -113,6 +117,7 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 _SUSPICIOUS = re.compile(
     r"""-----b|failing row|key \(|authorization|bearer|sk_|whsec_|c[sv][cv]|["']"""
     r"""|code|kodu|verification|card\]?\[|(?<![a-z])(?:ccv|cid|cvn|cv2|cvd)|att_[a-z0-9]+\."""
+    r"""|/invitation/|/password/reset/"""
 )
 
 

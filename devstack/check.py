@@ -15,7 +15,7 @@ LINTED = [".", "dev"]  # `dev` has no suffix, so ruff does not find it by itself
 # Every room from the lowest to the highest; tests are run instead.
 TYPED = [
     *("core", "events", "merchants", "ledger", "cases", "vault", "testbank"),
-    *("acquirers", "payments", "webhooks", "audit"),
+    *("acquirers", "payments", "payouts", "webhooks", "audit"),
     *("panel", "config", "devstack", "bench", "manage.py"),
 ]
 

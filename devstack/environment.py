@@ -1,4 +1,4 @@
-"""The environment that config/settings.py reads, for the sandbox, the tests and the checks."""
+"""The environment that config/settings reads, for the sandbox, the tests and the checks."""
 
 import secrets
 from pathlib import Path

@@ -8,11 +8,11 @@ from pathlib import Path
 from devstack.state import ROOT
 
 SOURCES = (ROOT / "panel" / "static", ROOT / "testbank" / "static")
-# What is collected depends on: the packages that bring files, and how they are collected.
+# Also decide what is collected: the packages that bring files, and the settings of the collection.
 ALSO = (
     ROOT / "requirements.txt",
     ROOT / "panel" / "static_files.py",
-    ROOT / "config" / "settings.py",
+    ROOT / "config" / "settings" / "http.py",
 )
 STAMP = ".collected"
 

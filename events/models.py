@@ -33,6 +33,7 @@ class Event(models.Model):
         indexes = [
             models.Index(fields=["merchant", "created_at", "id"], name="events_of_a_merchant"),
             models.Index(fields=["merchant", "type", "created_at", "id"], name="events_by_type"),
+            models.Index(fields=["request_id"], name="events_of_a_request"),
         ]
 
     def __str__(self) -> str:

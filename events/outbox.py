@@ -8,8 +8,15 @@ from django.conf import settings
 from django.db import connection
 from django.utils.module_loading import import_string
 
-from core import clock, context, ids
+from core import clock, context, ids, prepared, rows
 from events.models import Event
+
+COUNT = """
+INSERT INTO events_counter (aggregate_id, merchant_id, last)
+VALUES (%(aggregate)s::text, %(merchant)s::text, 1)
+ON CONFLICT (aggregate_id, merchant_id) DO UPDATE SET last = events_counter.last + 1
+RETURNING last
+"""
 
 
 class Merchant(Protocol):
@@ -49,7 +56,7 @@ def record(
     )
     previous = changed(before, body) if before is not None else {}
     event.body = orjson.dumps(_frozen(event, merchant, body, previous))
-    event.save(force_insert=True)
+    rows.insert(event)
     context.note_change(merchant.id, event.aggregate_id)
     for subscriber in _subscribers(tuple(settings.EVENT_SUBSCRIBERS)):
         subscriber(event)
@@ -95,14 +102,8 @@ def _frozen(
 
 def _next_sequence(merchant_id: str, aggregate_id: str) -> int:
     # The row lock orders the events of one object; max + 1 would repeat after pruning.
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO events_counter (aggregate_id, merchant_id, last) VALUES (%s, %s, 1)"
-            " ON CONFLICT (aggregate_id, merchant_id)"
-            " DO UPDATE SET last = events_counter.last + 1 RETURNING last",
-            [aggregate_id, merchant_id],
-        )
-        return cursor.fetchone()[0]
+    [[sequence]] = prepared.rows(COUNT, {"aggregate": aggregate_id, "merchant": merchant_id})
+    return int(sequence)
 
 
 @cache

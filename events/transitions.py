@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.db.models import Model
 from django.utils.module_loading import import_string
 
 from events import outbox
@@ -77,10 +78,14 @@ def change(row: Any, status: str, *, table: Table) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """The door of objects whose changes are told: their table, and how events show them."""
+    """The door of objects whose changes are told: their table, and how events show them.
+
+    :param write: saves a row that is there; the rows of every payment have a faster way.
+    """
 
     table: Table
     render: Callable[[Any], dict[str, Any]]
+    write: Callable[[Any], None] = Model.save
 
     def move(self, row: Any, status: str, before: dict[str, Any], *, request_id: str) -> None:
         """Save a row with its next status, and record its event, in the caller's transaction.
@@ -92,7 +97,7 @@ class Door:
         :raises UnlistedTransition: the table has no such pair.
         """
         event = change(row, status, table=self.table)
-        row.save()
+        self.write(row)
         if event is not None:
             body = self.render(row)
             outbox.record(row.merchant, event, body, before, request_id=request_id)

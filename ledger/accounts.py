@@ -5,7 +5,7 @@ from django.db import transaction
 from ledger.models import Account
 from ledger.models.accounts import account_id
 
-# Those that this process has seen. Accounts are never deleted.
+# Accounts seen by this process; they are never deleted.
 _known: set[tuple[str, str]] = set()
 
 

@@ -8,7 +8,7 @@ from django.urls import URLPattern, path, reverse
 
 from core.admin import ReadOnly, ReadOnlyAdmin
 from ledger import balance, book, operators
-from ledger.models import Account, Entry, Movement, Price
+from ledger.models import Account, Due, Entry, HolidayChange, Movement, Price, Run
 from ledger.operator_forms import WriteOffForm
 
 
@@ -99,4 +99,36 @@ class PriceAdmin(ReadOnlyAdmin):
     list_filter = ("card_type", "returns_fee")
     list_select_related = ("merchant",)
     search_fields = ("=merchant__id", "merchant__name")
+    show_full_result_count = False
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin):
+    """The runs of settlement; the newest first."""
+
+    list_display = ("id", "merchant", "currency", "date", "amount", "created_at")
+    list_select_related = ("merchant",)
+    ordering = ("-id",)
+    search_fields = ("=id", "=merchant__id", "merchant__name")
+    show_full_result_count = False
+
+
+@admin.register(Due)
+class DueAdmin(ReadOnlyAdmin):
+    """The next date on which something of a merchant is settled, the earliest first."""
+
+    list_display = ("merchant", "currency", "due_on", "settled_on")
+    list_select_related = ("merchant",)
+    ordering = ("due_on", "id")
+    search_fields = ("=merchant__id", "merchant__name")
+    show_full_result_count = False
+
+
+@admin.register(HolidayChange)
+class HolidayChangeAdmin(ReadOnlyAdmin):
+    """The public holidays that operators added, and the dates that are none by them."""
+
+    list_display = ("country", "date", "is_holiday", "reason", "created_at")
+    list_filter = ("country", "is_holiday")
+    ordering = ("-date", "country")
     show_full_result_count = False

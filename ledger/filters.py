@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import QuerySet
 
 from core.rest.filters import Currency, Equal, Filters, Instants, OneOf
+from core.rest.lists import ListSpec
 from ledger import calendar
 from ledger.models import Movement
 
@@ -42,3 +43,8 @@ class TransactionFilters(Filters):
     currency = Currency("currency")
     created = Instants("created_at")
     available_on = Days("available_on")
+
+
+TRANSACTIONS = ListSpec(
+    filters=TransactionFilters, sort_keys={"created": "created_at", "amount": "amount"}
+)

@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet, Sum
 
 from ledger.lines import Line
 from ledger.models import Account, Entry, Movement, Run
+from ledger.models.accounts import account_id
 
 
 def split(amount: int, dates: Sequence[date]) -> list[Line]:
@@ -32,6 +33,59 @@ def open_entries(merchant_id: str, run: Run | None) -> QuerySet[Entry]:
     if run is None:
         return pending
     return pending.filter(Q(available_on__gt=run.date) | Q(id__gt=run.boundary))
+
+
+def open_parts(merchant_id: str, currency: str, run: Run | None) -> QuerySet[Entry]:
+    """Return the parts of charges of a currency that no run has settled.
+
+    :param run: the last one of the currency; None before the first.
+    """
+    account = account_id(merchant_id, currency, Account.Kind.PENDING)
+    entries = open_entries(merchant_id, run).filter(account=account)
+    return entries.exclude(movement__kind=Movement.Kind.SETTLEMENT)
+
+
+def settled_by(run: Run) -> QuerySet[Entry]:
+    """Return the parts that a run has settled: its amount is their sum."""
+    before = Run.objects.filter(
+        merchant_id=run.merchant_id, currency=run.currency, date__lt=run.date
+    )
+    entries = open_parts(run.merchant_id, run.currency, before.order_by("-date").first())
+    return entries.filter(available_on__lte=run.date, id__lte=run.boundary)
+
+
+def latest_runs(merchant_id: str, most: int) -> list[Run]:
+    """Return the newest settlements of a merchant, and the last one of each currency beside them.
+
+    :param most: so many, newest first; the last ones of further currencies come on top.
+    """
+    runs = Run.objects.filter(merchant_id=merchant_id)
+    last = runs.order_by("currency", "-date").distinct("currency")
+    newest = runs.order_by("-date", "currency")[:most]
+    return list(last.union(newest).order_by("-date", "currency"))
+
+
+def by_date(
+    merchant_id: str, currencies: Sequence[str], last: Mapping[str, Run]
+) -> dict[str, dict[date, int]]:
+    """Return, by currency, on which dates how much of `pending` becomes available, in order.
+
+    What came after the run of its date keeps that date. Amounts are in minor units; a date of which
+    nothing is left is not there. One statement for all currencies.
+
+    :param last: by currency, its last run.
+    """
+    sums = [
+        open_parts(merchant_id, currency, last.get(currency))
+        .values_list("currency", "available_on")
+        .annotate(Sum("amount"))
+        for currency in currencies
+    ]
+    found: dict[str, dict[date, int]] = {}
+    for currency, day, amount in sums[0].union(*sums[1:]).order_by("available_on"):
+        if amount:
+            found.setdefault(currency, {})[day] = int(amount)
+    return found
 
 
 def unsettled(charge: Movement) -> dict[date, int]:

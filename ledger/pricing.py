@@ -2,19 +2,7 @@
 
 from typing import NamedTuple
 
-from core import prepared
-
 BASE = 10_000  # Basis points in the whole.
-
-# Of several rows the most specific counts: for card type and installments, for installments, for
-# the card type, for neither. Asked with every payment, and therefore prepared.
-FIND = """
-SELECT bps, fixed, returns_fee FROM ledger_price
-WHERE merchant_id = %(merchant)s::text AND currency = %(currency)s::text
-  AND coalesce(card_type = %(card_type)s::text, true)
-  AND coalesce(installments = %(installments)s::smallint, true)
-ORDER BY installments IS NULL, card_type IS NULL LIMIT 1
-"""
 
 
 class Sale(NamedTuple):
@@ -50,12 +38,10 @@ class Fee(NamedTuple):
 FREE = Fee(0, is_returned=False)
 
 
-def fee_of(merchant_id: str, sale: Sale) -> Fee:
+def fee(sale: Sale, bps: int, fixed: int, *, is_returned: bool) -> Fee:
     """Return the fee of a sale: a part rounded half up and a fixed amount, at most all of it."""
-    terms = sale._asdict() | {"merchant": merchant_id}
-    for bps, fixed, is_returned in prepared.rows(FIND, terms):
-        return Fee(min(sale.received, _part(sale.received, bps) + fixed), is_returned)
-    return FREE
+    amount = min(sale.received, _part(sale.received, bps) + fixed)
+    return Fee(amount, is_returned)
 
 
 def _part(received: int, bps: int) -> int:

@@ -5,6 +5,7 @@ runs before did not reach: those of dates since the last one, and those that wer
 its boundary whatever their date.
 """
 
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date
 
@@ -12,16 +13,21 @@ import structlog
 from django.db import transaction
 from django.db.models import QuerySet, Sum
 
-from core import clock, ids
-from ledger import accounts, book, boundary, parts
-from ledger.models import Account, Entry, Movement, Run
-from ledger.models.accounts import account_id
+from core import clock, context, ids
+from core.one_by_one import alone
+from ledger import accounts, agenda, book, boundary, parts
+from ledger.agenda import Pot
+from ledger.models import Entry, Run
+from merchants import request_logs
 from merchants.models import Merchant
 
 # So long a run waits for transactions that may still write below its boundary, and so often it
 # begins anew because the merchant's parts were taken from meanwhile.
 PATIENCE_SECONDS = 5.0
 TRIES = 3
+# A look takes up no further merchants after this time: the same worker resolves open payments.
+LOOK_SECONDS = 3.0
+MERCHANTS_PER_CLAIM = 200
 
 log = structlog.get_logger(__name__)
 
@@ -40,45 +46,87 @@ def settle(merchant: Merchant, currency: str, *, on: date) -> Run | None:
         transaction of before is open, or parts are taken from again and again, it settles nothing.
     """
     accounts.ensure(merchant.id, currency)
+    pot = Pot(merchant.id, currency)
     for _ in range(TRIES):
         edge = boundary.find(patience_seconds=PATIENCE_SECONDS)
         if edge is None:
             break
         with suppress(_Overtaken):
-            return _settle(merchant, currency, on, edge)
+            return _settle(pot, on, edge)
     log.warning("settlement_put_off", merchant=merchant.id, currency=currency)
     return None
 
 
+def settle_due(*, job: str) -> int:
+    """Settle every merchant of whom something is due where it is; return how many runs it were.
+
+    Each in a transaction of its own, for 3 s: the next look goes on. Safe to kill at any place,
+    and beside itself: a merchant whom another look settles is left to it.
+
+    :param job: the name of this work in the request logs.
+    """
+    enough = context.remaining_seconds() - LOOK_SECONDS
+    edge, runs = agenda.note(), 0
+    for zone, today in agenda.zones(clock.now()).items():
+        for pot in _due(zone, today):
+            if context.remaining_seconds() <= enough:
+                return runs
+            with alone("settlement_failed", merchant=pot.merchant_id), request_logs.job(job):
+                runs += _settle_if_free(pot, today, edge)
+    return runs
+
+
+def _due(zone: str, today: date) -> Iterator[Pot]:
+    """Go over what is due in a time zone, a claim after the other: the memory stays flat."""
+    last = None
+    while pots := agenda.due(zone, today, after=last, most=MERCHANTS_PER_CLAIM):
+        yield from pots
+        last = pots[-1]
+
+
+def _settle_if_free(pot: Pot, on: date, edge: int) -> bool:
+    try:
+        with transaction.atomic(durable=True):
+            return agenda.claim(pot, on) and _settled(pot, on, edge) is not None
+    except _Overtaken:
+        return False  # The next look's boundary sees what was taken. To wait here delays others.
+
+
 @transaction.atomic(durable=True)
-def _settle(merchant: Merchant, currency: str, on: date, edge: int) -> Run | None:
-    accounts.lock(merchant.id, currency)
-    last = parts.last_run(merchant.id, currency)
-    if last and last.date >= on:
-        return None
+def _settle(pot: Pot, on: date, edge: int) -> Run | None:
+    agenda.hold(pot)
+    return _settled(pot, on, edge)
+
+
+def _settled(pot: Pot, on: date, edge: int) -> Run | None:
+    """Settle a pot that the caller holds, and write down when something of it is due next."""
+    accounts.lock(*pot)
+    last = parts.last_run(*pot)
+    run = None if last and last.date >= on else _run(pot, on, edge, last)
+    agenda.plan(pot, run or last)
+    return run
+
+
+def _run(pot: Pot, on: date, edge: int, last: Run | None) -> Run | None:
     edge = max(edge, last.boundary) if last else edge  # A run beside this one may have come first.
-    due = _open_parts(merchant, currency, last).filter(available_on__lte=on)
+    due = parts.open_parts(*pot, last).filter(available_on__lte=on)
     _require_not_overtaken(due, edge)
     sums = _sums(due, edge)
     if not sums:
         return None
     run = Run.objects.create(
         id=ids.new("run"),
-        merchant=merchant,
-        currency=currency,
+        merchant_id=pot.merchant_id,
+        currency=pot.currency,
         date=on,
         boundary=edge,
+        amount=sum(sums.values()),
         created_at=clock.now(),
     )
     if any(sums.values()):
-        book.settlement(merchant.id, sums, currency=currency, cause_id=run.id, now=run.created_at)
+        terms = {"currency": pot.currency, "cause_id": run.id, "now": run.created_at}
+        book.settlement(pot.merchant_id, sums, **terms)
     return run
-
-
-def _open_parts(merchant: Merchant, currency: str, last: Run | None) -> QuerySet[Entry]:
-    account = account_id(merchant.id, currency, Account.Kind.PENDING)
-    entries = parts.open_entries(merchant.id, last).filter(account=account)
-    return entries.exclude(movement__kind=Movement.Kind.SETTLEMENT)
 
 
 def _require_not_overtaken(due: QuerySet[Entry], edge: int) -> None:

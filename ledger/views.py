@@ -1,9 +1,8 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.rest.lists import ListSpec
 from ledger import balance, resource, schema, transactions
-from ledger.filters import TransactionFilters
+from ledger.filters import TRANSACTIONS
 from merchants.api import ApiViewSet
 
 
@@ -21,11 +20,7 @@ class BalanceTransactionViewSet(ApiViewSet):
 
     operations = schema.BALANCE_TRANSACTIONS
     scope = resource.SCOPE
-    lists = {
-        "list": ListSpec(
-            filters=TransactionFilters, sort_keys={"created": "created_at", "amount": "amount"}
-        )
-    }
+    lists = {"list": TRANSACTIONS}
 
     def list(self, request: Request) -> Response:
         page = self.page_of(transactions.of_merchant(self.merchant))

@@ -11,7 +11,16 @@ from django.db import transaction
 from core import clock, ids
 from core.errors import DomainError
 from events import outbox
-from merchants import audit_log, events, installment_plans, keys, sessions, sites, terms
+from merchants import (
+    audit_log,
+    events,
+    installment_plans,
+    keys,
+    payout_schedules,
+    sessions,
+    sites,
+    terms,
+)
 from merchants.audit_log import Change
 from merchants.models import Member, Merchant, NonSecureLimit, User
 from merchants.terms import Term
@@ -136,7 +145,7 @@ def _record_opening(merchant: Merchant, owner: User, reason: str | None) -> None
 
 
 def _record_member(merchant: Merchant, owner: User, reason: str | None) -> None:
-    # Whoever gets into a team signs in anew.
+    # A person who joins a team signs in anew.
     sessions.end_all_of(owner)
     after = {"role": Member.Role.OWNER}
     audit_log.record(
@@ -212,6 +221,15 @@ def require_charges(merchant: Merchant) -> None:
         raise MerchantRestricted
 
 
+def require_payouts(merchant: Merchant) -> None:
+    """Refuse a payout of an account that may not have any.
+
+    :raises MerchantRestricted: not active, or payouts are switched off (contract-money, Merchant).
+    """
+    if merchant.status != Merchant.Status.ACTIVE or not merchant.payouts_enabled:
+        raise MerchantRestricted("The account cannot be paid out at the moment.")
+
+
 def require_captures(merchant: Merchant) -> None:
     """Refuse to capture for an account that is closed; others may take what was authorised.
 
@@ -219,6 +237,15 @@ def require_captures(merchant: Merchant) -> None:
     """
     if merchant.status == Merchant.Status.CLOSED:
         raise MerchantRestricted
+
+
+def require_topups(merchant: Merchant) -> None:
+    """Refuse a topup of an account that is closed; all others may send money.
+
+    :raises MerchantRestricted: it is closed (contract-money, Merchant).
+    """
+    if merchant.status == Merchant.Status.CLOSED:
+        raise MerchantRestricted("The account is closed.")
 
 
 def shown(merchant: Merchant) -> dict[str, Any]:
@@ -241,6 +268,7 @@ def shown(merchant: Merchant) -> dict[str, Any]:
             for row in merchant.non_secure_limits.order_by("currency")
         ],
         "installments": installment_plans.shown(merchant),
+        "payout_schedule": payout_schedules.shown(merchant),
         "websites": [str(site) for site in merchant.websites.order_by("id")],
         "callback_urls": [str(site) for site in merchant.callback_urls.order_by("id")],
         "metadata": merchant.metadata,

@@ -15,18 +15,20 @@ from django.db import connection
 from django.utils import timezone
 
 from core import context, ids
+from core.context import ActorKind
 from core.keyring import ring
 from core.scrub import scrub
 from merchants.models import AuditEntry, Merchant, User
 
 PURPOSE = "audit_log"
+PEOPLE = (ActorKind.USER, ActorKind.OPERATOR)
 INSTALLATION = "installation"
 # The closed list: a noun, and what may happen to it.
 VERBS = {
     "key": ("created", "rolled", "revoked"),
     "website": ("added", "removed"),
     "callback": ("added", "removed"),
-    "endpoint": ("created", "updated", "deleted", "secret_rolled", "replayed"),
+    "endpoint": ("created", "updated", "deleted", "secret_rolled", "replayed", "tested"),
     "event": ("resent",),
     "member": ("added", "removed", "role_changed"),
     "invitation": ("sent", "accepted", "withdrawn"),
@@ -40,11 +42,13 @@ VERBS = {
     "refund": ("created", "canceled"),
     "dispute": ("opened", "updated", "submitted", "closed", "decided"),
     "payout": ("created", "canceled"),
+    "payout_account": ("added", "removed", "made_default"),
     "balance": ("written_off",),
-    "topup": ("created", "canceled"),
+    "topup": ("created", "canceled", "assigned", "sent_back"),
     "export": ("made",),
     "case": ("opened", "assigned", "noted", "decided"),
     "bins": ("imported", "undone"),
+    "holiday": ("added", "removed"),
     "sign_in": ("succeeded", "locked", "unlocked"),
     "session": ("ended",),
     "mfa": ("added", "removed"),
@@ -105,6 +109,20 @@ def record(  # noqa: PLR0913  # A row of the log has that much to say, and each 
     change = Change(action, subject, before, after)
     chain = f"merchant:{merchant.id}" if merchant else INSTALLATION
     return _append(chain, merchant, change, reason)
+
+
+def record_by_person(
+    action: str, *, merchant: Merchant, subject: str, after: Mapping[str, Any] | None = None
+) -> AuditEntry | None:
+    """Append a change as `record` does if a person makes it; None if a key or a job does.
+
+    Requests of API keys are in the request logs (contract: Audit log).
+
+    :raises ValueError: no such action.
+    """
+    if context.actor().kind not in PEOPLE:
+        return None
+    return record(action, merchant=merchant, subject=subject, after=after)
 
 
 def record_all(merchant: Merchant, changes: Iterable[Change], reason: str | None = None) -> None:

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
-from core import context
+from core import context, prepared, rows
 from core.detection import contains_encoded_card_number
 from core.errors import DomainError
 from core.keyring import ring
@@ -26,14 +26,21 @@ NO_LONGER_KEPT = "The first answer held a secret and is no longer kept."
 SAVE_ANSWER = """
     WITH quiet AS (SELECT set_config('synchronous_commit', 'off', true))
     UPDATE merchants_idempotencykey
-    SET response_status = %s, sealed_response = %s, answer_until = %s, is_finished = true
-    FROM quiet WHERE merchant_id = %s AND key = %s AND response_status IS NULL
+    SET response_status = %(status)s::smallint, sealed_response = %(sealed)s::bytea,
+        answer_until = %(until)s::timestamptz, is_finished = true
+    FROM quiet WHERE merchant_id = %(merchant)s::text AND key = %(key)s::text
+        AND response_status IS NULL
 """
 CLAIM = """
     INSERT INTO merchants_idempotencykey
         (merchant_id, key, fingerprint, request_id, lease_until, object_id, is_finished, created_at)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
+    VALUES (%(merchant)s::text, %(key)s::text, %(fingerprint)s::bytea, %(request)s::text,
+        %(lease_until)s::timestamptz, %(object)s::text, %(is_finished)s::boolean,
+        %(now)s::timestamptz)
+    ON CONFLICT DO NOTHING
 """
+OF_CLAIM = "merchant_id = %(merchant)s::text AND key = %(key)s::text"
+FINISH = f"UPDATE merchants_idempotencykey SET is_finished = true WHERE {OF_CLAIM}"  # noqa: S608
 
 
 class IdempotencyKeyInvalid(DomainError):
@@ -113,7 +120,7 @@ def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: An
         return
     _validate(key)
     claim = Claim(merchant.id, key, fingerprint.of(method_and_path, body))
-    row = _row(claim).first()
+    row = _found(claim)
     if row is not None:
         _require_same_request(row, claim)
         _replay(row)
@@ -154,17 +161,18 @@ def take(object_id: str, *, is_finished: bool = True) -> None:
         return
     now = timezone.now()
     lease_until = _lease_end(now)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            CLAIM,
-            [
-                claim.merchant_id, claim.key, claim.fingerprint, context.request_id(),
-                # An address may hold anything; what is too long to be an id is found nowhere next.
-                lease_until, object_id[:ID_MAX], is_finished, now,
-            ],
-        )  # fmt: skip
-        if cursor.rowcount == 0:
-            raise _in_use(claim)
+    values = {
+        **_names(claim),
+        "fingerprint": claim.fingerprint,
+        "request": context.request_id(),
+        "lease_until": lease_until.isoformat(),
+        # An address may hold anything; what is too long to be an id is found nowhere next.
+        "object": object_id[:ID_MAX],
+        "is_finished": str(is_finished),
+        "now": now.isoformat(),
+    }
+    if not prepared.run(CLAIM, values):
+        raise _in_use(claim)
     claim.taken, claim.lease_until = True, lease_until
 
 
@@ -172,7 +180,7 @@ def finish() -> None:
     """Write the recovery point, in the use case's last transaction: only the answer is missing."""
     claim = _current_claim()
     if claim is not None and claim.taken:
-        _row(claim).update(is_finished=True)
+        prepared.run(FINISH, _names(claim))
 
 
 def finish_for(merchant_id: str, request_id: str) -> None:
@@ -216,9 +224,8 @@ def save_answer(status: int, body: bytes, *, holds_secret: bool = False) -> byte
         raise RuntimeError("this POST answered without claiming its Idempotency-Key")
     sealed = ring().seal(body, context=_seal_context(claim))
     until = timezone.now() + SECRET_ANSWER_LIFE if holds_secret else None
-    with connection.cursor() as cursor:
-        cursor.execute(SAVE_ANSWER, [status, sealed, until, claim.merchant_id, claim.key])
-        is_first = cursor.rowcount == 1
+    answer = {"status": str(status), "sealed": sealed, "until": until and until.isoformat()}
+    is_first = prepared.run(SAVE_ANSWER, {**answer, **_names(claim)})
     return body if is_first else _kept(claim, otherwise=body)
 
 
@@ -251,9 +258,8 @@ def forget_old() -> int:
 
 
 def _in_use(claim: Claim) -> IdempotencyKeyInUse:
-    row = _row(claim).first()
-    is_waited_for = row is not None and not row.is_finished
-    return IdempotencyKeyInUse(until=row.lease_until if is_waited_for else None)
+    row = _found(claim)
+    return IdempotencyKeyInUse(until=row.lease_until if row and not row.is_finished else None)
 
 
 def _current_claim() -> Claim | None:
@@ -263,6 +269,14 @@ def _current_claim() -> Claim | None:
 
 def _row(claim: Claim) -> Any:
     return IdempotencyKey.objects.filter(merchant_id=claim.merchant_id, key=claim.key)
+
+
+def _found(claim: Claim) -> IdempotencyKey | None:
+    return rows.find(IdempotencyKey, OF_CLAIM, **_names(claim))
+
+
+def _names(claim: Claim) -> dict[str, str]:
+    return {"merchant": claim.merchant_id, "key": claim.key}
 
 
 def _kept(claim: Claim, *, otherwise: bytes) -> bytes:

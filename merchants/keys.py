@@ -1,6 +1,7 @@
 """API keys: made, rolled, recognised, revoked (contract 5)."""
 
 import secrets
+import unicodedata
 import zlib
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +14,7 @@ from core import ids
 from core.detection import contains_card_number
 from core.keyring import ring
 from core.rest import resources
+from core.secrets_in_text import holds_secret_key
 from merchants import audit_log
 from merchants.models import ApiKey, Merchant, User
 from merchants.refusals import ChangeRefused
@@ -21,6 +23,8 @@ BODY_LENGTH = 43
 CHECKSUM_LENGTH = 6
 SCOPE_LEVELS = ("none", "read", "write")
 NAME_MAX = 100
+# Control characters, and those that hide, turn or break what stands beside them.
+INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 LIVE_KEYS_MAX = 100
 EXPIRY_MAX = timedelta(days=2 * 366)
 DAY_SECONDS = 86_400
@@ -29,7 +33,14 @@ ROLL_SECONDS = (0, 3600, DAY_SECONDS, 7 * DAY_SECONDS)
 
 
 class KeyRefused(ChangeRefused):
-    """A key that may not be made so; the text says why."""
+    """A key that may not be made so; the text says why.
+
+    :param param: the value that is refused, if it is one.
+    """
+
+    def __init__(self, text: str, *, param: str | None = None) -> None:
+        self.param = param
+        super().__init__(text)
 
 
 def create(
@@ -42,7 +53,7 @@ def create(
 ) -> tuple[ApiKey, str]:
     """Make a key and return it with its secret, which cannot be read again.
 
-    :param expires_at: within two years from now; None for a key that does not expire.
+    :param expires_at: in the future, within two years; None for a key that does not expire.
     :raises ValueError: a resource that does not exist, or a level that is not none,
         read or write.
     :raises KeyRefused: the name, the expiry, or one key too many.
@@ -80,13 +91,14 @@ def roll(
     :raises KeyRefused: the old key is revoked or has expired; or as `create`.
     """
     if expires_in not in ROLL_SECONDS:
-        raise KeyRefused(f"The old key ends after one of {ROLL_SECONDS} seconds.")
+        text = f"The old key ends after one of {ROLL_SECONDS} seconds."
+        raise KeyRefused(text, param="expires_in")
     _require_expiry(expires_at)
     with transaction.atomic():
         _require_room(key.merchant)
         old = ApiKey.objects.select_for_update(of=("self",)).get(pk=key.pk)
         now = timezone.now()
-        if not _is_live(old, now):
+        if not is_live(old, now):
             raise KeyRefused("The key is revoked or has expired.")
         draft = ApiKey(
             name=old.name, scopes=old.scopes, expires_at=expires_at, created_by=created_by
@@ -134,20 +146,26 @@ def _shown(key: ApiKey) -> dict[str, Any]:
     return {name: getattr(key, name) for name in shown}
 
 
-def _is_live(key: ApiKey, now: datetime) -> bool:
+def is_live(key: ApiKey, now: datetime) -> bool:
+    """Tell whether a key works at an instant, in real time."""
     return key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
 
 
 def _require_name(name: str) -> None:
     if not 1 <= len(name.strip()) <= NAME_MAX or len(name) > NAME_MAX:
-        raise KeyRefused(f"A key's name has 1 to {NAME_MAX} characters.")
+        raise KeyRefused(f"A key's name has 1 to {NAME_MAX} characters.", param="name")
+    if any(unicodedata.category(one) in INVISIBLE for one in name):
+        raise KeyRefused("There is an invisible character in the key's name.", param="name")
     if contains_card_number(name):
-        raise KeyRefused("There is a card number in the key's name.")
+        raise KeyRefused("There is a card number in the key's name.", param="name")
+    if holds_secret_key(name):
+        raise KeyRefused("There is a secret key in the key's name.", param="name")
 
 
 def _require_expiry(expires_at: datetime | None) -> None:
-    if expires_at and expires_at > timezone.now() + EXPIRY_MAX:
-        raise KeyRefused("A key expires within two years, or not at all.")
+    now = timezone.now()
+    if expires_at and not now < expires_at <= now + EXPIRY_MAX:
+        raise KeyRefused("A key expires within two years, or not at all.", param="expires_at")
 
 
 def _require_room(merchant: Merchant) -> None:

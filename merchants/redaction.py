@@ -58,7 +58,11 @@ def _as_utf8(wire: str) -> str:
 
 
 class _Excerpt:
-    """Copies the beginning of a body: cards made safe, security codes left out."""
+    """Copies the beginning of a body: cards made safe, security codes left out.
+
+    It counts the characters that a value takes in the text, quotes and commas included, and never
+    too many: so it ends behind the cut, and a few values behind it at most.
+    """
 
     def __init__(self) -> None:
         self._left = MAX_BYTES
@@ -68,27 +72,42 @@ class _Excerpt:
         # Most of a body is plain values: they are asked for first.
         if isinstance(value, str):
             # Texts stay whole: half a card number would not be recognised as one.
-            self._left -= len(value)
+            self._left -= len(value) + len('""')
             return value
         if isinstance(value, CardInput):
             value = _safe_card(value)
-        if not isinstance(value, dict | list):
-            self._left -= 1
-            return value
-        if depth > MAX_DEPTH:
-            return "[…]"
+        if isinstance(value, dict):
+            return "[…]" if depth > MAX_DEPTH else self._of_dict(value, depth + 1)
         if isinstance(value, list):
-            return [self.of(inner, depth + 1) for inner in value if self._has_room("")]
-        return {
-            name: self.of(inner, depth + 1)
-            for name, inner in value.items()
-            if self._has_room(name) and not may_be_security_code(name)
-        }
+            return "[…]" if depth > MAX_DEPTH else self._of_list(value, depth + 1)
+        self._left -= len("null") if value is None or isinstance(value, bool) else 1
+        return value
 
-    def _has_room(self, name: str) -> bool:
-        self._left -= len(name) + 1
-        self.is_cut = self.is_cut or self._left < 0
-        return not self.is_cut
+    def _of_list(self, values: list[Any], depth: int) -> list[Any]:
+        copied = []
+        for value in values:
+            if not self._has_room(len(",")):
+                break
+            copied.append(self.of(value, depth))
+        return copied
+
+    def _of_dict(self, values: dict[str, Any], depth: int) -> dict[str, Any]:
+        copied = {}
+        for name, value in values.items():
+            if may_be_security_code(name):
+                continue
+            if not self._has_room(len(name) + len('"":,')):
+                break
+            copied[name] = self.of(value, depth)
+        return copied
+
+    def _has_room(self, taken: int) -> bool:
+        """Take the room of a name and a comma, unless the text is longer already than is kept."""
+        if self._left < 0:
+            self.is_cut = True
+            return False
+        self._left -= taken
+        return True
 
 
 def _safe_card(card: CardInput) -> dict[str, Any]:

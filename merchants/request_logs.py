@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import Error, connection, transaction
 from django.http import HttpRequest, HttpResponse
 
-from core import clock, context, prepared
+from core import clock, context, prepared, rows
 from core.context import ActorKind, Work
 from core.http import client_address
 from merchants import authentication, redaction
@@ -33,16 +33,6 @@ OUR_ID = re.compile(r"[a-z]{2,8}_[0-9A-Za-z]{1,30}", re.ASCII)
 REFUSED_FOR_THE_KEY = (401, 429)
 ROWS_PER_DELETE = 5_000
 FORGET_SECONDS = 3
-
-_FIELDS = RequestLog._meta.concrete_fields
-_ATTRIBUTES = [field.attname for field in _FIELDS]
-# One statement, in a transaction of its own that does not wait for the disk: a row lost in a
-# crash of the database is not worth a wait.
-INSERT = f"""
-    WITH quiet AS (SELECT set_config('synchronous_commit', 'off', true))
-    INSERT INTO merchants_requestlog ({", ".join(str(field.column) for field in _FIELDS)})
-    SELECT {", ".join(["%s"] * len(_FIELDS))} FROM quiet
-"""  # noqa: S608
 
 FORGET = """
 DELETE FROM merchants_requestlog WHERE id = ANY(ARRAY(
@@ -65,12 +55,28 @@ def write_when_sent(
     """
     content = b"" if response.streaming else response.content
     call = Call(work, request, response, seconds, content)
+    _when_sent(call, _row_of)
+
+
+def write_change_when_sent(
+    request: HttpRequest, response: HttpResponse, *, work: Work, seconds: float
+) -> None:
+    """Write the row of a panel's request once its answer has left, if it changed something.
+
+    So each event's `request_id` is found here (contract, To 2, 3: request logs).
+    """
+    if work.last_change:
+        _when_sent(Call(work, request, response, seconds, b""), _row_of_panel)
+
+
+def _when_sent(call: "Call", row_of: Callable[["Call"], RequestLog]) -> None:
+    response = call.response
 
     def write_and_close() -> None:
         del response.close  # Closed twice, it still gets one row.
         try:
             with context.resumed(call.work):
-                _write(lambda: _row_of(call))
+                _write(lambda: row_of(call))
         finally:
             # Tells Django that the request is over, which looks after a broken connection.
             response.close()
@@ -106,6 +112,7 @@ def _row_of(call: Call) -> RequestLog:
         duration_ms=round(call.seconds * 1000),
         api_key=key_id,
         idempotency_key=_idempotency_key(request),
+        original_request=call.response.get("Original-Request"),
         object_id=_object_id(request, answer),
         ip=client_address(request) or None,
         api_version=call.response.get("PF-Version"),
@@ -113,6 +120,22 @@ def _row_of(call: Call) -> RequestLog:
         response_body=shown,
         truncated=is_body_cut or is_answer_cut,
         error_code=_error_code(answer) if status >= 400 else None,
+        created_at=clock.moved(call.work.begun_at),
+    )
+
+
+def _row_of_panel(call: Call) -> RequestLog:
+    """Return the row of a person's request: no bodies, which hold what people typed."""
+    merchant_id, object_id = call.work.last_change or (None, None)
+    return RequestLog(
+        id=call.work.request_id,
+        merchant_id=merchant_id,
+        kind=RequestLog.Kind.PANEL,
+        method=redaction.line(call.request.method or "", most=16),
+        path=redaction.line(call.request.path_info, most=500),
+        status=call.response.status_code,
+        duration_ms=round(call.seconds * 1000),
+        object_id=object_id,
         created_at=clock.moved(call.work.begun_at),
     )
 
@@ -201,9 +224,7 @@ def _row_of_job(work: Work, path: str, seconds: float, error_code: str | None) -
 
 def _write(row_of: Callable[[], RequestLog]) -> None:
     try:
-        row = row_of()
-        with connection.cursor() as cursor:
-            cursor.execute(INSERT, [getattr(row, name) for name in _ATTRIBUTES])
+        rows.insert_lossily(row_of())  # One lost in a crash is not worth a wait for the disk.
     except Error as problem:
         log.warning("request_log_not_written", reason=type(problem).__name__, detail=str(problem))
 
@@ -224,6 +245,7 @@ def shown(row: RequestLog) -> dict[str, Any]:
         "duration_ms": row.duration_ms,
         "api_key": row.api_key,
         "idempotency_key": row.idempotency_key,
+        "original_request": row.original_request,
         "object_id": row.object_id,
         "ip": row.ip,
         "api_version": row.api_version,

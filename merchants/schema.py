@@ -2,7 +2,7 @@
 
 from core.rest import schema
 from core.rest.schema import Operation, nullable, ref, text
-from merchants.models import Merchant, RequestLog
+from merchants.models import Merchant, PayoutSchedule, RequestLog
 
 _LIMIT = schema.record(
     "What may be taken without 3-D Secure in one currency. A currency without a row takes none.",
@@ -20,6 +20,25 @@ _PLAN = schema.record(
         "installments": schema.integer("How many.", minimum=2),
         "surcharge_rate_bps": schema.integer("What the payer pays on top, in basis points."),
         "minimum_amount": schema.minor("The least amount of a payment."),
+    },
+)
+
+_SCHEDULE = schema.record(
+    "When money becomes available, and when it is paid out. An operator sets it.",
+    {
+        "interval": schema.one_of(PayoutSchedule.Interval.values, "`manual`: when you ask for it."),
+        "weekly_anchor": nullable(
+            schema.one_of(PayoutSchedule.Weekday.values, "The day of a `weekly` interval.")
+        ),
+        "monthly_anchor": nullable(
+            schema.integer("The day of a `monthly` interval; shorter months end before.", minimum=1)
+        ),
+        "minimum_amount": schema.minor("Less than that is not paid out by itself."),
+        "delay_days": schema.integer("Business days from a capture to its money.", minimum=0),
+        "installments": schema.one_of(
+            PayoutSchedule.Installments.values,
+            "Payments in installments: their money at once (`whole`), or a part each month.",
+        ),
     },
 )
 
@@ -43,6 +62,7 @@ MERCHANTS = {
             ),
             "non_secure_limits": schema.array(_LIMIT, "By currency."),
             "installments": schema.array(_PLAN, "By programme, then by count."),
+            "payout_schedule": _SCHEDULE,
             "websites": schema.array({"type": "string"}, "The registered websites."),
             "callback_urls": schema.array({"type": "string"}, "The registered callback URLs."),
             "metadata": schema.METADATA,
@@ -55,7 +75,9 @@ LOGS = {
         "req",
         "A request to the API, or a background change. Card data and secrets are masked.",
         {
-            "kind": schema.one_of(RequestLog.Kind.values, "`job` for a background change."),
+            "kind": schema.one_of(
+                RequestLog.Kind.values, "`job` for a background change, `panel` for a person's."
+            ),
             "method": nullable(text("Null for a job.")),
             "path": text("For a job, the task's name."),
             "query": nullable(text("As it was sent.")),
@@ -63,6 +85,9 @@ LOGS = {
             "duration_ms": schema.integer("How long it took, in milliseconds."),
             "api_key": nullable(schema.identifier("key", "The key that was sent.")),
             "idempotency_key": nullable(text("As it was sent.")),
+            "original_request": nullable(
+                schema.identifier("req", "Of a replay: the request that was answered first.")
+            ),
             "object_id": nullable(text("The object that it was about.")),
             "ip": nullable(text("Where it came from.")),
             "api_version": nullable(text("The version that it was answered in.")),

@@ -1,6 +1,7 @@
 """Second factors: whether a person needs one and has one; their secrets are sealed."""
 
 import base64
+from collections.abc import Collection
 from typing import Any
 
 from allauth.mfa.models import Authenticator
@@ -30,6 +31,12 @@ def is_missing(user: Any) -> bool:
 def has_one(user: Any) -> bool:
     """Tell whether a password alone does not let the person in."""
     return Authenticator.objects.filter(user_id=user.pk, type__in=FACTORS).exists()
+
+
+def people_with_one(people: Collection[int]) -> set[int]:
+    """Return those of the people, by their keys, whom a password alone does not let in."""
+    rows = Authenticator.objects.filter(user_id__in=people, type__in=FACTORS)
+    return set(rows.values_list("user_id", flat=True))
 
 
 @transaction.atomic

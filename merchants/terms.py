@@ -15,7 +15,7 @@ from django.core.exceptions import ValidationError
 from django.utils.module_loading import import_string
 
 from core.detection import contains_card_number
-from merchants import installment_plans, risk_rules, sites
+from merchants import installment_plans, payout_accounts, payout_schedules, risk_rules, sites
 from merchants.models import InstallmentPlan, Merchant, NegativeLimit, NonSecureLimit, RiskRule
 from merchants.refusals import ChangeRefused
 from merchants.states import MERCHANTS
@@ -106,6 +106,7 @@ COLUMNS = (
     *map(column, ("name", "legal_name", "email", "charges_enabled", "payouts_enabled")),
     column("status", _require_listed),
     column("non_secure_allowed"),
+    column("second_factor_required"),
     column("timezone", _require_zone),
     column("mcc", _require_category),
 )
@@ -214,15 +215,20 @@ def _replace_rules(merchant: Merchant, rows: Iterable[Mapping[str, Any]]) -> Non
         risk_rules.replace(merchant, [RiskRule(**row) for row in rows])
 
 
+def _change_schedule(merchant: Merchant, values: Mapping[str, Any]) -> None:
+    with _refused("payout_schedule", "the names of a schedule with their values"):
+        payout_schedules.change(merchant, values)
+
+
 @contextmanager
-def _refused(name: str) -> Iterator[None]:
+def _refused(
+    name: str, wanted: str = "a list of rows with the names that `show` tells"
+) -> Iterator[None]:
     """Refuse rows that the model refuses, or that have other names than it."""
     try:
         yield
     except (TypeError, ValueError) as problem:
-        raise ChangeRefused(
-            f"{name}: a list of rows with the names that `show` tells."
-        ) from problem
+        raise ChangeRefused(f"{name}: {wanted}.") from problem
     except ValidationError as problem:
         raise ChangeRefused(f"{name}: {' '.join(problem.messages)}") from problem
 
@@ -231,5 +237,30 @@ ROWS = (
     Term("installments", installment_plans.shown, _replace_plans, "plan.changed"),
     Term("risk_rules", risk_rules.shown, _replace_rules, "risk_rule.changed"),
 )
+# Fields that a change does not name stay as they are.
+SCHEDULE = Term("payout_schedule", payout_schedules.shown, _change_schedule)
 
-TERMS = (*COLUMNS, *LIMITS, *ADDRESSES, *ROWS)
+# --- Accounts for payouts ---------------------------------------------------------------------
+
+
+def _reference(_merchant: Merchant, account: Any) -> str:
+    return str(account["reference"] if isinstance(account, Mapping) else account)
+
+
+PAYOUT_ACCOUNTS = tuple(
+    Term(
+        f"{verb}_payout_account",
+        payout_accounts.shown,
+        write,
+        f"payout_account.{action}",
+        "payout_accounts",
+        _reference,
+    )
+    for verb, action, write in (
+        ("add", "added", payout_accounts.add),
+        ("remove", "removed", payout_accounts.remove),
+        ("default", "made_default", payout_accounts.make_default),
+    )
+)
+
+TERMS = (*COLUMNS, *LIMITS, *ADDRESSES, *ROWS, SCHEDULE, *PAYOUT_ACCOUNTS)

@@ -1,10 +1,8 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.rest.lists import ListSpec
-from merchants import accounts, request_logs, schema
+from merchants import accounts, filters, request_logs, schema
 from merchants.api import ApiViewSet
-from merchants.filters import RequestLogFilters
 from merchants.models import RequestLog
 
 
@@ -23,7 +21,7 @@ class RequestLogViewSet(ApiViewSet):
 
     operations = schema.REQUEST_LOGS
     scope = "request_logs"
-    lists = {"list": ListSpec(filters=RequestLogFilters)}
+    lists = {"list": filters.REQUEST_LOGS}
 
     def list(self, request: Request) -> Response:
         page = self.page_of(RequestLog.objects.for_merchant(self.merchant))

@@ -1,6 +1,10 @@
-"""The language of a page: the person's choice, else their browser's, else English."""
+"""The language of a page: the person's choice, else their browser's, else English.
+
+The choice is in a cookie, so that no page reads the database for it, and in the account.
+"""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -11,6 +15,7 @@ from django.utils.translation.trans_real import (
     parse_accept_lang_header,
 )
 
+from merchants.models import User
 from panel import look
 
 # The API and the operators' admin stay English.
@@ -32,11 +37,31 @@ class Language:
             return self.get_response(request)
         with translation.override(of(request)):
             response = self.get_response(request)
-            # What programs read is English.
+            # Answers to programs are English.
             if response.get("Content-Type", "").startswith("text/html"):
                 response.headers.setdefault("Content-Language", translation.get_language() or "en")
                 patch_vary_headers(response, ["Accept-Language", "Cookie"])
         return response
+
+
+def keep(user: Any, language: str) -> None:
+    """Note a person's choice in their account: mails are written in it, and other browsers show it.
+
+    What is no language of ours is left out, and so is the choice of somebody who is not signed in.
+    """
+    if user.is_authenticated and language in look.CHOICES["language"]:
+        User.objects.filter(pk=user.pk).exclude(language=language).update(language=language)
+
+
+def bring(request: HttpRequest, response: HttpResponse, user: User) -> None:
+    """Let a browser in which somebody signs in speak the language of their account.
+
+    Where somebody chose another one before signing in, that one becomes the account's.
+    """
+    if choice := look.chosen(request, "language"):
+        keep(user, choice)
+    elif user.language:
+        look.remember(response, {"language": user.language})
 
 
 def of(request: HttpRequest) -> str:

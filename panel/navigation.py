@@ -35,8 +35,35 @@ class Link(NamedTuple):
 # Overview · Payments · Refunds · Disputes · Balance · Customers | Developers: API keys · Request
 # logs · Webhooks · Events | Settings: Websites and callbacks · Team · Audit log.
 GROUPS: Sequence[Group] = (
-    Group("", (Entry("overview", _("Overview")),)),
-    Group(_("Settings"), (Entry("websites", _("Websites and callbacks")),)),
+    Group(
+        "",
+        (
+            Entry("overview", _("Overview")),
+            Entry("payments", _("Payments")),
+            Entry("refunds", _("Refunds")),
+            Entry("disputes", _("Disputes")),
+            # Payouts, top-ups and settlements lie below it.
+            Entry("balance", _("Balance")),
+            Entry("customers", _("Customers")),
+        ),
+    ),
+    Group(
+        _("Developers"),
+        (
+            Entry("keys", _("API keys")),
+            Entry("request_logs", _("Request logs")),
+            Entry("webhooks", _("Webhooks")),
+            Entry("events", _("Events")),
+        ),
+    ),
+    Group(
+        _("Settings"),
+        (
+            Entry("websites", _("Websites and callbacks")),
+            Entry("team", _("Team")),
+            Entry("audit_log", _("Audit log")),
+        ),
+    ),
 )
 
 

@@ -6,11 +6,13 @@ API claims its `Idempotency-Key` (panel contract: Once).
 
 import secrets
 from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
+from core.errors import DomainError
 from merchants import idempotency
 from merchants.idempotency import (
     IdempotencyKeyInUse,
@@ -20,6 +22,9 @@ from merchants.idempotency import (
 )
 from merchants.models import Member
 
+T = TypeVar("T")
+# An answer, and the text that is kept in its place.
+Made = tuple[HttpResponse, str]
 FIELD = "token"
 # Beside a form's own fields.
 _NOT_COUNTED = (FIELD, "csrfmiddlewaretoken")
@@ -46,16 +51,121 @@ def act(
     :param done: the address to lead to.
     :raises ChangeRefused: as `change` does; the token stays free.
     """
+    return run(request, member, lambda: _in_one_transaction(change, subject), done=done)
+
+
+def run(
+    request: HttpRequest, member: Member, change: Callable[[], object], *, done: str
+) -> HttpResponse:
+    """Like `act`, for a change that opens its own transactions and claims the token in the first.
+
+    :raises DomainError: as `change` does; the token stays free.
+    """
+
+    def answer() -> Made:
+        change()
+        return _see_other(done), done
+
+    return show_once(request, member, answer, again=lambda _kept: _see_other(done))
+
+
+class Secret(NamedTuple):
+    """A secret that a change has made.
+
+    :param address: of the page of the thing that it is the secret of.
+    :param answer: writes the one page that shows it, once the change is committed.
+    """
+
+    address: str
+    answer: Callable[[], HttpResponse]
+
+
+def act_with_secret(
+    request: HttpRequest,
+    member: Member,
+    change: Callable[[], Secret],
+    *,
+    subject: str,
+    otherwise: str,
+) -> HttpResponse:
+    """Make a change as `act` does, and answer with its secret: this one time.
+
+    The secret is kept nowhere, so the same form sent again gets a page that says that it was shown,
+    and leads to the thing.
+
+    :param otherwise: the address to lead to if the first sender's process died before it kept the
+        thing's address.
+    :raises ChangeRefused: as `change` does; the token stays free.
+    """
+
+    def answer() -> Made:
+        made = _in_one_transaction(change, subject)
+        return made.answer(), made.address
+
+    def again(kept: str) -> HttpResponse:
+        address = otherwise if kept == subject else kept
+        return render(request, "panel/shown_already.html", {"address": address})
+
+    return show_once(request, member, answer, again=again)
+
+
+def show_once(
+    request: HttpRequest,
+    member: Member,
+    change: Callable[[], Made],
+    *,
+    again: Callable[[str], HttpResponse],
+) -> HttpResponse:
+    """Make a change, the answer of which shows a secret, and show it to the first sender alone.
+
+    :param change: opens its own transactions, claims the token in the first, and returns the answer
+        with the text to keep: the id of the thing. The secret is kept nowhere.
+    :param again: makes the answer to the same form sent again, from that text; from the id that the
+        token was claimed with, if nothing could be kept.
+    :raises DomainError: as `change` does; the token stays free.
+    """
     try:
         _begin(request, member)
-        if not idempotency.earlier():
-            _commit(request, member, change, subject)
-        idempotency.save_answer(303, done.encode())
-    except Replayed:
-        pass  # It was made and answered before.
+        made = None if idempotency.earlier() else _made(request, member, change)
+        if made is None:
+            # Its sender was cut off before the answer was kept, or is about to keep it.
+            earlier = idempotency.earlier()
+            return again(earlier.object_id if earlier else "")
+        answer, kept = made
+        idempotency.save_answer(answer.status_code, kept.encode())
+    except Replayed as first:
+        return again(first.body.decode())
     except (IdempotencyKeyReused, IdempotencyKeyInUse, IdempotencyKeyInvalid):
         return render(request, "panel/sent_already.html", status=409)
-    response = HttpResponseRedirect(done)
+    return answer
+
+
+def _made(request: HttpRequest, member: Member, change: Callable[[], Made]) -> Made | None:
+    """Return what the change made; None if another click was faster and has made it.
+
+    :raises Replayed: that click is answered already.
+    """
+    try:
+        return change()
+    except IdempotencyKeyInUse:
+        _begin(request, member)
+        if idempotency.earlier() is None:
+            raise  # The faster one was refused since, and has freed the token.
+        return None
+    except DomainError:
+        # It may have claimed the token in a transaction before the one that refused.
+        idempotency.forget()
+        raise
+
+
+def _in_one_transaction(change: Callable[[], T], subject: str) -> T:
+    with transaction.atomic(durable=True):
+        idempotency.take(subject)
+        return change()
+
+
+def _see_other(address: str) -> HttpResponse:
+    response = HttpResponseRedirect(address)
     response.status_code = 303
     return response
 
@@ -69,15 +179,3 @@ def _begin(request: HttpRequest, member: Member) -> None:
         method_and_path=f"POST {request.path} {member.user_id}",
         body=fields,
     )
-
-
-def _commit(
-    request: HttpRequest, member: Member, change: Callable[[], object], subject: str
-) -> None:
-    try:
-        with transaction.atomic(durable=True):
-            idempotency.take(subject)
-            change()
-    except IdempotencyKeyInUse:
-        # Another click was faster and has committed. The same form is answered as that one is.
-        _begin(request, member)

@@ -28,6 +28,14 @@ SENTENCES = (
     gettext_noop(
         "The address is not on a registered website and under no registered callback URL."
     ),
+    # merchants.keys
+    gettext_noop("A key's name has 1 to 100 characters."),
+    gettext_noop("There is an invisible character in the key's name."),
+    gettext_noop("There is a card number in the key's name."),
+    gettext_noop("There is a secret key in the key's name."),
+    gettext_noop("A key expires within two years, or not at all."),
+    gettext_noop("A merchant has up to 100 keys that work."),
+    gettext_noop("The key is revoked or has expired."),
     # webhooks.destinations
     gettext_noop(
         "The url must be a plain absolute address of up to 2000 characters: an ASCII host name, no"
@@ -39,6 +47,39 @@ SENTENCES = (
     ),
     gettext_noop("The url's port must be one of: 443."),
     gettext_noop("The url is neither on a registered website nor under a registered callback URL."),
+    # webhooks.forms and webhooks.endpoints
+    gettext_noop("The element * stands for all types and must be the only one."),
+    gettext_noop("There is no such event type."),
+    gettext_noop("The event type is named twice."),
+    gettext_noop("The text is too long."),
+    gettext_noop("Must be an integer in the allowed range."),
+    gettext_noop("A merchant has up to 16 webhook endpoints."),
+    gettext_noop("The webhook endpoint's status, disabled, does not allow this."),
+    gettext_noop("The webhook endpoint's status, failing, does not allow this."),
+    gettext_noop("The endpoint is not subscribed to the event's type."),
+    # merchants.team and merchants.invitations
+    gettext_noop("You are no longer an owner of this team."),
+    gettext_noop("A team keeps at least one owner. Make somebody else an owner first."),
+    gettext_noop("This person is not in the team any more."),
+    gettext_noop("There is no such role."),
+    gettext_noop("This person is in the team already."),
+    gettext_noop("This is not an e-mail address."),
+    gettext_noop("A team has up to 100 people and open invitations."),
+    gettext_noop("A team sends up to 50 invitations a day."),
+    # payments.customers
+    gettext_noop("A required parameter is missing."),
+    gettext_noop("Must be an e-mail address."),
+    gettext_noop("Must be a two-letter country code."),
+    gettext_noop("Must be an array of up to 20 locales."),
+    gettext_noop("Must be a language, with or without script and region: en, tr-TR, zh-Hant-TW."),
+    gettext_noop("The locale is named twice."),
+    gettext_noop("A key has 1 to 40 characters, without [ and ]."),
+    gettext_noop("A value is a string of up to 500 characters."),
+    gettext_noop("Metadata has up to 50 keys."),
+    # core.errors and core.rest
+    gettext_noop("The parameter's value is not valid."),
+    gettext_noop("There is no such object."),
+    gettext_noop("Another request is changing this object. Try again shortly."),
 )
 
 

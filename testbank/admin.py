@@ -13,11 +13,13 @@ from testbank.models import (
     Dispute,
     Evidence,
     FraudReport,
+    IncomingTransfer,
     Notice,
     Recovery,
     Refund,
     Repayment,
     Reversal,
+    Transfer,
 )
 
 
@@ -129,3 +131,26 @@ class AuthenticationAdmin(ReadOnlyAdmin):
 class FraudReportAdmin(ReadOnlyAdmin):
     list_display = ("id", "authorization", "due_at")
     list_select_related = ("authorization",)
+
+
+@admin.register(Transfer)
+class TransferAdmin(ReadOnlyAdmin):
+    list_display = [
+        "reference", "merchant", "destination", "amount", "currency", "state", "failure_code",
+        "trace_id", "created_at", "due_at",
+    ]  # fmt: skip
+    list_filter = ["state", "currency"]
+    ordering = ["-id"]
+    search_fields = ["reference", "merchant", "trace_id"]
+
+
+@admin.register(IncomingTransfer)
+class IncomingTransferAdmin(DecidedAdmin):
+    decisions = {"take_back": Confirmation}
+    list_display = [
+        "reference", "merchant", "remittance", "amount", "currency", "state", "created_at",
+        "due_at",
+    ]  # fmt: skip
+    list_filter = ["state", "currency"]
+    ordering = ["-id"]
+    search_fields = ["reference", "merchant", "remittance"]

@@ -1,14 +1,14 @@
-"""Decisions of people at the bank, by the bank's references: about disputes and bounced refunds."""
+"""Decisions of people at the bank, by its references: disputes, bounced refunds, transfers in."""
 
 from collections.abc import Callable
 
 from django.db import transaction
 
 from core import clock
-from testbank import book, chargebacks, repayments
+from testbank import book, chargebacks, incoming, repayments
 from testbank.models import Dispute
 from testbank.router import BANK
-from testbank.states import DisputeState, RefundState
+from testbank.states import DisputeState, IncomingState, RefundState
 
 GENERAL, FRAUDULENT = "general", "fraudulent"
 REASONS = tuple(chargebacks.NETWORK_CODES)
@@ -91,6 +91,18 @@ def bounce(reference: str) -> None:
     if refund is None or refund.state != RefundState.REFUNDED:
         raise Undecidable(_not_that(refund.state if refund else None, "refund"))
     repayments.bounce(refund)
+
+
+@transaction.atomic(using=BANK, durable=True)
+def take_back(reference: str) -> None:
+    """Take a transfer that came in back from the account.
+
+    :raises Undecidable: there is no such transfer, or it did not come.
+    """
+    transfer = incoming.locked(reference)
+    if transfer is None or transfer.state != IncomingState.RECEIVED:
+        raise Undecidable(_not_that(transfer.state if transfer else None, "transfer"))
+    incoming.take_back(transfer)
 
 
 def _complain(authorization: str, opens_as: DisputeState, reason: str, amount: int | None) -> str:

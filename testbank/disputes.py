@@ -12,7 +12,7 @@ from testbank.states import DisputeState, Verdict
 DECISIVE_TEXT = "uncategorized_text"
 VERDICTS = {"winning_evidence": Verdict.WON, "losing_evidence": Verdict.LOST}
 OPEN = (DisputeState.INQUIRY, DisputeState.OPEN)
-# What an acceptance asks for has happened.
+# States in which an acceptance has nothing left to do.
 LOST = (DisputeState.LOST, DisputeState.ACCEPTED)
 UNHEARD = (DisputeState.TO_COME, DisputeState.DROPPED)
 

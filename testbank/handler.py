@@ -11,6 +11,7 @@ from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpRequest, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
+from django.utils import translation
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from core.http import Application, with_whole_paths
@@ -41,7 +42,8 @@ class BankHandler(WSGIHandler):
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
         began = time.monotonic()
-        response = super().get_response(request)
+        with translation.override(pages.language_of(request)):
+            response = super().get_response(request)
         for name, value in pages.HEADERS.items():
             response.headers.setdefault(name, value)
         log.info(

@@ -18,6 +18,7 @@ MERCHANT_NAME = re.compile(r"[^\x00\ud800-\udfff]{1,200}")
 # Any short text: a proof of another form than ours proves nothing, and is declined.
 PROOF = re.compile(r"[ -~]{0,64}")
 TEXT_NAME = re.compile(r"[a-z_]{1,40}")
+SOURCE = re.compile(r"[a-z_]{0,40}")
 # More submissions than anybody makes, and more texts than there are.
 SUBMISSION_MAX, TEXTS_MAX = 10_000, 20
 NOTICE_NUMBER = re.compile(r"[0-9]{1,18}")
@@ -79,6 +80,32 @@ class RefundOrder:
     reference: str
     authorization: str
     amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransferOrder:
+    """One request to pay out, in minor units, under a reference of its own."""
+
+    reference: str
+    merchant: str
+    destination: str
+    amount: int
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedOrder:
+    """One transfer in that is to come, in minor units.
+
+    :param reference: the service's, which the sender writes into the transfer.
+    :param source: the way in which it goes on; empty for one that comes.
+    """
+
+    reference: str
+    merchant: str
+    amount: int
+    currency: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +207,36 @@ def read_reference(text: str) -> str:
     if text and not NAME.fullmatch(text):
         raise Malformed("the reference is malformed")
     return text
+
+
+def read_transfer(body: bytes) -> TransferOrder:
+    """Read the body of `POST /transfers`.
+
+    :raises Malformed: a field is missing or of another form.
+    """
+    sent = _object(_json(body), "the body")
+    return TransferOrder(
+        reference=_name(sent, "reference"),
+        merchant=_name(sent, "merchant"),
+        destination=_name(sent, "destination"),
+        amount=_integer(sent, "amount", 1, AMOUNT_MAX_MINOR),
+        currency=_text(sent, "currency", CURRENCY),
+    )
+
+
+def read_expected(body: bytes) -> ExpectedOrder:
+    """Read the body of `POST /expected_transfers`.
+
+    :raises Malformed: a field is missing or of another form.
+    """
+    sent = _object(_json(body), "the body")
+    return ExpectedOrder(
+        reference=_name(sent, "reference"),
+        merchant=_name(sent, "merchant"),
+        amount=_integer(sent, "amount", 1, AMOUNT_MAX_MINOR),
+        currency=_text(sent, "currency", CURRENCY),
+        source=_text(sent, "source", SOURCE),
+    )
 
 
 def origin(address: str) -> str:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.template import loader
+from django.utils import translation
 
 
 def policy(*form_targets: str) -> str:
@@ -20,6 +21,8 @@ def policy(*form_targets: str) -> str:
     )
 
 
+# The addresses that people open; all others are asked by programs.
+PEOPLES_PATH = "/acs/"
 # Laid on every answer that does not say otherwise itself.
 HEADERS = {
     "Content-Security-Policy": policy(),
@@ -29,11 +32,24 @@ HEADERS = {
 }
 
 
+def language_of(request: HttpRequest) -> str:
+    """Return the language of a request's answer: what the browser asks for, else English.
+
+    Answers to programs are English always.
+    """
+    if not request.path_info.startswith(PEOPLES_PATH):
+        return "en"
+    return translation.get_language_from_request(request)
+
+
 def show(
     template: str, facts: dict[str, Any], *, status: int = 200, sends_to: tuple[str, ...] = ()
 ) -> HttpResponse:
     """Render a page without the request: it has no cookies, no session and no user."""
     content = loader.render_to_string(f"testbank/{template}.html", facts)
-    return HttpResponse(
-        content, status=status, headers={"Content-Security-Policy": policy(*sends_to)}
-    )
+    headers = {
+        "Content-Security-Policy": policy(*sends_to),
+        "Content-Language": translation.get_language() or "en",
+        "Vary": "Accept-Language",
+    }
+    return HttpResponse(content, status=status, headers=headers)

@@ -53,6 +53,29 @@ class NoticeKind(TextChoices):
     FRAUD_WARNING = "fraud_warning"
 
 
+class TransferState(TextChoices):
+    PENDING = "pending"  # Accepted, and on its way to the other bank.
+    PAID = "paid"
+    FAILED = "failed"
+    RETURNED = "returned"  # Paid once; the other bank sent it back.
+
+
+class IncomingState(TextChoices):
+    PENDING = "pending"  # On its way.
+    RECEIVED = "received"
+    REFUSED = "refused"  # It never came.
+    REVERSED = "reversed"  # It came, and was taken back.
+
+
+class TransferNoticeKind(TextChoices):
+    TRANSFER_PAID = "transfer_paid"
+    TRANSFER_FAILED = "transfer_failed"
+    TRANSFER_RETURNED = "transfer_returned"
+    TRANSFER_RECEIVED = "transfer_received"
+    TRANSFER_REFUSED = "transfer_refused"
+    TRANSFER_REVERSED = "transfer_reversed"
+
+
 class AuthenticationState(TextChoices):
     CANNOT_START = "cannot_start"
     CHALLENGED = "challenged"

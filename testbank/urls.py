@@ -6,7 +6,7 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from testbank import acs, views
+from testbank import acs, transfer_views, views
 from testbank.refusals import refuse
 
 log = structlog.get_logger(__name__)
@@ -25,6 +25,12 @@ urlpatterns = [
     path("authentications", views.authenticate),
     path("statement", views.statement),
     path("statement/refunds", views.statement_of_refunds),
+    path("transfers", transfer_views.send),
+    path("transfers/<str:reference>", transfer_views.inquire),
+    path("transfer_notices", transfer_views.tell_notices),
+    path("statement/transfers", transfer_views.statement),
+    path("expected_transfers", transfer_views.expect),
+    path("statement/incoming_transfers", transfer_views.statement_of_incoming),
     path("healthz", views.healthz),
     path("acs/<str:transaction_id>", acs.challenge),
     path("acs/<str:transaction_id>/decision", acs.decision),

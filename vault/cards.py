@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from core import ids, keyring
+from core import ids, keyring, rows
 from core.cards import CardData
 from vault.models import SealedCard
 
@@ -15,7 +15,7 @@ def seal(merchant_id: str, card: CardData, *, now: datetime) -> SealedCard:
     One INSERT, in the caller's transaction.
     """
     row = sealed_row(merchant_id, card, now=now)
-    row.save(force_insert=True)
+    rows.insert(row)
     return row
 
 

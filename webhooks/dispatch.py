@@ -1,8 +1,6 @@
 """Planning: an event's deliveries are written in the transaction of the change it reports."""
 
-from django.db import connection
-
-from core import ids
+from core import ids, prepared
 from events.models import Event
 from webhooks.delivery import wakeups
 
@@ -17,17 +15,18 @@ WITH planned AS (
     INSERT INTO webhooks_delivery
         (id, merchant_id, endpoint_id, event_id, event_type, url, lane_key, aggregate_id,
          sequence, trigger, status, is_missed, attempt, delay_seconds, scheduled_at, created_at)
-    SELECT %(stem)s || substr(%(alphabet)s, (row_number() OVER (ORDER BY id))::int, 1),
-        merchant_id, id, %(event)s, %(type)s, url, %(aggregate)s, %(aggregate)s,
-        %(sequence)s, 'automatic', CASE status WHEN 'enabled' THEN 'pending' ELSE 'canceled' END,
-        status <> 'enabled', 1, 0, %(now)s, %(now)s
+    SELECT %(stem)s::text || substr(%(alphabet)s::text, (row_number() OVER (ORDER BY id))::int, 1),
+        merchant_id, id, %(event)s::text, %(type)s::text, url, %(aggregate)s::text,
+        %(aggregate)s::text, %(sequence)s::integer, 'automatic',
+        CASE status WHEN 'enabled' THEN 'pending' ELSE 'canceled' END,
+        status <> 'enabled', 1, 0, %(now)s::timestamptz, %(now)s::timestamptz
     FROM webhooks_endpoint
-    WHERE merchant_id = %(merchant)s AND deleted_at IS NULL
-        AND enabled_events && ARRAY['*', %(type)s]::varchar[]
+    WHERE merchant_id = %(merchant)s::text AND deleted_at IS NULL
+        AND enabled_events && ARRAY['*', %(type)s::text]::varchar[]
     RETURNING endpoint_id, status
 )
 INSERT INTO webhooks_lane (merchant_id, endpoint_id, key, open_count, is_resend, due_at)
-SELECT %(merchant)s, endpoint_id, %(aggregate)s, 1, false, %(now)s
+SELECT %(merchant)s::text, endpoint_id, %(aggregate)s::text, 1, false, %(now)s::timestamptz
 FROM planned WHERE status = 'pending' ORDER BY endpoint_id
 ON CONFLICT (endpoint_id, key, merchant_id)
 DO UPDATE SET open_count = webhooks_lane.open_count + 1
@@ -39,22 +38,20 @@ def plan(event: Event) -> None:
 
     Called by `events.outbox` in the transaction of the change (architecture: Webhook delivery).
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            PLAN,
-            {
-                # Endpoints differ in the last character: 16 draws of randomness cost more than
-                # the statement does.
-                "stem": ids.new("whd")[:-1],
-                "alphabet": ids.ALPHABET,
-                "event": event.id,
-                "type": event.type,
-                "aggregate": event.aggregate_id,
-                "sequence": event.sequence,
-                "merchant": event.merchant_id,
-                "now": event.created_at,
-            },
-        )
-        has_lanes = cursor.rowcount > 0
+    has_lanes = prepared.run(
+        PLAN,
+        {
+            # Endpoints differ in the last character: 16 draws of randomness cost more than
+            # the statement does.
+            "stem": ids.new("whd")[:-1],
+            "alphabet": ids.ALPHABET,
+            "event": event.id,
+            "type": event.type,
+            "aggregate": event.aggregate_id,
+            "sequence": str(event.sequence),
+            "merchant": event.merchant_id,
+            "now": event.created_at.isoformat(),
+        },
+    )
     if has_lanes:
         wakeups.wake_after_commit()

@@ -44,6 +44,12 @@ def of(merchant: Merchant) -> MerchantRows:
     return Endpoint.objects.for_merchant(merchant).filter(deleted_at=None)
 
 
+def reachable(merchant: Merchant, event: Event) -> MerchantRows:
+    """Return the endpoints that an event may be sent to again: subscribed, and not disabled."""
+    rows = of(merchant).exclude(status=Endpoint.Status.DISABLED)
+    return rows.filter(enabled_events__overlap=[types.ALL, event.type])
+
+
 @transaction.atomic(durable=True)
 def create(merchant: Merchant, draft: dict[str, Any]) -> WithSecret:
     """Write an endpoint down, with a signing secret.
@@ -114,6 +120,7 @@ def delete(merchant: Merchant, endpoint_id: str) -> None:
 
     The row stays, because a merchant's list may have its id as a cursor.
     """
+    idempotency.take(endpoint_id)
     endpoint = _locked(merchant, endpoint_id)
     facts = _facts(endpoint)
     _disable(endpoint)
@@ -174,7 +181,7 @@ def resend_event(merchant: Merchant, event_id: str, endpoint_id: str | None) -> 
     idempotency.take(event_id)
     event = _locked_event(merchant, event_id)
     if endpoint_id is None:
-        endpoints = _reachable(merchant, event)
+        endpoints = list(_for_update(reachable(merchant, event)).order_by("id"))
     else:
         endpoints = [_required(merchant, event, endpoint_id)]
     resend.resend(event, endpoints)
@@ -236,12 +243,6 @@ def _require_room(merchant: Merchant) -> None:
     Merchant.objects.select_for_update(no_key=True).get(id=merchant.id)
     if of(merchant).count() >= ENDPOINTS_MAX:
         raise EndpointLimitReached
-
-
-def _reachable(merchant: Merchant, event: Event) -> list[Endpoint]:
-    rows = of(merchant).exclude(status=Endpoint.Status.DISABLED)
-    subscribed = rows.filter(enabled_events__overlap=[types.ALL, event.type])
-    return list(_for_update(subscribed).order_by("id"))
 
 
 def _required(merchant: Merchant, event: Event, endpoint_id: str) -> Endpoint:

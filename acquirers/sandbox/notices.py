@@ -17,6 +17,8 @@ CURRENCY = re.compile(r"[a-z]{3}")
 # A kind that is not listed may have reasons of its own.
 WORD = re.compile(r"[a-z_]{1,40}")
 AMOUNT_MAX_MINOR = 2**63 - 1
+# The beginning of the year 10000: a moment behind it is an overflow, and no error of its form.
+END_OF_TIME = 253_402_300_800
 KINDS = {kind.value for kind in NoticeKind}
 NETWORK_CODE = re.compile(r"[0-9A-Za-z.]{1,16}")
 
@@ -78,11 +80,10 @@ def _amount(value: Any) -> int | None:
 
 
 def _moment(value: Any) -> datetime:
-    return datetime.fromtimestamp(_integer(value), UTC)
+    return datetime.fromtimestamp(_integer(value, below=END_OF_TIME), UTC)
 
 
-def _integer(value: Any) -> int:
-    # Beyond it a moment would be an overflow, and no error of its form.
-    if type(value) is not int or not 0 <= value < 2**53:
+def _integer(value: Any, *, below: int = 2**53) -> int:
+    if type(value) is not int or not 0 <= value < below:
         raise ValueError
     return value

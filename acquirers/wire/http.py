@@ -10,6 +10,7 @@ import io
 import socket
 import time
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import requests
@@ -101,13 +102,24 @@ def _exchange(
 ) -> Received:
     # urllib3's own, which `requests` hands down: `total` spans connecting and reading.
     timeout: Any = Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds)
-    headers = {"Content-Type": body.content_type} if body else {}
-    sent = {"data": body, "headers": headers, "timeout": timeout}
-    options: dict[str, Any] = {**sent, "allow_redirects": False, "stream": True}
-    with slots.asking(), session.request(method, url, **options) as response:
+    request = _blank(session, method, url).copy()
+    if body:
+        request.body = body  # type: ignore[assignment]  # The types leave streams out.
+        request.headers["Content-Type"] = body.content_type
+        request.headers["Content-Length"] = str(len(body.getbuffer()))
+    # Not by the session, which would look for redirects, cookies and proxies each time.
+    adapter = session.get_adapter(url)
+    trust: Any = {"verify": session.verify, "cert": session.cert}
+    with slots.asking(), adapter.send(request, stream=True, timeout=timeout, **trust) as response:
         if response.status_code != 200:
             raise requests.HTTPError(response.status_code)
         return Received(response.headers.get("Content-Type", ""), _whole(response))
+
+
+@lru_cache(maxsize=64)
+def _blank(session: requests.Session, method: str, url: str) -> requests.PreparedRequest:
+    """Return a request without a body, put together once for each address that is often asked."""
+    return session.prepare_request(requests.Request(method, url))
 
 
 def _whole(response: requests.Response) -> bytes:

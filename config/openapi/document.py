@@ -13,6 +13,7 @@ import webhooks.schema
 from config import pages
 from config.openapi.operations import JSON, responses, tags
 from core.rest import resources, schema
+from core.rest.error_codes import catalogue
 from core.rest.fields import Shape
 
 DESCRIPTION = """\
@@ -28,6 +29,8 @@ method with 405. HEAD is taken where GET is.
 CARRIED = {
     "payment_intent": schema.ref("PaymentIntent"),
     "refund": schema.ref("Refund"),
+    "payout": schema.ref("Payout"),
+    "topup": schema.ref("Topup"),
     "dispute": schema.ref("Dispute"),
     "webhook_endpoint": schema.ref("WebhookEndpoint"),
 }
@@ -122,7 +125,7 @@ def written() -> bytes:
 
 
 def _schemas(of_forms: dict[str, Shape]) -> dict[str, Shape]:
-    codes = sorted({code for code, _status, _text in pages.catalogue()})
+    codes = sorted({code for code, _status, _text in catalogue()})
     return {
         **of_forms,
         **resources.schemas(),

@@ -1,5 +1,6 @@
 """Request bodies as declared forms, and how a form's first problem becomes a refusal."""
 
+from functools import cache
 from typing import Any
 
 from rest_framework import serializers
@@ -53,9 +54,18 @@ class Form(serializers.Serializer):
 
         :raises rest_framework.serializers.ValidationError: the first problem is answered.
         """
-        form = cls(data=body)
-        form.is_valid(raise_exception=True)
-        return form.validated_data
+        # Not `is_valid`, which would keep the body and its problems in the form.
+        validated: dict[str, Any] = _form_of(cls).run_validation(body)
+        return validated
+
+
+@cache
+def _form_of(form: type[Form]) -> Form:
+    """Return the one object of a form: all threads share it, and no request leaves a trace in it.
+
+    Made anew, its fields would be copied for each request.
+    """
+    return form()
 
 
 class Refused(DomainError):

@@ -88,6 +88,14 @@ def page(
     return merged([Source(rows, spec, cursors)], query, url=url)
 
 
+def total(rows: Rows, query: QueryDict, spec: ListSpec) -> int:
+    """Count the rows that a query finds, up to one more than `TOTAL_MAX`.
+
+    :raises DomainError: as `page` does.
+    """
+    return _count([(one, one.matching()) for one in listings([Source(rows, spec)], query)])
+
+
 def merged(sources: Sequence[Source], query: QueryDict, *, url: str) -> Page:
     """Return a page of several tables as if they were one; their specs take the same names.
 
@@ -221,10 +229,10 @@ def _beyond(columns: Sequence[str], edge: Edge, *, is_upward: bool) -> Func:
 
 def _count(parts: Sequence[tuple[Listing, Rows]]) -> int:
     """Count the rows, up to one more than is told (spec: List conventions 4)."""
-    return sum(_countable(*part)[: TOTAL_MAX + 1].count() for part in parts)
+    return sum(countable(*part)[: TOTAL_MAX + 1].count() for part in parts)
 
 
-def _countable(listing: Listing, matching: Rows) -> Rows:
+def countable(listing: Listing, matching: Rows) -> Rows:
     """Return the rows in the order of an index, although a count shows no order.
 
     Without one PostgreSQL may read the table from its beginning, until it has come upon enough

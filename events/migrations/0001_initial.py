@@ -75,6 +75,7 @@ class Migration(migrations.Migration):
                     models.Index(
                         fields=["merchant", "type", "created_at", "id"], name="events_by_type"
                     ),
+                    models.Index(fields=["request_id"], name="events_of_a_request"),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from core import ids
+from core import ids, rows
 from ledger import balance, lines
 from ledger.balance import Funds
 from ledger.events import NEGATIVE_LIMIT_EXCEEDED
@@ -19,7 +19,7 @@ from ledger.models.accounts import account_id
 from merchants.models import Merchant
 
 Kind, Type = Movement.Kind, Movement.Type
-# Those that are missing here never change the balance.
+# A kind without a type never changes the balance.
 TYPES: dict[str, Movement.Type] = {
     Kind.CHARGE: Type.CHARGE,
     Kind.REFUND: Type.REFUND,
@@ -63,8 +63,9 @@ def write(movement: Movement, drafted: Iterable[Line]) -> Movement:
     movement.available_on = _date_of(movement, written)
     # Before the entries: it gives the transaction its number in the database, and settlement waits
     # for every transaction that may have entries with earlier ids by that number.
-    movement.save(force_insert=True)
-    Entry.objects.bulk_create(_entry(movement, line) for line in written)
+    rows.insert(movement)
+    if written:
+        rows.insert_all([_entry(movement, line) for line in written])
     return movement
 
 

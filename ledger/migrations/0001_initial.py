@@ -250,6 +250,7 @@ class Migration(migrations.Migration):
                 ("currency", models.CharField(max_length=3)),
                 ("date", models.DateField()),
                 ("boundary", models.BigIntegerField()),
+                ("amount", models.BigIntegerField()),
                 ("created_at", models.DateTimeField()),
                 (
                     "merchant",
@@ -488,5 +489,88 @@ class Migration(migrations.Migration):
                 fields=("merchant", "currency", "date"),
                 name="one_run_per_merchant_currency_and_date",
             ),
+        ),
+        migrations.CreateModel(
+            name="Agenda",
+            fields=[
+                ("id", models.SmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ("reached", models.BigIntegerField(default=0)),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("id", 1)), name="settlement_has_one_agenda"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="HolidayChange",
+            fields=[
+                (
+                    "id",
+                    core.fields.CodeField(
+                        editable=False, max_length=40, primary_key=True, serialize=False
+                    ),
+                ),
+                ("country", models.CharField(max_length=2)),
+                ("date", models.DateField()),
+                ("is_holiday", models.BooleanField()),
+                ("reason", models.CharField(max_length=500)),
+                ("created_at", models.DateTimeField()),
+            ],
+            options={
+                "permissions": [("change_holidays", "Can add and remove public holidays")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("country", "date"), name="a_date_is_changed_once_per_country"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("country__regex", "^[A-Z]{2}$")),
+                        name="a_calendars_country_is_two_capital_letters",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Due",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("currency", models.CharField(max_length=3)),
+                ("due_on", models.DateField(null=True)),
+                ("settled_on", models.DateField(null=True)),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("due_on__isnull", False)),
+                        fields=["due_on"],
+                        name="what_is_due_by_date",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("merchant", "currency"), name="a_currency_is_due_once_per_merchant"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("due_on__gt", models.F("settled_on"))),
+                        name="nothing_is_due_on_a_settled_date",
+                    ),
+                ],
+            },
         ),
     ]

@@ -1,7 +1,20 @@
 from ledger.models.accounts import Account
+from ledger.models.agenda import Agenda, Due
+from ledger.models.calendar import HolidayChange
 from ledger.models.checkpoints import Boundary, Checkpoint
 from ledger.models.movements import Entry, Movement
 from ledger.models.prices import Price
 from ledger.models.runs import Run
 
-__all__ = ["Account", "Boundary", "Checkpoint", "Entry", "Movement", "Price", "Run"]
+__all__ = [
+    "Account",
+    "Agenda",
+    "Boundary",
+    "Checkpoint",
+    "Due",
+    "Entry",
+    "HolidayChange",
+    "Movement",
+    "Price",
+    "Run",
+]

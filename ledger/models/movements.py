@@ -7,7 +7,7 @@ from core.fields import CodeField, id_field
 from core.querysets import MerchantManager
 from ledger.models.accounts import Account
 
-# What changes a merchant's balance.
+# A movement with a type changes a merchant's balance.
 IS_TRANSACTION = Q(type__isnull=False)
 
 

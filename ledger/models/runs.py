@@ -19,6 +19,8 @@ class Run(models.Model):
     date = models.DateField()
     # The id of the last entry that the run knew; one that was committed later lies behind it.
     boundary = models.BigIntegerField()
+    # The sum that became available, in minor units; 0 of charges that were voided.
+    amount = models.BigIntegerField()
     created_at = models.DateTimeField()
 
     objects = MerchantManager()

@@ -73,6 +73,7 @@ class Migration(migrations.Migration):
                 ("email", models.EmailField(max_length=254, unique=True)),
                 ("wrong_in_a_row", models.SmallIntegerField(default=0, editable=False)),
                 ("locked_until", models.DateTimeField(editable=False, null=True)),
+                ("language", models.CharField(blank=True, editable=False, max_length=7)),
                 (
                     "groups",
                     models.ManyToManyField(
@@ -171,6 +172,7 @@ class Migration(migrations.Migration):
                 ("charges_enabled", models.BooleanField(default=True)),
                 ("payouts_enabled", models.BooleanField(default=True)),
                 ("non_secure_allowed", models.BooleanField(default=False)),
+                ("second_factor_required", models.BooleanField(default=False)),
                 ("api_version", models.CharField(max_length=10)),
                 ("metadata", models.JSONField(default=dict)),
                 ("created_at", models.DateTimeField()),
@@ -213,6 +215,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("created_at", models.DateTimeField()),
+                ("seen_at", models.DateTimeField(null=True)),
                 (
                     "user",
                     models.ForeignKey(
@@ -226,6 +229,51 @@ class Migration(migrations.Migration):
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="members",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Invitation",
+            fields=[
+                (
+                    "id",
+                    core.fields.CodeField(
+                        editable=False, max_length=40, primary_key=True, serialize=False
+                    ),
+                ),
+                ("email", models.EmailField(max_length=254)),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("owner", "Owner"),
+                            ("developer", "Developer"),
+                            ("finance", "Finance"),
+                            ("support", "Support"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("token_hash", models.BinaryField(max_length=32, unique=True)),
+                ("created_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+                ("accepted_at", models.DateTimeField(null=True)),
+                ("withdrawn_at", models.DateTimeField(null=True)),
+                (
+                    "invited_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="invitations",
                         to="merchants.merchant",
                     ),
                 ),
@@ -321,6 +369,46 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="PayoutAccount",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("reference", core.fields.CodeField(max_length=40)),
+                ("holder_name", models.CharField(max_length=200)),
+                ("iban", models.CharField(max_length=34)),
+                ("is_default", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="payout_accounts",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("merchant", "reference"), name="a_payout_account_is_registered_once"
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_default", True)),
+                        fields=("merchant",),
+                        name="one_default_payout_account_per_merchant",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("reference__regex", "^[A-Za-z0-9_-]{1,40}$")),
+                        name="a_payout_accounts_reference_is_letters_and_digits",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="NegativeLimit",
             fields=[
                 (
@@ -386,7 +474,12 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                ("kind", models.CharField(choices=[("api", "Api"), ("job", "Job")], max_length=3)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("api", "Api"), ("job", "Job"), ("panel", "Panel")], max_length=5
+                    ),
+                ),
                 ("method", models.CharField(max_length=16, null=True)),
                 ("path", models.CharField(max_length=500)),
                 ("query", models.TextField(null=True)),
@@ -394,6 +487,7 @@ class Migration(migrations.Migration):
                 ("duration_ms", models.IntegerField()),
                 ("api_key", models.CharField(max_length=40, null=True)),
                 ("idempotency_key", models.CharField(max_length=255, null=True)),
+                ("original_request", models.CharField(max_length=40, null=True)),
                 ("object_id", core.fields.CodeField(max_length=40, null=True)),
                 ("ip", models.CharField(max_length=45, null=True)),
                 ("api_version", models.CharField(max_length=10, null=True)),
@@ -494,6 +588,18 @@ class Migration(migrations.Migration):
             ],
             options={
                 "verbose_name_plural": "audit entries",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(
+                            (
+                                "action__in",
+                                ["payment.captured", "payment.canceled", "payment.noted"],
+                            )
+                        ),
+                        fields=["merchant", "subject", "sequence"],
+                        name="audit_entries_of_a_payment",
+                    )
+                ],
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("chain", "sequence"), name="one_audit_entry_per_chain_and_sequence"
@@ -527,6 +633,28 @@ class Migration(migrations.Migration):
             model_name="member",
             constraint=models.UniqueConstraint(
                 fields=("merchant", "user"), name="a_user_is_in_a_team_once"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="invitation",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("accepted_at", None), ("withdrawn_at", None)),
+                fields=("merchant", "email"),
+                name="one_open_invitation_per_merchant_and_address",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="invitation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("email", django.db.models.functions.text.Lower("email"))),
+                name="an_invitations_email_is_lowercase",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="invitation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("accepted_at", None), ("withdrawn_at", None), _connector="OR"),
+                name="an_accepted_invitation_is_not_withdrawn",
             ),
         ),
         migrations.AddConstraint(
@@ -590,6 +718,30 @@ class Migration(migrations.Migration):
                 condition=models.Q(("object_id__isnull", False)),
                 fields=["merchant", "object_id", "created_at"],
                 name="requests_about_an_object",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="requestlog",
+            index=models.Index(
+                condition=models.Q(("api_key__isnull", False)),
+                fields=["merchant", "api_key", "created_at", "id"],
+                name="requests_with_a_key",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="requestlog",
+            index=models.Index(
+                condition=models.Q(("status__gte", 400)),
+                fields=["merchant", "status", "created_at", "id"],
+                name="refused_requests",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="requestlog",
+            index=models.Index(
+                condition=models.Q(("idempotency_key__isnull", False)),
+                fields=["merchant", "idempotency_key", "created_at"],
+                name="requests_repeated_by_a_key",
             ),
         ),
         migrations.AddIndex(
@@ -734,6 +886,96 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="a_rule_looks_back_a_week_at_most",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="PayoutSchedule",
+            fields=[
+                (
+                    "merchant",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="payout_schedule",
+                        serialize=False,
+                        to="merchants.merchant",
+                    ),
+                ),
+                (
+                    "interval",
+                    models.CharField(
+                        choices=[
+                            ("manual", "Manual"),
+                            ("daily", "Daily"),
+                            ("weekly", "Weekly"),
+                            ("monthly", "Monthly"),
+                        ],
+                        default="manual",
+                        max_length=7,
+                    ),
+                ),
+                (
+                    "weekly_anchor",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("monday", "Monday"),
+                            ("tuesday", "Tuesday"),
+                            ("wednesday", "Wednesday"),
+                            ("thursday", "Thursday"),
+                            ("friday", "Friday"),
+                            ("saturday", "Saturday"),
+                            ("sunday", "Sunday"),
+                        ],
+                        max_length=9,
+                        null=True,
+                    ),
+                ),
+                ("monthly_anchor", models.SmallIntegerField(blank=True, null=True)),
+                ("minimum_amount", models.BigIntegerField(default=0)),
+                ("delay_days", models.SmallIntegerField(default=1)),
+                (
+                    "installments",
+                    models.CharField(
+                        choices=[("whole", "Whole"), ("monthly", "Monthly")],
+                        default="whole",
+                        max_length=7,
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("interval", "weekly"), ("weekly_anchor__isnull", False)),
+                            models.Q(
+                                models.Q(("interval", "weekly"), _negated=True),
+                                ("weekly_anchor__isnull", True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="weekly_payouts_alone_have_a_weekday",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("interval", "monthly"), ("monthly_anchor__range", (1, 31))),
+                            models.Q(
+                                models.Q(("interval", "monthly"), _negated=True),
+                                ("monthly_anchor__isnull", True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="monthly_payouts_alone_have_a_day_of_the_month",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("minimum_amount__range", (0, 999999999999))),
+                        name="the_least_payout_is_an_amount",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("delay_days__range", (0, 30))),
+                        name="money_is_due_within_thirty_business_days",
                     ),
                 ],
             },

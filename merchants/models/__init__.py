@@ -8,7 +8,9 @@ from merchants.models.merchant import (
     NonSecureLimit,
     Website,
 )
-from merchants.models.people import Member, Session, User
+from merchants.models.payout_accounts import PayoutAccount
+from merchants.models.payout_schedules import PayoutSchedule
+from merchants.models.people import Invitation, Member, Session, User
 from merchants.models.request_logs import RequestLog
 from merchants.models.risk import Deed, RiskRule, RuleName
 
@@ -20,10 +22,13 @@ __all__ = [
     "Deed",
     "IdempotencyKey",
     "InstallmentPlan",
+    "Invitation",
     "Member",
     "Merchant",
     "NegativeLimit",
     "NonSecureLimit",
+    "PayoutAccount",
+    "PayoutSchedule",
     "RequestLog",
     "RiskRule",
     "RuleName",

@@ -41,6 +41,16 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name_plural = "audit entries"
+        indexes = [
+            # The few that a payment's page shows; subjects of other kinds may be too long for it.
+            models.Index(
+                fields=["merchant", "subject", "sequence"],
+                condition=models.Q(
+                    action__in=["payment.captured", "payment.canceled", "payment.noted"]
+                ),
+                name="audit_entries_of_a_payment",
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["chain", "sequence"], name="one_audit_entry_per_chain_and_sequence"

@@ -25,6 +25,8 @@ class Merchant(models.Model):
     payouts_enabled = models.BooleanField(default=True)
     # May take payments without 3-D Secure, within `NonSecureLimit`.
     non_secure_allowed = models.BooleanField(default=False)
+    # Of everybody in the team, whatever `SECOND_FACTOR` says: an owner's choice.
+    second_factor_required = models.BooleanField(default=False)
     api_version = models.CharField(max_length=10)
     metadata = JSONField(default=dict)
     created_at = models.DateTimeField()

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils.module_loading import import_string
 
+from core.fields import id_field
 from core.querysets import MerchantManager
 from merchants.models.merchant import Merchant
 
@@ -44,6 +45,8 @@ class User(AbstractUser):
     # locked. Written by merchants.sign_in alone.
     wrong_in_a_row = models.SmallIntegerField(default=0, editable=False)
     locked_until = models.DateTimeField(null=True, editable=False)
+    # One of `settings.LANGUAGES`, as chosen in the panel; empty until then.
+    language = models.CharField(max_length=7, blank=True, editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS = []
@@ -88,6 +91,8 @@ class Member(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role)
     created_at = models.DateTimeField()
+    # When they last opened a page of this merchant's, to the minute, real time.
+    seen_at = models.DateTimeField(null=True)
 
     objects = MerchantManager()
 
@@ -98,6 +103,46 @@ class Member(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} ({self.role})"
+
+
+class Invitation(models.Model):
+    """An offer of a place in a merchant's team, to one e-mail address, once, for seven days.
+
+    The token is in the mail alone; the row has its keyed hash. Moments are in real time.
+    """
+
+    id = id_field()
+    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="invitations")
+    email = models.EmailField()
+    role = models.CharField(max_length=10, choices=Member.Role)
+    token_hash = models.BinaryField(max_length=32, unique=True)
+    invited_by = models.ForeignKey(User, models.CASCADE, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True)
+    # By an owner, by a newer invitation to the same address, or with its sender's leaving.
+    withdrawn_at = models.DateTimeField(null=True)
+
+    objects = MerchantManager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["merchant", "email"],
+                condition=models.Q(accepted_at=None, withdrawn_at=None),
+                name="one_open_invitation_per_merchant_and_address",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(email=Lower("email")), name="an_invitations_email_is_lowercase"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(accepted_at=None) | models.Q(withdrawn_at=None),
+                name="an_accepted_invitation_is_not_withdrawn",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} ({self.role})"
 
 
 class Session(AbstractBaseSession):

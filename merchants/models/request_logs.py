@@ -6,7 +6,7 @@ from core.querysets import MerchantManager
 
 
 class RequestLog(models.Model):
-    """One request to /v1, or one background change, as it may be shown (contract 2, Request log).
+    """One request to /v1, or one change by panel or job, as it may be shown (contract 2).
 
     Bodies are redacted before they come here. Without a key that we know, the request
     belongs to no merchant.
@@ -15,12 +15,14 @@ class RequestLog(models.Model):
     class Kind(models.TextChoices):
         API = "api"
         JOB = "job"
+        # A request of a person in the panel that changed something.
+        PANEL = "panel"
 
     id = id_field()
     merchant = models.ForeignKey(
         "merchants.Merchant", models.PROTECT, null=True, related_name="+", db_index=False
     )
-    kind = models.CharField(max_length=3, choices=Kind)
+    kind = models.CharField(max_length=5, choices=Kind)
     # Null for a job, whose path is the task's name.
     method = models.CharField(max_length=16, null=True)
     path = models.CharField(max_length=500)
@@ -29,6 +31,8 @@ class RequestLog(models.Model):
     duration_ms = models.IntegerField()
     api_key = models.CharField(max_length=40, null=True)
     idempotency_key = models.CharField(max_length=255, null=True)
+    # Of a replay: the request that was answered first.
+    original_request = models.CharField(max_length=40, null=True)
     object_id = CodeField(max_length=40, null=True)
     ip = models.CharField(max_length=45, null=True)
     api_version = models.CharField(max_length=10, null=True)
@@ -47,6 +51,21 @@ class RequestLog(models.Model):
                 fields=["merchant", "object_id", "created_at"],
                 name="requests_about_an_object",
                 condition=models.Q(object_id__isnull=False),
+            ),
+            models.Index(
+                fields=["merchant", "api_key", "created_at", "id"],
+                name="requests_with_a_key",
+                condition=models.Q(api_key__isnull=False),
+            ),
+            models.Index(
+                fields=["merchant", "status", "created_at", "id"],
+                name="refused_requests",
+                condition=models.Q(status__gte=400),
+            ),
+            models.Index(
+                fields=["merchant", "idempotency_key", "created_at"],
+                name="requests_repeated_by_a_key",
+                condition=models.Q(idempotency_key__isnull=False),
             ),
             # Rows come in order of time and leave in it.
             BrinIndex(fields=["created_at"], name="requests_by_age"),

@@ -18,6 +18,7 @@ from core.context import ActorKind
 from core.http import client_address
 from merchants import second_factors, sessions, sign_in
 from merchants.models import User
+from panel import languages
 
 # The one address that answers a script: it asks there for the options of a passkey.
 ASKED_BY_SCRIPT = "mfa_login_webauthn"
@@ -58,7 +59,9 @@ class AccountAdapter(DefaultAccountAdapter):
             address=client_address(request),
             browser=self.get_http_user_agent(request),
         )
-        return super().post_login(request, user, **hook)
+        response = super().post_login(request, user, **hook)
+        languages.bring(request, response, user)
+        return response
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         """Return where a person is led who did not say where to."""

@@ -6,7 +6,7 @@ from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.webauthn import views as webauthn
 from django.urls import path, re_path
 
-from panel.account import views
+from panel.account import invitations, views
 
 urlpatterns = [
     path("login", account.login, name="account_login"),
@@ -26,8 +26,11 @@ urlpatterns = [
         views.PasswordReset.as_view(),
         name="account_reset_password_from_key",
     ),
+    path("invitation", invitations.accept, name="account_invitation"),
+    path("invitation/<str:token>", invitations.follow, name="account_invitation_link"),
     path("sessions", views.own_sessions, name="account_sessions"),
-    path("security", mfa.index, name="mfa_index"),
+    path("activity", views.own_activity, name="account_activity"),
+    path("security", views.Index.as_view(), name="mfa_index"),
     path("code", mfa.authenticate, name="mfa_authenticate"),
     path("code/again", mfa.reauthenticate, name="mfa_reauthenticate"),
     path("authenticator", views.ActivateTotp.as_view(), name="mfa_activate_totp"),

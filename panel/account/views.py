@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from allauth.account import views as account
+from allauth.mfa.base import views as mfa
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.totp import views as totp
@@ -11,12 +12,31 @@ from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from core import context
 from core.context import ActorKind
+from core.errors import DomainError
 from merchants import audit_log, sessions
-from merchants.models import User
+from merchants.filters import AUDIT_LOG
+from merchants.models import AuditEntry, Member, User
+from panel.audit_words import in_words
+from panel.merchants import listing
+from panel.merchants.overview import ROLES
+
+TEAMS_MAX = 50
+
+
+class Index(mfa.IndexView):
+    """One's own account, with one's places in teams."""
+
+    def get_context_data(self, **facts: Any) -> dict[str, Any]:
+        """Return what the page shows."""
+        user: Any = self.request.user
+        teams = Member.objects.filter(user=user).select_related("merchant")
+        rows = teams.order_by("merchant__name", "pk")[:TEAMS_MAX]
+        shown = [{"merchant": row.merchant, "role": ROLES[row.role]} for row in rows]
+        return super().get_context_data(**facts) | {"teams": shown}
 
 
 class _Recorded:
@@ -104,6 +124,23 @@ def own_sessions(request: HttpRequest) -> HttpResponse:
         return redirect("account_sessions", permanent=False)
     shown = {"sessions": sessions.of(user, key)}
     return render(request, "account/sessions.html", shown)
+
+
+@login_required
+@require_safe
+def own_activity(request: HttpRequest) -> HttpResponse:
+    """Show what happened to the person's own account, the latest first."""
+    user: Any = request.user
+    rows = AuditEntry.objects.filter(chain=f"user:{user.pk}")
+    shown: dict[str, Any] = {}
+    try:
+        found = listing.page(rows, request.GET, AUDIT_LOG)
+        shown["page"] = found
+        shown["rows"] = [{"entry": row, "words": in_words(row.action)} for row in found.rows]
+    except DomainError:
+        shown["problem"] = listing.NO_SUCH_PLACE
+    status = 400 if "problem" in shown else 200
+    return render(request, "account/activity.html", shown, status=status)
 
 
 @transaction.atomic(durable=True)

@@ -9,7 +9,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from merchants.models import Member
-from panel import look
+from panel import languages, look
 from panel.merchants.pages import LAST_SEEN, private
 
 
@@ -35,4 +35,5 @@ def choose_look(request: HttpRequest) -> HttpResponse:
     response = HttpResponseRedirect(back if is_ours else reverse("panel:home"))
     response.status_code = 303
     look.remember(response, request.POST.dict())
+    languages.keep(request.user, request.POST.get("language", ""))
     return private(response)

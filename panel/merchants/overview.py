@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from merchants.models import ApiKey, CallbackUrl, Member, Merchant, Website
 from panel import permissions
+from panel.merchants import calls
 from panel.merchants.pages import page, show
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import Status
@@ -27,6 +28,7 @@ class Step(NamedTuple):
     :param is_next: it is the first that is not done.
     :param call: a command that takes the step over the API, if one does.
     :param url: of the page that takes it, if the person may open it.
+    :param page: the page's name in the navigation.
     """
 
     title: str | Promise
@@ -35,6 +37,7 @@ class Step(NamedTuple):
     is_next: bool
     call: str
     url: str
+    page: str | Promise
 
 
 @page()
@@ -52,7 +55,15 @@ def _steps(member: Member) -> Sequence[Step]:
     done = _facts(merchant)
     next_one = next((name for name, is_done in done.items() if not is_done), None)
     return [
-        Step(title, text, done[name], name == next_one, _call(name, merchant), _url(name, member))
+        Step(
+            title,
+            text,
+            done[name],
+            name == next_one,
+            _call(name, merchant),
+            _url(name, member),
+            PAGES.get(name, ("", ""))[1],
+        )
         for name, (title, text) in WORDS.items()
     ]
 
@@ -82,7 +93,7 @@ def _facts(merchant: Merchant) -> dict[str, bool]:
     }
 
 
-ROLES = {
+ROLES: dict[str, str | Promise] = {
     Member.Role.OWNER: _("Owner"),
     Member.Role.DEVELOPER: _("Developer"),
     Member.Role.FINANCE: _("Finance"),
@@ -114,8 +125,8 @@ WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
 
 def _url(step: str, member: Member) -> str:
     """Return the address of the page that takes a step; nothing if there is none for this role."""
-    name = PAGES.get(step)
-    if name is None or not permissions.may_open(member, name):
+    name, _label = PAGES.get(step, ("", ""))
+    if not name or not permissions.may_open(member, name):
         return ""
     return reverse(f"panel:{name}", args=[member.merchant_id])
 
@@ -131,19 +142,13 @@ def _call(step: str, merchant: Merchant) -> str:
     return " \\\n  ".join(lines)
 
 
-# The pages that take a step, by the step's name.
-PAGES = {"website": "websites"}
-_CARD = "payment_method_data[card]"
-_PAYMENT = {
-    "amount": "12500",
-    "currency": "{currency}",
-    "confirm": "true",
-    "payment_method_data[type]": "card",
-    f"{_CARD}[number]": "4242424242424242",
-    f"{_CARD}[exp_month]": "12",
-    f"{_CARD}[exp_year]": "2040",
-    f"{_CARD}[cvc]": "123",
+# The pages that take a step, and their names in the navigation, by the step's name.
+PAGES: dict[str, tuple[str, str | Promise]] = {
+    "key": ("keys", _("API keys")),
+    "website": ("websites", _("Websites and callbacks")),
+    "webhook": ("webhooks", _("Webhooks")),
 }
+_PAYMENT = dict(calls.first_payment("{currency}")[1])
 CALLS: dict[str, tuple[str, dict[str, str]]] = {
     "key": ("/v1/balance", {}),
     "payment": ("/v1/payment_intents", _PAYMENT),

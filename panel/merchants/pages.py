@@ -1,31 +1,46 @@
 """The door of every page of a merchant: who is signed in, in which team, with which role."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import wraps
 from typing import Any
 
+from allauth.account.decorators import reauthentication_required
+from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
 
 from core import context
 from core.context import ActorKind
 from core.detection import contains_encoded_card_number
+from merchants import second_factors
 from merchants.models import Member
 from panel import permissions
+from panel.patience import TookTooLong, limited
 
 View = Callable[..., HttpResponse]
+# Below `page`: it asks for the password or passkey again, unless that was done within 5 minutes
+# (`panel.account.doors`). A form that is sent too late leads to the same page by GET, and nothing
+# of it is kept.
+proof_required: Callable[[View], View] = reauthentication_required
 # In the session: the merchant whose page was opened last.
 LAST_SEEN = "merchant"
+# A member's use of a page within a minute of the one that was noted is not noted.
+NOTED = timedelta(minutes=1)
 
 
 def page(*methods: str) -> Callable[[View], View]:
     """Make a view of `(request, member, …)` a page at `/panel/{mer_…}/…`.
 
     The row of `permissions.PAGES` by the name of its address says who may open it. A merchant that
-    is not the person's, unknown or malformed is 404; a role without the right is 403.
+    is not the person's, unknown or malformed is 404; a role without the right is 403. What is only
+    shown has three seconds for each question to the database.
 
     :param methods: that the page takes besides GET.
     """
@@ -41,7 +56,10 @@ def page(*methods: str) -> Callable[[View], View]:
                 return HttpResponseNotAllowed(sorted(allowed))
             _require_right(request, member)
             request.member = member  # type: ignore[attr-defined]  # For the frame.
-            response = view(request, member, **arguments)
+            if lacks_factor := _if_without_factor(request, member):
+                return lacks_factor
+            _note_use(request, member)
+            response = _answer(view, request, member, arguments)
             if request.session.get(LAST_SEEN) != member.merchant_id:
                 request.session[LAST_SEEN] = member.merchant_id
             return private(response)
@@ -51,6 +69,20 @@ def page(*methods: str) -> Callable[[View], View]:
         return shown
 
     return wrap
+
+
+def _answer(
+    view: View, request: HttpRequest, member: Member, arguments: dict[str, str]
+) -> HttpResponse:
+    if request.method == "POST":
+        return view(request, member, **arguments)
+    try:
+        with limited():
+            return view(request, member, **arguments)
+    except TookTooLong:
+        # Not in the panel's frame, which asks the database too.
+        shown = {"merchant": member.merchant, "is_sandbox": not settings.LIVEMODE}
+        return render(request, "panel/took_too_long.html", shown, status=503)
 
 
 def show(
@@ -92,6 +124,24 @@ def _member(request: HttpRequest, merchant_id: str) -> Member:
     if work := context.current():
         work.facts["merchant"] = merchant_id
     return member
+
+
+def _if_without_factor(request: HttpRequest, member: Member) -> HttpResponse | None:
+    """Lead to the pages to make a second factor, if the merchant requires one that is not there."""
+    if not member.merchant.second_factor_required or second_factors.has_one(request.user):
+        return None
+    name = member.merchant.name
+    text = _("%(merchant)s requires a second factor. Add one to go on.") % {"merchant": name}
+    messages.info(request, text)
+    return private(redirect("mfa_index"))
+
+
+def _note_use(request: HttpRequest, member: Member) -> None:
+    """Write down that a member opened a page, once a minute; pages that poll are no use."""
+    now = timezone.now()
+    is_noted = member.seen_at is not None and now - member.seen_at < NOTED
+    if not is_noted and not getattr(request, "is_poll", False):
+        Member.objects.filter(pk=member.pk).update(seen_at=now)
 
 
 def _require_right(request: HttpRequest, member: Member) -> None:

@@ -17,16 +17,20 @@ from core.rest.list_query import CURSORS, SEARCH_MAX
 from core.secrets_in_text import holds_secret_key
 from events.models import Event
 from ledger import transactions
-from ledger.models import Movement
+from ledger.models import Movement, Run
 from merchants.models import ApiKey, Member, Merchant, RequestLog
 from panel import permissions
+from panel.merchants import links
 from panel.merchants.pages import page, show
+from panel.patience import TookTooLong, limited
 from panel.permissions import Right
 from payments.customers.models import Customer
 from payments.disputes.models import Dispute
 from payments.intents.models import PaymentIntent
 from payments.refunds.models import Refund
 from payments.search.sources import sources
+from payouts.models import Payout
+from payouts.topups.models import Topup
 from webhooks.models import Endpoint
 
 ROWS = "25"
@@ -37,6 +41,7 @@ class Found(NamedTuple):
     """A row of the results.
 
     :param text: what tells it from others of its kind: a description, an address, a path.
+    :param url: of its page, if it has one.
     """
 
     kind: str | Promise
@@ -46,6 +51,7 @@ class Found(NamedTuple):
     status: str = ""
     amount: int | None = None
     currency: str = ""
+    url: str = ""
 
 
 @page()
@@ -58,14 +64,18 @@ def search(request: HttpRequest, member: Member) -> HttpResponse:
     if not text:
         return show(request, TEMPLATE, {}, part="found")
     try:
-        found = _by_id(member, text) or _in_lists(member, request.GET, text)
+        with limited():
+            found = _by_id(member, text) or _in_lists(member, request.GET, text)
+    except TookTooLong:
+        return show(request, TEMPLATE, {"problem": TOO_LONG}, part="found", status=400)
     except DomainError:
         return show(request, TEMPLATE, {"problem": NO_SUCH_PLACE}, part="found", status=400)
-    rows = [_row(row) for row in found.rows]
+    rows = [_row(row)._replace(url=links.to(member, row.id)) for row in found.rows]
     return show(request, TEMPLATE, {"q": text, "rows": rows, "page": found}, part="found")
 
 
 NO_SUCH_PLACE = _("This place of the list is gone. Search again.")
+TOO_LONG = _("This took too long")
 
 
 def _problem(text: str) -> str | Promise | None:
@@ -98,6 +108,9 @@ KINDS: dict[str, Kind] = {
     "key": Kind(Right.DEVELOP, ApiKey.objects.for_merchant),
     "we": Kind(Right.DEVELOP, Endpoint.objects.filter(deleted_at=None).for_merchant),
     "txn": Kind(Right.SEE_BALANCE, transactions.of_merchant),
+    "po": Kind(Right.SEE_BALANCE, Payout.objects.for_merchant),
+    "tu": Kind(Right.SEE_BALANCE, Topup.objects.for_merchant),
+    "run": Kind(Right.SEE_BALANCE, Run.objects.for_merchant),
 }
 
 
@@ -149,4 +162,7 @@ _TEXTS: dict[type[Model], Callable[[Any], Found]] = {
     Endpoint: _plain(_("Webhook"), lambda row: row.url),
     ApiKey: _plain(_("API key"), str),
     Movement: _plain(_("Balance transaction"), lambda row: row.type),
+    Payout: _plain(_("Payout"), lambda row: row.description),
+    Topup: _plain(_("Top-up"), lambda row: row.description or row.reference),
+    Run: _plain(_("Settlement"), lambda row: row.date.isoformat()),
 }

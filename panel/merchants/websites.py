@@ -127,39 +127,44 @@ def _as_webhook(merchant: Merchant, url: str, covered_by: str) -> Verdict:
 def remove_website(request: HttpRequest, member: Member, site: str) -> HttpResponse:
     """Ask, and then trust a website no longer."""
     row = _row(Website.objects.for_merchant(member.merchant), site)
-    return _remove(request, member, row, {"remove_website": f"https://{row.host}"})
+    return _remove(request, member, row, {"remove_website": f"https://{row.host}" if row else ""})
 
 
 @page("POST")
 def remove_callback(request: HttpRequest, member: Member, site: str) -> HttpResponse:
     """Ask, and then trust a callback URL no longer."""
     row = _row(CallbackUrl.objects.for_merchant(member.merchant), site)
-    return _remove(request, member, row, {"remove_callback": row.url})
+    return _remove(request, member, row, {"remove_callback": row.url if row else ""})
 
 
 def _row(rows: MerchantRows, number: str) -> Any:
-    """Return one of the merchant's rows by its number.
-
-    :raises Http404: it has no such row; another merchant's is none.
-    """
+    """Return one of the merchant's rows by its number, None if it has no such row."""
     is_number = number.isascii() and number.isdecimal() and len(number) < 19
-    row = rows.filter(pk=int(number)).first() if is_number else None
-    if row is None:
-        raise Http404
-    return row
+    return rows.filter(pk=int(number)).first() if is_number else None
 
 
 def _remove(
-    request: HttpRequest, member: Member, row: Website | CallbackUrl, wanted: dict[str, str]
+    request: HttpRequest,
+    member: Member,
+    row: Website | CallbackUrl | None,
+    wanted: dict[str, str],
 ) -> HttpResponse:
+    """Ask, and then remove a row; the same form sent again finds none, and reads as done.
+
+    :raises Http404: there is no such row, and this form has not removed one.
+    """
     back = reverse("panel:websites", args=[member.merchant_id])
 
     def change() -> None:
+        if row is None:
+            raise Http404
         accounts.change(member.merchant, wanted)
         messages.success(request, gettext("The address was removed."))
 
     if request.method == "POST":
         return once.act(request, member, change, subject=member.merchant_id, done=back)
+    if row is None:
+        raise Http404
     shown = {
         "address": str(row),
         "back": back,

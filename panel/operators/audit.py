@@ -18,7 +18,7 @@ from merchants.models import AuditEntry, User
 from panel.operators import desk, listing
 from panel.operators.desk import Section
 from panel.operators.forms import DeskForm
-from panel.operators.patience import TookTooLong, limited
+from panel.patience import TookTooLong, limited
 
 VIEW = "merchants.view_auditentry"
 PROBLEMS_SHOWN = 100

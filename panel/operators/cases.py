@@ -160,7 +160,7 @@ def decide(request: HttpRequest, case_id: str) -> HttpResponse:
         case = _case(case_id)
         form.shown_again(case)
     elif form.is_bound and not case.is_open:
-        # What it offers is another thing by now: that is what the person has to hear.
+        # The case offers other acts by now: the person has to hear that.
         refusal = cases.changed(case)
     status = refusal.http_status if refusal else 400 if form.errors else 200
     facts = case_evidence.facts_of(case)

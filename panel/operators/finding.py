@@ -38,7 +38,7 @@ REFERENCES = (
     ("refunds.Refund", "acquirer_reference"),
     ("disputes.Dispute", "bank_reference"),
 )
-# What a request leaves behind is written while it lasts; ids tell their moment.
+# A request's rows are written while it lasts; ids tell their moment.
 LEFT_BY_REQUEST = (("events.Event", "evt"), ("merchants.AuditEntry", "aud"))
 REQUEST_MS_MAX = 15 * 60 * 1000
 EACH_MAX = 20

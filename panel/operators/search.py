@@ -6,7 +6,7 @@ from django.urls import path
 from core.detection import contains_card_number
 from panel.operators import desk, finding
 from panel.operators.desk import Section
-from panel.operators.patience import TookTooLong, limited
+from panel.patience import TookTooLong, limited
 
 TEXT_MAX = 255
 CARD_TYPED = (

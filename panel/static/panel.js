@@ -4,7 +4,8 @@
 const told = document.getElementById("told");
 
 async function copy(button) {
-  const text = button.dataset.copy;
+  // A long text stands once in the page, beside its button.
+  const text = button.dataset.copy || button.previousElementSibling.textContent;
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -19,6 +20,20 @@ async function copy(button) {
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
   if (button) copy(button);
+});
+
+// Pressed twice, a form is sent once: the browser would drop the first answer, with a secret in it.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post") return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "yes";
+  // Somebody who stopped the answer may try again.
+  setTimeout(() => delete form.dataset.sent, 5000);
+});
+
+addEventListener("pageshow", () => {
+  for (const form of document.forms) delete form.dataset.sent;
 });
 
 // Not while somebody types, nor with a modifier: those keys are the browser's.

@@ -29,6 +29,10 @@ BRANDS = {
 }  # fmt: skip
 
 
+# By the first digit of an HTTP status.
+ANSWERS = {2: ("✓", "green"), 3: ("→", "azure"), 4: ("✕", "yellow"), 5: ("✕", "red")}
+
+
 @register.simple_tag
 def status(value: str) -> SafeString:
     """Draw a status: glyph, word and colour."""
@@ -36,6 +40,18 @@ def status(value: str) -> SafeString:
     return format_html(
         '<span class="badge bg-{}-lt"><span aria-hidden="true">{}</span> {}</span>',
         shown.colour, shown.glyph, shown.word,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def answer_status(value: int | None) -> SafeString | str:
+    """Draw the HTTP status of an answer: glyph, number and colour; a dash where there is none."""
+    if value is None:
+        return "–"
+    glyph, colour = ANSWERS.get(value // 100, ("○", "secondary"))
+    return format_html(
+        '<span class="badge bg-{}-lt"><span aria-hidden="true">{}</span> {}</span>',
+        colour, glyph, value,
     )  # fmt: skip
 
 
@@ -68,6 +84,22 @@ def object_id(value: str, url: str = "") -> dict[str, str]:
 @register.simple_tag(takes_context=True)
 def moment(context: RequestContext, value: datetime | None) -> SafeString | str:
     """Draw an instant in the merchant's zone, with the same in UTC to be looked up."""
+    return _instant(context, value, "j M Y H:i")
+
+
+@register.simple_tag(takes_context=True)
+def second(context: RequestContext, value: datetime | None) -> SafeString | str:
+    """Draw an instant as `moment` does, to the second."""
+    return _instant(context, value, "j M Y H:i:s")
+
+
+@register.simple_tag(takes_context=True)
+def day(context: RequestContext, value: datetime | None) -> SafeString | str:
+    """Draw the day of an instant in the merchant's zone, for what is meant as a day."""
+    return _instant(context, value, "j M Y")
+
+
+def _instant(context: RequestContext, value: datetime | None, form: str) -> SafeString | str:
     if value is None:
         return "–"
     frame = context.get("frame")
@@ -78,7 +110,7 @@ def moment(context: RequestContext, value: datetime | None) -> SafeString | str:
         '<time datetime="{}" title="{} UTC">{}</time>',
         utc.isoformat(timespec="seconds"),
         utc.strftime("%Y-%m-%d %H:%M:%S"),
-        formats.date_format(local, "j M Y H:i"),
+        formats.date_format(local, form),
     )
 
 
@@ -148,7 +180,7 @@ def _pretty(value: Any) -> str:
     if isinstance(value, str):
         try:
             value = json_text.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return json_text.dumps(value, indent=2, ensure_ascii=False)
 
@@ -158,5 +190,10 @@ def _with(rest: list[tuple[str, list[str]]], name: str, row_id: str) -> str:
 
 
 def _class_of(bound: BoundField) -> str:
-    kinds = {"select": "form-select", "checkbox": "form-check-input", "radioselect": ""}
+    kinds = {
+        "select": "form-select",
+        "checkbox": "form-check-input",
+        "radioselect": "",
+        "checkboxselectmultiple": "",
+    }
     return kinds.get(bound.widget_type, "form-control")

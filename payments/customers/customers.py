@@ -1,5 +1,6 @@
 """Customers: the people that pay a merchant, written, changed and deleted (contract 2 and 8)."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -8,7 +9,7 @@ from core import clock, ids
 from core.errors import ParameterMissing
 from core.metadata import merge
 from events import outbox
-from merchants import idempotency
+from merchants import audit_log, idempotency
 from merchants.models import Merchant
 from payments.customers import events, render
 from payments.customers.models import Customer
@@ -28,6 +29,7 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> Customer:
     _change(customer, draft)
     customer.save(force_insert=True)
     outbox.record(merchant, events.CREATED, render.customer(customer))
+    _note("customer.created", customer, draft)
     return customer
 
 
@@ -47,6 +49,7 @@ def update(merchant: Merchant, customer_id: str, changes: dict[str, Any]) -> Cus
     if after != before:
         customer.save(force_update=True)
         outbox.record(merchant, events.UPDATED, after, before)
+        _note("customer.updated", customer, [name for name in after if after[name] != before[name]])
     return customer
 
 
@@ -58,6 +61,7 @@ def delete(merchant: Merchant, customer_id: str) -> Customer:
 
     :raises ResourceMissing: the merchant never had such a customer.
     """
+    idempotency.take(customer_id)
     customer = _locked(merchant, customer_id, Customer.objects.all())
     if customer.deleted_at is not None:
         return customer
@@ -70,7 +74,15 @@ def delete(merchant: Merchant, customer_id: str) -> Customer:
     )
     emptied.save(force_update=True)
     outbox.record(merchant, events.DELETED, {**last, "deleted": True}, last)
+    _note("customer.deleted", emptied, [])
     return emptied
+
+
+def _note(action: str, customer: Customer, fields: Iterable[str]) -> None:
+    # The fields' names alone: the log forgets nothing, and a customer can be forgotten.
+    after = {"fields": sorted(fields)} if fields else None
+    merchant = customer.merchant
+    audit_log.record_by_person(action, merchant=merchant, subject=customer.id, after=after)
 
 
 def _locked(merchant: Merchant, customer_id: str, rows: Any) -> Customer:

@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from core.rest.filters import Equal, Filters, Instants
+from core.rest.lists import ListSpec
 from payments.customers import search
 
 
@@ -18,3 +19,6 @@ class Email(Equal):
 class CustomerFilters(Filters):
     email = Email("email")
     created = Instants("created_at")
+
+
+CUSTOMERS = ListSpec(filters=CustomerFilters)

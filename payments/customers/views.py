@@ -3,10 +3,9 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.rest.lists import ListSpec
 from merchants.api import ApiViewSet
 from payments.customers import customers, render, schema
-from payments.customers.filters import CustomerFilters
+from payments.customers.filters import CUSTOMERS
 from payments.customers.forms import CreateCustomerForm, UpdateCustomerForm
 from payments.customers.models import Customer
 
@@ -16,7 +15,7 @@ class CustomerViewSet(ApiViewSet):
 
     operations = schema.CUSTOMERS
     scope = "customers"
-    lists = {"list": ListSpec(filters=CustomerFilters)}
+    lists = {"list": CUSTOMERS}
 
     def list(self, request: Request) -> Response:
         page = self.page_of(Customer.objects.for_merchant(self.merchant).existing())

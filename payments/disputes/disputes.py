@@ -7,7 +7,7 @@ from django.db import transaction
 from core import clock
 from core.errors import ParameterMissing
 from core.metadata import merge
-from merchants import idempotency
+from merchants import audit_log, idempotency
 from merchants.models import Merchant
 from payments.disputes import decisions, deliveries, evidence, locks, render
 from payments.disputes.models import Dispute
@@ -45,6 +45,10 @@ def update(merchant: Merchant, dispute_id: str, changes: dict[str, Any]) -> Disp
         _submit(dispute, before)
     else:
         write(dispute, before)
+    action = "dispute.submitted" if changes.get("submit") else "dispute.updated"
+    # The texts themselves are the dispute's, and may be long.
+    after = {"evidence": sorted(dispute.evidence)}
+    audit_log.record_by_person(action, merchant=merchant, subject=dispute_id, after=after)
     return dispute
 
 
@@ -65,6 +69,7 @@ def close(merchant: Merchant, dispute_id: str) -> Dispute:
         deliveries.owe_end(dispute)
     else:
         raise DisputeUnexpectedState(dispute)
+    audit_log.record_by_person("dispute.closed", merchant=merchant, subject=dispute_id)
     return dispute
 
 

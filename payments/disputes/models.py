@@ -78,6 +78,8 @@ class Dispute(models.Model):
                 condition=Q(status__in=ENDED_BY_DUE_DATE),
                 name="disputes_that_await_an_answer",
             ),
+            # The bank's file names a chargeback by it.
+            models.Index(fields=["bank_reference"], name="disputes_by_the_banks_name"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["merchant", "id"], name="a_dispute_has_one_merchant"),

@@ -3,10 +3,9 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.rest.lists import ListSpec
 from merchants.api import ApiViewSet
 from payments.disputes import disputes, render, schema
-from payments.disputes.filters import DisputeFilters
+from payments.disputes.filters import DISPUTES
 from payments.disputes.forms import CloseDisputeForm, UpdateDisputeForm
 from payments.disputes.models import Dispute
 from payments.disputes.resource import SCOPE
@@ -18,16 +17,7 @@ class DisputeViewSet(ApiViewSet):
     operations = schema.DISPUTES
     scope = SCOPE
     shows = ("dispute",)
-    lists = {
-        "list": ListSpec(
-            filters=DisputeFilters,
-            sort_keys={
-                "created": "created_at",
-                "amount": "amount",
-                "evidence_due_by": "evidence_due_by",
-            },
-        )
-    }
+    lists = {"list": DISPUTES}
 
     def list(self, request: Request) -> Response:
         page = self.page_of(render.DISPUTES.for_merchant(self.merchant))

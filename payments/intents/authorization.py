@@ -19,9 +19,10 @@ from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.three_d_secure import Proof
 from cases import cases
 from cases.states import Kind
-from core import clock
+from core import clock, rows
+from core.errors import ResourceMissing
 from events import transitions
-from ledger import book, calendar
+from ledger import book
 from ledger.book import Sale
 from ledger.models import Movement
 from merchants import idempotency
@@ -39,6 +40,8 @@ from payments.intents.states import (
     Status,
 )
 from payments.intents.transition import move
+
+BY_ID = "id = %(id)s::text"
 
 log = structlog.get_logger(__name__)
 
@@ -62,8 +65,14 @@ def captures_at_once(attempt: Attempt) -> bool:
 
 def locked(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
     """Return the payment and its attempt, locked in this order; decide on these only."""
-    intent = PaymentIntent.objects.select_related("merchant").lock(attempt.intent_id)
-    return intent, intent.attempts.select_for_update().get(id=attempt.id)
+    intent = rows.lock(PaymentIntent, BY_ID, id=attempt.intent_id)
+    fresh = rows.lock(Attempt, BY_ID, id=attempt.id)
+    if intent is None or fresh is None:
+        raise ResourceMissing
+    fresh.intent = intent
+    if Attempt.intent.is_cached(attempt) and PaymentIntent.merchant.is_cached(attempt.intent):
+        intent.merchant = attempt.intent.merchant  # Its changing columns are none of the payment's.
+    return intent, fresh
 
 
 @transaction.atomic(durable=True)
@@ -95,7 +104,7 @@ def applied(asked: Attempt, outcome: Outcome, *, request_id: str) -> PaymentInte
     status = _apply(intent, attempt, outcome)
     fraud.hear_bank(attempt, outcome)
     leases.end_with(attempt)
-    attempt.save()
+    rows.update(attempt)
     if attempt.status not in OPEN_ATTEMPT:
         idempotency.finish_for(attempt.merchant_id, attempt.request_id)
     if status == Status.PROCESSING == intent.status:
@@ -213,8 +222,7 @@ def _charge(intent: PaymentIntent, attempt: Attempt) -> Movement:
         source_id=intent.id,
     )
     here = now.astimezone(ZoneInfo(intent.merchant.timezone)).date()
-    dates = calendar.value_dates(here)
-    return book.charge(intent.merchant_id, sale, cause_id=attempt.id, available_on=dates, now=now)
+    return book.charge(intent.merchant_id, sale, cause_id=attempt.id, captured_on=here, now=now)
 
 
 def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:

@@ -9,7 +9,7 @@ from acquirers import slots
 from acquirers.outcomes import NEVER_SENT, Answer
 from core import context
 from core.errors import DomainError, UpstreamUnavailable
-from merchants import idempotency
+from merchants import audit_log, idempotency
 from merchants.models import Merchant
 from payments.intents import (
     authorization,
@@ -93,10 +93,18 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
         acquirers.of(attempt)  # Without an adapter nothing is written down.
         modification_rows.supersede(attempt)
         void = modification_rows.begin(attempt, ModificationKind.VOID, reason=reason)
+        _note_person(merchant, intent_id, reason)
         return Begun(intent, void)
     held = _held_for(intent)
     _close(intent, reason)
+    _note_person(merchant, intent_id, reason)
     return Begun(intent, None, held)
+
+
+def _note_person(merchant: Merchant, intent_id: str, reason: str | None) -> None:
+    audit_log.record_by_person(
+        "payment.canceled", merchant=merchant, subject=intent_id, after={"reason": reason}
+    )
 
 
 def _held_for(intent: PaymentIntent) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from acquirers import slots
 from acquirers.outcomes import NEVER_SENT
 from core import clock
 from core.errors import DomainError, UpstreamUnavailable
-from merchants import accounts, idempotency
+from merchants import accounts, audit_log, idempotency
 from merchants.models import Merchant
 from payments.intents import deadlines, inquiries, intents, modification_rows, modifications
 from payments.intents.models import Modification, PaymentIntent
@@ -68,7 +68,11 @@ def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Modificatio
     amount = intent.amount_capturable if amount is None else amount
     _require_amount(intent, amount)
     acquirers.of(attempt)  # Without an adapter nothing is written down.
-    return modification_rows.begin(attempt, ModificationKind.CAPTURE, amount=amount)
+    begun = modification_rows.begin(attempt, ModificationKind.CAPTURE, amount=amount)
+    audit_log.record_by_person(
+        "payment.captured", merchant=merchant, subject=intent_id, after={"amount": amount}
+    )
+    return begun
 
 
 def _require_amount(intent: PaymentIntent, amount: int) -> None:

@@ -13,7 +13,7 @@ from acquirers import exchanges, references, slots, standings
 from acquirers.in_doubt import answers, leases
 from acquirers.in_doubt.models import begun
 from acquirers.outcomes import Answer, Outcome
-from core import clock, context, ids
+from core import clock, context, ids, rows
 from core.errors import LockTimeout, ParameterMissing
 from ledger import accounts as ledger_accounts
 from merchants import accounts, idempotency, sites
@@ -117,7 +117,7 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     accounts.require_charges(merchant)
     if confirmation.get("return_url"):
         sites.require_return_url(merchant, confirmation["return_url"])
-    intent = PaymentIntent.objects.for_merchant(merchant).find(intent_id)
+    intent = intents.find(merchant, intent_id)
     acquirers.for_new(merchant, intent.currency, None)  # Without a terminal nothing is looked at.
     if not _is_confirmable(intent):
         _refuse_on_locked_row(merchant, intent_id)
@@ -220,7 +220,7 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
     now, plan = clock.now(), installments.agreed(intent, terms.card, terms.wish)
     judged = judging.judge(merchant, intent, terms, now)
     amount = intent.amount + plan.surcharge
-    attempt = Attempt.objects.create(
+    attempt = Attempt(
         id=ids.new("att"),
         merchant_id=intent.merchant_id,
         intent=intent,
@@ -240,9 +240,11 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
         authentication_demanded=_demand_of(intent, terms, amount, judged.verdict),
         request_id=context.request_id(),
         created_at=now,
+        is_declined=False,
         **judged.columns,
         **begun(now, lease_until=leases.end()),
     )
+    rows.insert(attempt)
     if judged.verdict.is_blocked:
         blocking.block(intent, attempt)
     return attempt

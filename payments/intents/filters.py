@@ -15,9 +15,11 @@ from core.rest.filters import (
     RelatedId,
     Strict,
 )
+from core.rest.lists import ListSpec
 from core.rest.query import Given
 from merchants.models import Merchant
 from payments.customers.models import Customer
+from payments.intents import search
 from payments.intents.models import MetadataEntry, PaymentIntent
 from payments.intents.states import Status
 
@@ -108,3 +110,10 @@ class PaymentFilters(Filters):
         if asked.keys() != {"metadata"} or not self.queryset.is_whole:
             return None
         return self.filters["metadata"].entries(self.queryset.merchant, asked["metadata"])
+
+
+PAYMENTS = ListSpec(
+    filters=PaymentFilters,
+    sort_keys={"created": "created_at", "amount": "amount"},
+    search=search.matching,
+)

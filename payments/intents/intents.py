@@ -7,8 +7,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
 from acquirers.in_doubt import leases, schedule
-from core import clock, ids
-from core.errors import LockTimeout
+from core import clock, ids, rows
+from core.errors import LockTimeout, ResourceMissing
 from core.metadata import merge
 from events import outbox, transitions
 from merchants import idempotency
@@ -32,8 +32,23 @@ from payments.intents.states import (
 )
 from vault import cards as vault_cards
 
+OF_MERCHANT = "merchant_id = %(merchant)s::text AND id = %(id)s::text"
 # A merchant changes these only before the first attempt, which uses them.
 BEFORE_FIRST_ATTEMPT = ("amount", "currency", "customer", "installments", "line_items")
+
+
+def find(merchant: Merchant, intent_id: str) -> PaymentIntent:
+    """Return a merchant's payment.
+
+    :raises ResourceMissing: the merchant has no such payment.
+    """
+    if "\x00" in intent_id:
+        raise ResourceMissing  # PostgreSQL's driver refuses it with a crash.
+    found = rows.find(PaymentIntent, OF_MERCHANT, merchant=merchant.id, id=intent_id)
+    if found is None:
+        raise ResourceMissing
+    found.merchant = merchant
+    return found
 
 
 def check(merchant: Merchant, draft: dict[str, Any]) -> None:
@@ -64,7 +79,7 @@ def add(
         intent.card = offered.shown
         intent.billing_details = billing_of(draft["payment_method_data"])
     items = _line_items(intent, draft.get("line_items") or [])
-    intent.save(force_insert=True)
+    rows.insert(intent)
     LineItem.objects.bulk_create(items)
     metadata.index(intent)
     outbox.record(merchant, CREATED, render.payment_intent(intent))
@@ -203,5 +218,5 @@ def _line_items(intent: PaymentIntent, drafts: list[dict[str, Any]]) -> list[Lin
 
 def _require_customer(merchant: Merchant, customer_id: str | None) -> None:
     if customer_id:
-        rows = Customer.objects.for_merchant(merchant).existing()
-        rows.find(customer_id, param="customer")
+        customers = Customer.objects.for_merchant(merchant).existing()
+        customers.find(customer_id, param="customer")

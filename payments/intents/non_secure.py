@@ -5,11 +5,13 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import F, Sum
 
-from core import clock
+from core import clock, rows
 from core.errors import DomainError
 from merchants.models import Merchant, NonSecureLimit
 from payments.intents.models import Attempt
 from payments.intents.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT
+
+LIMIT = "merchant_id = %(merchant)s::text AND currency = %(currency)s::text"
 
 
 class NonSecureNotAllowed(DomainError):
@@ -27,10 +29,9 @@ def is_allowed(merchant: Merchant, *, amount: int, currency: str) -> bool:
     """
     if not merchant.non_secure_allowed:
         return False
-    limits = NonSecureLimit.objects.filter(merchant=merchant, currency=currency)
-    limit = limits.first()
+    limit = rows.find(NonSecureLimit, LIMIT, merchant=merchant.id, currency=currency)
     if limit is not None and limit.per_day is not None:
-        limit = limits.select_for_update().first()
+        limit = rows.lock(NonSecureLimit, LIMIT, merchant=merchant.id, currency=currency)
     if limit is None or (limit.per_payment is not None and amount > limit.per_payment):
         return False
     return limit.per_day is None or _taken_today(merchant, currency) + amount <= limit.per_day

@@ -13,7 +13,7 @@ from acquirers.outcomes import Answer, Outcome
 from core import clock
 from merchants.idempotency import Earlier
 from merchants.models import Merchant
-from payments.intents import authorization, confirmation, inquiries, modifications
+from payments.intents import authorization, confirmation, inquiries, intents, modifications
 from payments.intents.cancellations import CancelFailed
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.states import AttemptStatus, ModificationKind, ModificationStatus, Status
@@ -31,7 +31,7 @@ def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentI
     """
     if not earlier.is_finished:
         _finish(merchant, earlier, cvc)
-    intent = PaymentIntent.objects.for_merchant(merchant).find(earlier.object_id)
+    intent = intents.find(merchant, earlier.object_id)
     if cvc and earlier.is_finished:
         _hold_again(intent, cvc)
     return intent

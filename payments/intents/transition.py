@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from core import rows
 from events.transitions import Door
 from payments.intents import render
 from payments.intents.models import PaymentIntent
 from payments.intents.states import PAYMENTS, Status
 
-DOOR = Door(PAYMENTS, render.payment_intent)
+DOOR = Door(PAYMENTS, render.payment_intent, write=rows.update)
 
 
 def move(intent: PaymentIntent, status: Status, before: dict[str, Any], *, request_id: str) -> None:

@@ -3,7 +3,6 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.rest.lists import ListSpec
 from merchants.api import ApiViewSet
 from payments.intents import (
     cancellations,
@@ -13,10 +12,9 @@ from payments.intents import (
     recovery,
     render,
     schema,
-    search,
 )
 from payments.intents.cards import cvc_of
-from payments.intents.filters import PaymentFilters
+from payments.intents.filters import PAYMENTS
 from payments.intents.forms import (
     CancelIntentForm,
     CaptureIntentForm,
@@ -33,13 +31,7 @@ class PaymentIntentViewSet(ApiViewSet):
     operations = schema.PAYMENT_INTENTS
     scope = "payment_intents"
     shows = ("payment_intent",)
-    lists = {
-        "list": ListSpec(
-            filters=PaymentFilters,
-            sort_keys={"created": "created_at", "amount": "amount"},
-            search=search.matching,
-        )
-    }
+    lists = {"list": PAYMENTS}
 
     def list(self, request: Request) -> Response:
         page = self.page_of(PaymentIntent.objects.for_merchant(self.merchant))
@@ -51,7 +43,7 @@ class PaymentIntentViewSet(ApiViewSet):
         return self._shown(confirmation.create(self.merchant, draft))
 
     def retrieve(self, request: Request, intent_id: str) -> Response:
-        return self._shown(PaymentIntent.objects.for_merchant(self.merchant).find(intent_id))
+        return self._shown(intents.find(self.merchant, intent_id))
 
     def update(self, request: Request, intent_id: str) -> Response:
         changes = UpdateIntentForm.read(self.body)

@@ -11,7 +11,7 @@ from acquirers.in_doubt.models import begun
 from core import clock, context, ids
 from core.metadata import merge
 from events import outbox
-from merchants import idempotency
+from merchants import audit_log, idempotency
 from merchants.models import Merchant
 from payments.intents import given_back, inquiries, intents
 from payments.intents.models import Attempt, PaymentIntent
@@ -62,7 +62,18 @@ def _open(merchant: Merchant, draft: dict[str, Any]) -> Refund:
         _leave_waiting(refund)
     refund.save(force_insert=True)
     outbox.record(intent.merchant, CREATED, render.refund(refund))
+    after = {"payment_intent": intent.id, "amount": amount, "reason": refund.reason}
+    audit_log.record_by_person("refund.created", merchant=merchant, subject=refund.id, after=after)
     return refund
+
+
+def method_now(intent: PaymentIntent) -> Method:
+    """Return how all that can be refunded of a payment would go back now.
+
+    :raises UpstreamUnavailable: the installation cannot reach the attempt's bank.
+    """
+    attempt = intent.attempts.select_related("terminal").get(status=AttemptStatus.SUCCEEDED)
+    return _method(intent, attempt, intent.amount_refundable)
 
 
 def _captured(intent: PaymentIntent) -> Attempt:

@@ -3,10 +3,9 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.rest.lists import ListSpec
 from merchants.api import ApiViewSet
 from payments.refunds import cancellations, recovery, refunds, render, schema
-from payments.refunds.filters import RefundFilters
+from payments.refunds.filters import REFUNDS
 from payments.refunds.forms import CancelRefundForm, CreateRefundForm, UpdateRefundForm
 from payments.refunds.models import Refund
 
@@ -17,11 +16,7 @@ class RefundViewSet(ApiViewSet):
     operations = schema.REFUNDS
     scope = "refunds"
     shows = ("refund",)
-    lists = {
-        "list": ListSpec(
-            filters=RefundFilters, sort_keys={"created": "created_at", "amount": "amount"}
-        )
-    }
+    lists = {"list": REFUNDS}
 
     def list(self, request: Request) -> Response:
         page = self.page_of(Refund.objects.for_merchant(self.merchant))

@@ -1,14 +1,11 @@
 """Refunds that wait for the merchant's funds: sent when money has come, the oldest first."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import structlog
-from django.db import DatabaseError, transaction
-from django.db.models import F
+from django.db import transaction
+from django.db.models import F, Sum
 
 from acquirers.in_doubt import schedule
 from core import clock, context
+from core.one_by_one import alone
 from merchants import request_logs
 from payments.intents.models import PaymentIntent
 from payments.refunds import render, rows
@@ -17,8 +14,7 @@ from payments.refunds.states import FailureReason, Status
 
 # The next look goes on with the others.
 AT_ONCE = 500
-
-log = structlog.get_logger(__name__)
+NOT_SENT = "waiting_refunds_not_sent"
 
 
 def look(*, job: str) -> None:
@@ -29,23 +25,18 @@ def look(*, job: str) -> None:
     :param job: the name of this work in the request logs.
     """
     for refund in _crowded():
-        with _alone(refund.merchant_id), request_logs.job(job):
+        with alone(NOT_SENT, merchant=refund.merchant_id), request_logs.job(job):
             _fail_if_crowded(refund)
     waiting = Refund.objects.filter(WAITING)
     for merchant_id, currency in waiting.values_list("merchant_id", "currency").distinct():
-        with _alone(merchant_id):
+        with alone(NOT_SENT, merchant=merchant_id):
             send_waiting(merchant_id, currency, job=job)
 
 
-@contextmanager
-def _alone(merchant_id: str) -> Iterator[None]:
-    """Let an error about one merchant's refunds stop no other's: log it; the next look goes on."""
-    try:
-        yield
-    except DatabaseError:
-        log.warning("waiting_refunds_not_sent", merchant=merchant_id, exc_info=True)
-    except Exception:  # A bug of ours.
-        log.exception("waiting_refunds_not_sent", merchant=merchant_id)
+def needed(merchant_id: str, currency: str) -> int:
+    """Return what a merchant's waiting refunds need, in minor units, fees not taken off."""
+    rows = Refund.objects.filter(WAITING, merchant_id=merchant_id, currency=currency)
+    return rows.aggregate(total=Sum("amount"))["total"] or 0
 
 
 def send_waiting(merchant_id: str, currency: str, *, job: str) -> None:

@@ -779,4 +779,241 @@ class Migration(migrations.Migration):
                 name="bank_takes_1_to_12_installments",
             ),
         ),
+        migrations.CreateModel(
+            name="Transfer",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("reference", core.fields.CodeField(max_length=64, unique=True)),
+                ("merchant", models.CharField(max_length=64)),
+                ("destination", models.CharField(max_length=64)),
+                ("amount", models.BigIntegerField()),
+                ("currency", models.CharField(max_length=3)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("paid", "Paid"),
+                            ("failed", "Failed"),
+                            ("returned", "Returned"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("failure_code", models.CharField(blank=True, max_length=40)),
+                ("trace_id", models.CharField(max_length=32)),
+                ("created_at", models.DateTimeField()),
+                ("due_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("due_at__isnull", False)),
+                        fields=["due_at"],
+                        name="bank_transfers_that_are_due",
+                    )
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("amount__gte", 1)),
+                        name="bank_transfers_at_least_one_minor_unit",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("reference__regex", "[0-9]{13}"), _negated=True),
+                        name="bank_transfers_without_a_card_number",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="IncomingTransfer",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("reference", core.fields.CodeField(max_length=64, unique=True)),
+                (
+                    "expected_under",
+                    core.fields.CodeField(max_length=64, null=True, unique=True),
+                ),
+                ("merchant", models.CharField(blank=True, max_length=64)),
+                ("remittance", models.CharField(blank=True, max_length=140)),
+                ("source", models.CharField(blank=True, max_length=40)),
+                ("amount", models.BigIntegerField()),
+                ("currency", models.CharField(max_length=3)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("received", "Received"),
+                            ("refused", "Refused"),
+                            ("reversed", "Reversed"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("failure_code", models.CharField(blank=True, max_length=40)),
+                ("created_at", models.DateTimeField()),
+                ("due_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("due_at__isnull", False)),
+                        fields=["due_at"],
+                        name="bank_incoming_that_are_due",
+                    )
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("amount__gte", 1)),
+                        name="bank_receives_at_least_one_minor_unit",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("reference__regex", "[0-9]{13}"), _negated=True),
+                            models.Q(("remittance__regex", "[0-9]{13}"), _negated=True),
+                        ),
+                        name="bank_receives_without_a_card_number",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="IncomingMove",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("amount", models.BigIntegerField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "incoming",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="moves",
+                        to="testbank.incomingtransfer",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("amount", 0), _negated=True),
+                        name="bank_moves_some_money_in",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="TransferNoticeCounter",
+            fields=[
+                ("id", models.SmallIntegerField(primary_key=True, serialize=False)),
+                ("last", models.BigIntegerField()),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("id", 1)), name="bank_counts_transfers_in_one_row"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="TransferMove",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("amount", models.BigIntegerField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "transfer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="moves",
+                        to="testbank.transfer",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("amount", 0), _negated=True),
+                        name="bank_moves_some_money",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="TransferNotice",
+            fields=[
+                ("number", models.BigIntegerField(primary_key=True, serialize=False)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("transfer_paid", "Transfer Paid"),
+                            ("transfer_failed", "Transfer Failed"),
+                            ("transfer_returned", "Transfer Returned"),
+                            ("transfer_received", "Transfer Received"),
+                            ("transfer_refused", "Transfer Refused"),
+                            ("transfer_reversed", "Transfer Reversed"),
+                        ],
+                        max_length=32,
+                    ),
+                ),
+                ("failure_code", models.CharField(blank=True, max_length=40)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "transfer",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="notices",
+                        to="testbank.transfer",
+                    ),
+                ),
+                (
+                    "incoming",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="notices",
+                        to="testbank.incomingtransfer",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("number__gte", 1)),
+                        name="bank_numbers_transfer_notices_from_one",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("transfer__isnull", True),
+                            ("incoming__isnull", True),
+                            _connector="XOR",
+                        ),
+                        name="bank_tells_of_a_transfer_out_or_in",
+                    ),
+                ],
+            },
+        ),
     ]

@@ -3,10 +3,14 @@
 from django.db import migrations
 
 # Of which nothing is ever deleted.
-KEPT = ("authentication", "authorization", "refund", "dispute", "noticecounter", "fraudreport")
+KEPT = (
+    "authentication", "authorization", "refund", "dispute", "noticecounter", "fraudreport",
+    "transfer", "incomingtransfer", "transfernoticecounter",
+)  # fmt: skip
 # Money that was moved, evidence, notices: neither changed nor deleted.
 UNCHANGED = (
     "capture", "reversal", "repayment", "bounce", "chargeback", "recovery", "evidence", "notice",
+    "transfermove", "incomingmove", "transfernotice",
 )  # fmt: skip
 
 FUNCTION = """

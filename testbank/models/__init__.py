@@ -6,8 +6,18 @@ from testbank.models.disputes import Chargeback, Dispute, Evidence, Recovery
 from testbank.models.frauds import FraudReport
 from testbank.models.notices import Notice, NoticeCounter
 from testbank.models.refunds import Bounce, Refund, Repayment
+from testbank.models.transfers import (
+    IncomingMove,
+    IncomingTransfer,
+    Transfer,
+    TransferMove,
+    TransferNotice,
+    TransferNoticeCounter,
+)
 
 __all__ = [
     "Authentication", "Authorization", "Bounce", "Capture", "Chargeback", "Dispute", "Evidence",
-    "FraudReport", "Notice", "NoticeCounter", "Recovery", "Refund", "Repayment", "Reversal",
+    "FraudReport", "IncomingMove", "IncomingTransfer", "Notice", "NoticeCounter", "Recovery",
+    "Refund", "Repayment", "Reversal", "Transfer", "TransferMove", "TransferNotice",
+    "TransferNoticeCounter",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError
 from django.test import override_settings
 
-from acquirers import terminals
+from acquirers import applier, terminals
 from acquirers.notices import applying
 from acquirers.notices.models import Notice
 from merchants.models import RequestLog
@@ -77,7 +77,7 @@ def test_the_mark_is_in_the_transaction_of_the_work(
         raise Died
 
     with monkeypatch.context() as patched:
-        patched.setattr(applying, "_try_again_what_was_not_known", last_words)
+        patched.setattr(applying, "_try_again_those_not_known", last_words)
         with pytest.raises(Died):
             take_in()
     assert (Customer.objects.count(), waiting()) == (0, [(1, 0, None)])
@@ -286,7 +286,7 @@ def test_a_kind_is_applied_once_there_is_a_handler(
 def test_very_many_that_wait_for_one_keep_nobody_else_waiting(
     teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(applying, "BATCH", 3)
+    monkeypatch.setattr(applier, "BATCH", 3)
     listeners.hated.add(1)
     of_one_object(teller, paid, 10)
     of_different_objects(teller, paid, 5)
@@ -299,7 +299,7 @@ def test_very_many_that_wait_for_one_keep_nobody_else_waiting(
 def test_a_run_applies_no_further_notice_when_its_time_is_over(
     teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(applying, "APPLY_SECONDS", -1)
+    monkeypatch.setattr(applier, "APPLY_SECONDS", -1)
     of_different_objects(teller, paid, 2)
 
     take_in()

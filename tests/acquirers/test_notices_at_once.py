@@ -112,7 +112,7 @@ def test_a_failure_that_is_counted_late_does_not_undo_an_application(
     take_in()
     row = Notice.objects.get()
 
-    applying._count_failure(row.id, RuntimeError())
+    applying.NOTICES.count_failure(row.id, RuntimeError())
 
     row.refresh_from_db()
     assert (row.tries, row.last_error, row.next_try_at) == (1, None, None)

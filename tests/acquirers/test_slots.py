@@ -89,7 +89,7 @@ def test_without_a_slot_nothing_is_stored_and_the_key_stays_free(
 
 def lost(client: ApiClient, path: str, body: dict[str, Any]) -> Call:
     """Let a request die before the bank is asked, and return its retry."""
-    with dies(sandbox().session, "request"), pytest.raises(Died):
+    with dies(sandbox().session, "get_adapter"), pytest.raises(Died):
         client.post(path, body, idempotency_key="order 7")
     leases_run_out()
     return lambda: client.post(path, body, idempotency_key="order 7")

@@ -7,8 +7,8 @@ from ledger.models import Boundary, Checkpoint
 from merchants.models import Merchant
 from tests.audit.test_audit import audit, differences_of, unguarded
 from tests.stage.bank_transport import BankTransport
-from tests.stage.book_keeping import Till
 from tests.stage.client import ApiClient
+from tests.stage.transfers import enrich
 
 # In real transactions: the job sees what is committed.
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
@@ -21,10 +21,10 @@ LEFT_OUT, EARNED = "checkpoints leave no entry out", "balance transactions sum t
 def merchant(acme: ApiClient, globex: ApiClient, bank: BankTransport) -> Merchant:
     """A merchant with entries in checkpoints and behind them, beside another."""
     for client in (acme, globex):
-        Till(client.merchant).topup(5000)
-        Till(client.merchant, "eur").topup(90)
+        enrich(client.merchant, 5000)
+        enrich(client.merchant, 90, "eur")
     checkpoints.advance()
-    Till(acme.merchant).topup(700)
+    enrich(acme.merchant, 700)
     return acme.merchant
 
 

@@ -133,6 +133,10 @@ class Page:
         """Press what is neither a button nor a link, such as the head of what is folded away."""
         self._run(lambda tab: tab.get_by_text(text, exact=True).click())
 
+    def click_label(self, label: str) -> None:
+        """Press what a screen reader knows by this label alone, such as the head of a menu."""
+        self._run(lambda tab: tab.get_by_label(label, exact=True).click())
+
     def wait_for_text(self, selector: str, text: str) -> None:
         """Wait until an element, seen or not, says the text."""
         self._run(lambda tab: expect(tab.locator(selector)).to_have_text(text))
@@ -140,6 +144,10 @@ class Page:
     def check(self, label: str) -> None:
         """Choose one of several by its button."""
         self._run(lambda tab: tab.get_by_label(label, exact=True).check())
+
+    def check_value(self, value: str) -> None:
+        """Choose the box of a list that stands for this value."""
+        self._run(lambda tab: tab.locator(f'input[value="{value}"]').check())
 
     def give_file(self, label: str, name: str, content: bytes) -> None:
         """Choose a file."""

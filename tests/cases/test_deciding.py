@@ -1,9 +1,6 @@
 """A person decides where the bank is silent, by the way of the bank's answer; its word wins."""
 
-from io import StringIO
-
 import pytest
-from django.core.management import call_command
 
 from acquirers.in_doubt import leases
 from acquirers.models import BankExchange
@@ -23,7 +20,7 @@ from merchants.models import AuditEntry, Merchant, RequestLog, User
 from payments.intents import tasks
 from payments.intents.models import Attempt
 from testbank.models import Authorization
-from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree
+from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree, audit
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.sweeper import sweep, sweep_after
@@ -56,15 +53,6 @@ def case(acme: ApiClient, bank: BankTransport) -> Case:
 
 def acts(case: Case) -> list[str]:
     return list(CaseChange.objects.filter(case=case).order_by("id").values_list("act", flat=True))
-
-
-def audited() -> tuple[int, str]:
-    said = StringIO()
-    try:
-        call_command("audit", stdout=said)
-    except SystemExit as end:
-        return int(end.code), said.getvalue()
-    return 0, said.getvalue()
 
 
 # --- The decision -----------------------------------------------------------------------------
@@ -349,7 +337,7 @@ def test_a_later_no_after_charged_opens_it_again_and_leaves_the_books(
     assert (attempt_of(case).status, acme.pending()) == ("succeeded", 12500)
     assert acme.told(case.intent_id)[-1] == "succeeded"
     assert_our_own_books_agree()
-    status, said = audited()
+    status, said = audit()
     assert (status, said.count("DIFFERENT")) == (1, 1)
 
 
@@ -362,7 +350,7 @@ def test_the_audit_lists_what_a_person_decided_and_the_bank_has_not(
 ) -> None:
     decide(operator, case, decision)
 
-    status, said = audited()
+    status, said = audit()
 
     assert status == 0, said
     assert "decided by a person: 1" in said
@@ -377,7 +365,7 @@ def test_the_audits_difference_is_a_case_until_it_is_over(
     attempt_id = acme.pay()["latest_attempt"]
     amount = Attempt.objects.get().amount
     change_the_banks_book(amount=amount + 1)
-    assert audited()[0] == audited()[0] == 1
+    assert audit()[0] == audit()[0] == 1
     case = Case.objects.get()
     assert (case.kind, case.status, case.attempt_id) == (
         "bank_contradicts_book", "open", attempt_id,
@@ -385,7 +373,7 @@ def test_the_audits_difference_is_a_case_until_it_is_over(
     assert "the bank has 12501 authorised" in case.finding
 
     change_the_banks_book(amount=amount)
-    assert audited()[0] == 0
+    assert audit()[0] == 0
 
     case.refresh_from_db()
     assert case.status == "resolved"
@@ -400,13 +388,13 @@ def test_an_acknowledged_difference_is_no_new_case(
 ) -> None:
     acme.pay()
     change_the_banks_book(amount=13000)
-    audited()
+    audit()
     case = Case.objects.get()
     cases.acknowledge(operator, case.id, reason=REASON, seen=case.version)
 
-    status, _said = audited()
+    status, _said = audit()
 
     assert (status, Case.objects.count()) == (1, 1)
     change_the_banks_book(amount=14000)
-    audited()
+    audit()
     assert Case.objects.count() == 2

@@ -4,8 +4,8 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from config.pages import catalogue
 from core.rest.envelope import error_body
+from core.rest.error_codes import catalogue
 from core.rest.forms import Refused
 from devstack.state import ROOT
 from merchants.models import User

@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from drf_spectacular.validation import validate_schema
 
-from config import pages
 from config.management.commands import write_schema
 from config.openapi.document import document
 from config.openapi.operations import examples
+from core.rest.error_codes import catalogue
 from devstack.state import ROOT
 from events.types import TYPES
 from merchants.models import RequestLog
@@ -159,11 +159,11 @@ def test_a_query_that_is_taken_and_not_described_is_found(acme: ApiClient) -> No
 def test_each_code_has_a_place_on_the_page_of_errors(client: Client) -> None:
     page = client.get("/docs/errors").content.decode()
 
-    codes = {code for code, _status, _text in pages.catalogue()}
+    codes = {code for code, _status, _text in catalogue()}
     assert codes <= set(re.findall(r'id="(\w+)"', page))
 
 
 def test_each_code_has_one_place_in_the_written_list_of_errors() -> None:
     anchors = re.findall(r'<a id="(\w+)"></a>', DOCS.read_text())
 
-    assert anchors == sorted({code for code, _status, _text in pages.catalogue()})
+    assert anchors == sorted({code for code, _status, _text in catalogue()})

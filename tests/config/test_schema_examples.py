@@ -22,6 +22,8 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import REFUNDS, Answer, ApiClient
 from tests.stage.factories import line, payment, payment_method
 from tests.stage.teller import take_in
+from tests.stage.topups import TOPUPS
+from tests.stage.transfers import PAYOUTS, rich
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -70,6 +72,8 @@ def tell(client: ApiClient, settings: Any) -> dict[str, Any]:
     about_payments(story, about_a_customer(story))
     about_refunds(story)
     about_a_dispute(story)
+    about_payouts(story)
+    about_topups(story)
     about_events(story, endpoint)
     for address in ("balance", "merchant", QUOTE, "search?q=Order", "request_logs?limit=2"):
         story.get(f"/v1/{address}")
@@ -139,6 +143,25 @@ def about_a_dispute(story: Storyteller) -> None:
     evidence = {"shipping_carrier": "Yurt Kargo", "shipping_date": "2026-11-02"}
     story.post(f"/v1/disputes/{dispute}", {"evidence": evidence, "submit": True})
     story.post(f"/v1/disputes/{other}/close")
+
+
+def about_payouts(story: Storyteller) -> None:
+    rich(story.client)
+    body = {"amount": 5000, "currency": "try", "statement_descriptor": "ACME MAY"}
+    payout = story.post(PAYOUTS, body)["id"]
+    story.get(f"{PAYOUTS}/{payout}")
+    story.get(f"{PAYOUTS}?status=pending")
+    story.post(f"{PAYOUTS}/{payout}", {"description": "The sales of May"})
+    story.post(f"{PAYOUTS}/{payout}/cancel")
+
+
+def about_topups(story: Storyteller) -> None:
+    body = {"amount": 50000, "currency": "try", "description": "For refunds"}
+    topup = story.post(TOPUPS, body)["id"]
+    story.get(f"{TOPUPS}/{topup}")
+    story.get(f"{TOPUPS}?status=pending")
+    story.post(f"{TOPUPS}/{topup}", {"description": "For the refunds of May"})
+    story.post(f"{TOPUPS}/{topup}/cancel")
 
 
 def about_events(story: Storyteller, endpoint: str) -> None:

@@ -45,6 +45,8 @@ SHOWN = {
     PAYMENTS: {"pi"},
     "/v1/refunds": {"re"},
     "/v1/disputes": {"dp"},
+    "/v1/payouts": {"po"},
+    "/v1/topups": {"tu"},
     "/v1/customers": {"cus"},
     "/v1/search": {"pi", "cus"},
     "/v1/events": {"evt"},

@@ -60,8 +60,15 @@ def is_there() -> bool:
 
 def come_back() -> None:
     """Wait until a probe found Redis."""
+    at_last(lambda: redis.call(lambda client: client.ping()))
+
+
+def at_last(asked: Callable[[], Any]) -> Any:
+    """Return the first answer; on a busy machine the first tries may be given up as too late."""
     deadline = time.monotonic() + HANG_SECONDS
-    while not is_there():
+    while True:
+        with suppress(redis.Away):
+            return asked()
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -258,7 +265,7 @@ def test_a_late_answer_is_not_taken_for_the_next_one(own: OwnRedis) -> None:
 
     own.resume()
 
-    assert redis.call(lambda client: client.get("b")) == b"of b"
+    assert at_last(lambda: redis.call(lambda client: client.get("b"))) == b"of b"
 
 
 @pytest.mark.parametrize("way", ["kill", "pause"])

@@ -95,6 +95,9 @@ def test_other_names_stay_readable(name: str) -> None:
         ("-----BEGIN X KEY-----\nMII and cut", "[redacted PEM block]"),
         (f"repr '\\n{VISA}'", "repr ' 424242******4242'"),
         ("?q=4242%204242%204242%204242", "?q=424242******4242"),
+        ("GET /account/invitation/aB3-_x9 200", "GET /account/invitation/[redacted] 200"),
+        ("/account/password/reset/1b-c4x-9f/", "/account/password/reset/[redacted]/"),
+        ("/account/password/reset/sent", "/account/password/reset/sent"),
         ("100% of 12 at 50%", "100% of 12 at 50%"),
     ],
 )  # fmt: skip

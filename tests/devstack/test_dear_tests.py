@@ -9,7 +9,7 @@ import pytest
 
 from devstack.state import ROOT
 
-COMPUTES = "sum(range(30_000_000))"
+COMPUTES = "sum(range(60_000_000))"
 COMPUTES_ELSEWHERE = f"subprocess.run([sys.executable, '-c', '{COMPUTES}'])"
 WAITS = "time.sleep(0.3)"
 

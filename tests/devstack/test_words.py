@@ -1,4 +1,4 @@
-"""The check of words reads every docstring, and refuses those that open with a question word."""
+"""The check of words refuses docstrings and comments that open with a question word."""
 
 from pathlib import Path
 
@@ -8,12 +8,12 @@ from devstack import words
 from devstack.check import checks
 from devstack.state import ROOT
 
-PLAIN = '"""Refunds of payments."""\n\nLIMIT = 3\n"""Refunds of one payment."""\n'
+PLAIN = '"""Refunds of payments."""\n\n# Of one payment.\nLIMIT = 3\n"""Refunds at most."""\n'
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Return a checkout with one room, whose one file has two docstrings."""
+    """Return a checkout with one room, whose one file has two docstrings and a comment."""
     (tmp_path / "payments").mkdir()
     (tmp_path / "payments" / "refunds.py").write_text(PLAIN)
     return tmp_path
@@ -24,7 +24,7 @@ def test_docstrings_that_begin_with_a_noun_pass(
 ) -> None:
     assert words.main(tree) == 0
 
-    assert capsys.readouterr().out == "2 docstrings read, 0 refused\n"
+    assert capsys.readouterr().out == "2 docstrings and 1 comments read, 0 refused\n"
 
 
 @pytest.mark.parametrize("word", ["What", "who", "Whose", "Whoever", "Whom", "WHICH"])
@@ -48,11 +48,25 @@ def test_a_question_word_at_the_beginning_is_refused(
     out = capsys.readouterr().out
     assert "payments/planted.py:" in out
     assert f"{word} the bank was asked." in out
-    assert out.endswith("3 docstrings read, 1 refused\n")
+    assert out.endswith("3 docstrings and 1 comments read, 1 refused\n")
+
+
+@pytest.mark.parametrize("planted", ["# {} pays.\n", "PAYS = True  # {} pays.\n"])
+@pytest.mark.parametrize("word", ["What", "who", "Whoever"])
+def test_a_comment_is_refused_alike(
+    tree: Path, capsys: pytest.CaptureFixture[str], planted: str, word: str
+) -> None:
+    (tree / "payments" / "planted.py").write_text(planted.format(word))
+
+    assert words.main(tree) == 1
+
+    out = capsys.readouterr().out
+    assert "payments/planted.py:1: " in out
+    assert out.endswith("2 docstrings and 2 comments read, 1 refused\n")
 
 
 def test_words_that_only_begin_like_one_and_other_texts_pass(tree: Path) -> None:
-    kept = '"""Whole amounts."""\nASKED = """What for?"""\n# What for?\n'
+    kept = '"""Whole amounts."""\nASKED = """What for?"""\n# For\n# what?\n'
     (tree / "payments" / "amounts.py").write_text(kept)
 
     assert words.main(tree) == 0
@@ -63,7 +77,7 @@ def test_a_checkout_without_docstrings_is_refused(
 ) -> None:
     assert words.main(tmp_path) == 1
 
-    assert capsys.readouterr().out == "0 docstrings read, 0 refused\n"
+    assert capsys.readouterr().out == "0 docstrings and 0 comments read, 0 refused\n"
 
 
 def test_every_room_is_read_and_nothing_that_was_installed() -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from ledger import book, calendar
+from ledger import book
 from ledger.models import Movement, Price
 from tests.stage.book_keeping import Till, entries_of, price
 from tests.stage.factories import MerchantFactory
@@ -21,7 +21,6 @@ pytestmark = pytest.mark.django_db
 PAGE = (settings.BASE_DIR / "docs" / "ledger.md").read_text().replace("−", "-")
 EXAMPLE = re.compile(r"^\| (.+?) \| `(\w+)` \| (.+?) \| ([+-]?\d+) \|$", re.M)
 ENTRIES = re.compile(r"`(\w+)` ([+-]\d+(?:, [+-]\d+)*)")
-VALUE_DATES = re.compile(r"^\| ([\d-]+) \| (\d+) \| ([\d, -]+) \|$", re.M)
 
 Story = Callable[[Till], Movement]
 STORIES: dict[str, Story] = {}
@@ -69,13 +68,6 @@ def test_every_story_is_an_example_of_the_page() -> None:
 
 def test_every_kind_of_movement_has_an_example() -> None:
     assert {kind for _, kind, *_ in EXAMPLE.findall(PAGE)} == set(Movement.Kind.values)
-
-
-@pytest.mark.parametrize(("captured_on", "parts", "dates"), VALUE_DATES.findall(PAGE))
-def test_value_dates_are_the_pages(captured_on: str, parts: str, dates: str) -> None:
-    found = calendar.value_dates(date.fromisoformat(captured_on), parts=int(parts))
-
-    assert [str(day) for day in found] == dates.split(", ")
 
 
 # --- Charges and settlement -------------------------------------------------------------------

@@ -194,7 +194,7 @@ def test_a_dump_goes_on_in_a_cluster_with_other_numbers(
     assert waiting.reached < waiting.next == steps["restored"]["next"]
     assert [step["differences"] for step in steps.values()] == [[], [], []]
     assert [step["available"] for step in steps.values()] == [before, before + 1, before + 1001]
-    # What came with the dump was added at once, and what is written there once it has ended.
+    # Entries of the dump were added at once; those of the open transaction, when it had ended.
     assert steps["held"]["reached"] == waiting.next
     assert steps["committed"]["reached"] == steps["committed"]["newest"]
 

@@ -202,7 +202,7 @@ def test_pending_entries_and_no_others_have_a_date(
 def test_a_run_that_does_not_go_on_from_the_last_is_refused(
     day: date, boundary: int, merchant: Merchant
 ) -> None:
-    terms = {"merchant": merchant, "currency": "try", "created_at": clock.now()}
+    terms = {"merchant": merchant, "currency": "try", "amount": 1, "created_at": clock.now()}
     Run.objects.create(id=ids.new("run"), date=date(2026, 11, 2), boundary=10, **terms)
 
     with pytest.raises(IntegrityError, match="does not go on from the last one"):
@@ -210,7 +210,7 @@ def test_a_run_that_does_not_go_on_from_the_last_is_refused(
 
 
 def test_one_attempt_is_booked_once(merchant: Merchant) -> None:
-    terms = {"cause_id": "att_1", "available_on": [clock.now().date()], "now": clock.now()}
+    terms = {"cause_id": "att_1", "captured_on": clock.now().date(), "now": clock.now()}
     accounts.ensure(merchant.id, "try")
     book.charge(merchant.id, Sale(12500, "try"), **terms)
 

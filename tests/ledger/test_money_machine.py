@@ -10,11 +10,10 @@ from django.db.models import QuerySet, Sum
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from ledger import charges, parts, settlement
+from ledger import charges, parts
 from ledger.charges import Charge
 from ledger.models import Account, Entry, Movement, Run
 from ledger.models.accounts import account_id
-from merchants.models import Merchant
 from tests.stage.ledger_machine import KINDS, Money, MoneyWithFeesBack
 from tests.stage.lengths import SEED, length, tried
 
@@ -76,7 +75,7 @@ def runs_unknown_to_refunds(patch: pytest.MonkeyPatch) -> None:
 
 
 def settled_twice(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(settlement, "_open_parts", lambda *given: settlement_too(*given))
+    patch.setattr(parts, "open_parts", lambda *given: settlement_too(*given))
 
 
 draft = Charge.draft
@@ -95,9 +94,9 @@ def ever_charged(charge: Movement) -> dict[date, int]:
     return {day: int(amount) for day, amount in sums}
 
 
-def settlement_too(merchant: Merchant, currency: str, last: Run | None) -> QuerySet[Entry]:
-    account = account_id(merchant.id, currency, Account.Kind.PENDING)
-    return parts.open_entries(merchant.id, last).filter(account=account)
+def settlement_too(merchant_id: str, currency: str, last: Run | None) -> QuerySet[Entry]:
+    account = account_id(merchant_id, currency, Account.Kind.PENDING)
+    return parts.open_entries(merchant_id, last).filter(account=account)
 
 
 PLANTS = [

@@ -87,7 +87,7 @@ def assert_books_agree(till: Till) -> None:
     net = Movement.objects.filter(merchant=till.merchant).aggregate(total=Sum("net"))["total"]
     assert sum(sums.values()) == 0
     assert net == sums["pending"] + sums.get("available", 0)
-    # What no run has reached is all that is pending, and no part of it is below zero.
+    # Parts that no run has reached are all that is pending, and none is below zero.
     last = parts.last_run(till.merchant.id, till.currency)
     unsettled = parts.open_entries(till.merchant.id, last).exclude(movement__kind="settlement")
     by_part = unsettled.values_list("movement__charge_id", "available_on").annotate(Sum("amount"))

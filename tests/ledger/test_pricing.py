@@ -5,7 +5,7 @@ from django.db import IntegrityError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger import parts, pricing
+from ledger import parts, sale_terms
 from ledger.book import Sale
 from ledger.models import Price
 from merchants.models import Merchant
@@ -24,7 +24,11 @@ def merchant() -> Merchant:
 
 
 def fee(merchant: Merchant, amount: int = 10_000, **terms: object) -> int:
-    return pricing.fee_of(merchant.id, Sale(amount, "try", **terms)).amount
+    return fee_of(merchant, Sale(amount, "try", **terms))
+
+
+def fee_of(merchant: Merchant, sale: Sale) -> int:
+    return sale_terms.of(merchant.id, sale, captured_on=CAPTURED_ON).fee.amount
 
 
 def test_without_a_price_a_charge_is_free(merchant: Merchant) -> None:
@@ -67,7 +71,7 @@ def test_the_most_specific_price_counts(merchant: Merchant) -> None:
 def test_a_price_is_of_its_currency(merchant: Merchant) -> None:
     price(merchant)
 
-    assert pricing.fee_of(merchant.id, Sale(10_000, "eur")).amount == 0
+    assert fee_of(merchant, Sale(10_000, "eur")) == 0
 
 
 @pytest.mark.parametrize(

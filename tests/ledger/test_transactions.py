@@ -299,7 +299,7 @@ def test_a_foreign_source_finds_as_little_as_an_unknown_one(
     assert ids(globex, f"source={source}") == ids(globex, "source=tu_unknown") == []
 
 
-# What is available on the third, the second of which it begins, and numbers beside it.
+# The third, its first second, and the numbers beside that second.
 THIRD = date(2026, 11, 3)
 BEGINS = unix(THIRD)
 

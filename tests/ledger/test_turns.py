@@ -79,7 +79,7 @@ def test_a_cause_of_another_merchant_is_unknown(till: Till) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_money_does_not_move_outside_of_a_transaction(till: Till) -> None:
-    terms = {"cause_id": "att_1", "available_on": [CAPTURED_ON], "now": clock.now()}
+    terms = {"cause_id": "att_1", "captured_on": CAPTURED_ON, "now": clock.now()}
 
     with pytest.raises(RuntimeError, match="in the transaction of its cause"):
         book.charge(till.merchant.id, Sale(100, "try"), **terms)

@@ -220,3 +220,53 @@ def test_the_chain_stays_whole(acme: ApiClient) -> None:
     problems: list[Any] = []
     assert audit_chains.verify(tell=problems.append).rows > 1
     assert problems == []
+
+
+# --- The payout schedule ------------------------------------------------------------------------
+
+DEFAULT = {
+    "interval": "manual", "weekly_anchor": None, "monthly_anchor": None, "minimum_amount": 0,
+    "delay_days": 1, "installments": "whole",
+}  # fmt: skip
+
+
+def test_a_schedule_is_manual_whole_and_of_one_day_at_first(acme: ApiClient) -> None:
+    assert acme.get("/v1/merchant")["payout_schedule"] == DEFAULT
+
+
+def test_a_change_of_the_schedule_is_told(acme: ApiClient) -> None:
+    change(acme, payout_schedule={"interval": "monthly", "monthly_anchor": 31})
+
+    [event] = told(acme)
+    before = {"interval": "manual", "monthly_anchor": None}
+    assert event["data"]["previous_attributes"] == {"payout_schedule": before}
+    [row] = rows(acme)
+    after = DEFAULT | {"interval": "monthly", "monthly_anchor": 31}
+    assert (row.action, row.after) == ("merchant.updated", {"payout_schedule": after})
+
+
+def test_another_interval_leaves_the_anchor_behind(acme: ApiClient) -> None:
+    change(acme, payout_schedule={"interval": "weekly", "weekly_anchor": "monday"})
+    change(acme, payout_schedule={"interval": "daily", "minimum_amount": 5000})
+
+    shown = acme.get("/v1/merchant")["payout_schedule"]
+    assert shown == DEFAULT | {"interval": "daily", "minimum_amount": 5000}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"interval": "weekly"}, {"interval": "monthly", "monthly_anchor": 32},
+        {"interval": "monthly", "monthly_anchor": 0}, {"weekly_anchor": "monday"},
+        {"interval": "weekly", "weekly_anchor": "mon"}, {"interval": "yearly"},
+        {"delay_days": 31}, {"delay_days": -1}, {"delay_days": True}, {"delay_days": 1.5},
+        {"delay_days": "x"}, {"delay_days": None}, {"delay_days": 2**63},
+        {"minimum_amount": -1}, {"minimum_amount": 10**12}, {"installments": "daily"},
+        {"colour": "red"}, {"merchant": "mer_1"}, 5, "weekly", None, ["interval"],
+    ],
+)  # fmt: skip
+def test_a_schedule_that_is_none_is_refused(values: Any, acme: ApiClient) -> None:
+    with pytest.raises(ChangeRefused, match="payout_schedule"):
+        change(acme, payout_schedule=values)
+
+    assert acme.get("/v1/merchant")["payout_schedule"] == DEFAULT

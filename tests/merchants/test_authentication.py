@@ -14,11 +14,12 @@ from django.utils import timezone
 from config.urls import v1
 from core import ids
 from core.rest import resources
-from ledger import pricing
+from ledger import sale_terms
 from ledger.book import Sale
 from ledger.views import BalanceViewSet
 from merchants import keys
 from merchants.models import ApiKey, Member, Merchant, User
+from tests.stage.book_keeping import CAPTURED_ON
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import payment
 from tests.stage.refusals import assert_envelope, assert_nothing_stored, raw
@@ -144,7 +145,8 @@ def test_a_revoked_key_stops_with_the_next_request(acme: ApiClient) -> None:
 
 def test_an_expired_key_says_so(acme: ApiClient) -> None:
     moment_ago = timezone.now() - timedelta(seconds=1)
-    _key, secret = keys.create(acme.merchant, name="old", expires_at=moment_ago)
+    key, secret = keys.create(acme.merchant, name="old")
+    ApiKey.objects.filter(id=key.id).update(expires_at=moment_ago)
 
     assert with_key(secret).refusal == (401, "api_key_expired", None)
 
@@ -315,7 +317,7 @@ def test_a_merchant_of_a_sandbox_has_a_price_and_a_limit(
 
     merchant = Merchant.objects.get(id=told["merchant_id"])
     assert list(merchant.negative_limits.values_list("currency", "amount")) == limits
-    fee = pricing.fee_of(merchant.id, Sale(10_000, "try"))
+    fee = sale_terms.of(merchant.id, Sale(10_000, "try"), captured_on=CAPTURED_ON).fee
     assert fee == (0 if is_live else 275, False)
 
 

@@ -52,7 +52,7 @@ class RedisClock:
 def clock(patient_redis: Redis, monkeypatch: pytest.MonkeyPatch) -> RedisClock:
     stopped = f"redis.call('LRANGE', '{RedisClock.NAME}', 0, -1)"
     of_clock = limits.COUNT.replace("redis.call('TIME')", stopped)
-    # What would vanish by real time stays.
+    # Counts that would vanish by real time stay.
     monkeypatch.setattr(limits, "COUNT", of_clock.replace("ARGV[2] * 1000 + 1", "600000"))
     return RedisClock(patient_redis)
 

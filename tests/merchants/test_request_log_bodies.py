@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from core.detection import contains_card_number
 from core.rest.parsers import CardInput
+from core.scrub import scrub
 from merchants import redaction, request_logs
 from merchants.models import RequestLog
 from tests.stage.bank_transport import BankTransport
@@ -282,6 +283,88 @@ def test_no_half_of_a_card_number_is_left_at_the_cut(offset: int) -> None:
 
     assert is_cut
     assert "4242424" not in text
+
+
+QUOTE = '"'  # Takes two characters in JSON, and long to scrub.
+FILLERS = ("a", "ş", "€", "😀", QUOTE, "x y")
+ITEMS = st.lists(
+    st.dictionaries(
+        st.sampled_from(["name", "amount", "cards_used", "metadata", "is_open", "ürün"]),
+        st.sampled_from([None, True, False, 0, 12500, int(CARD), "", f"Ada {CARD} Ada"])
+        | st.builds(str.__mul__, st.sampled_from(FILLERS), st.integers(0, 2000)),
+    ),
+    min_size=1, max_size=12,
+)  # fmt: skip
+
+
+def redacted_then_cut(body: Any) -> tuple[str, bool]:
+    """Return what `body_text` says, found by redacting all of the body first."""
+    whole = json.dumps(scrub(body), ensure_ascii=False, separators=(",", ":")).encode()
+    kept = whole[: redaction.MAX_BYTES].decode("utf-8", "ignore")
+    return kept, len(whole) > redaction.MAX_BYTES
+
+
+def assert_kept_as_if_all_were_redacted(items: list[Any], offset: int, filler: str) -> None:
+    # A number stands at the cut, or some characters beside it.
+    room = redaction.MAX_BYTES - len(json.dumps(items, ensure_ascii=False).encode()) + offset
+    spread = filler * max(0, room // len(filler.encode()))
+    body = {"data": items, "spread": spread, "number_behind": CARD, "last": [1, CARD]}
+
+    text, is_cut = redaction.body_text(body)
+
+    expected, is_cut_there = redacted_then_cut(body)
+    assert text[-200:] == expected[-200:]  # pytest compares long texts for seconds.
+    assert (text == expected, is_cut) == (True, is_cut_there)
+    assert not contains_card_number(text)
+    assert not re.search("4242424", text)
+
+
+@given(ITEMS, st.integers(-80, 40), st.sampled_from(FILLERS))
+def test_any_kept_part_is_what_redacting_all_would_leave(
+    items: list[Any], offset: int, filler: str
+) -> None:
+    assert_kept_as_if_all_were_redacted(items, offset, filler)
+
+
+@pytest.mark.parametrize("filler", [one for one in FILLERS if one != QUOTE])
+def test_a_number_anywhere_at_the_cut_is_masked_as_before_it(filler: str) -> None:
+    for offset in range(-80, 40):
+        assert_kept_as_if_all_were_redacted([], offset, filler)
+
+
+class _CutsTexts(redaction._Excerpt):
+    """Cuts a text where the room ends, and so leaves half a number."""
+
+    def of(self, value: Any, depth: int = 0) -> Any:
+        return super().of(value[: max(0, self._left)] if isinstance(value, str) else value, depth)
+
+
+class _EndsEarly(redaction._Excerpt):
+    """Counts a value for more than it takes in the text."""
+
+    def of(self, value: Any, depth: int = 0) -> Any:
+        self._left -= 8
+        return super().of(value, depth)
+
+
+@pytest.mark.parametrize("planted", [_CutsTexts, _EndsEarly])
+def test_an_excerpt_with_a_fault_is_found(planted: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_Excerpt", planted)
+
+    with pytest.raises(AssertionError):
+        test_a_number_anywhere_at_the_cut_is_masked_as_before_it("a")
+
+
+def test_a_long_list_costs_no_more_than_its_kept_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(redaction, "scrub", lambda value: asked.append(value) or scrub(value))
+    body = {"data": [{"id": f"pi_{n:020}", "description": "ş" * 700} for n in range(100)]}
+
+    text, is_cut = redaction.body_text(body)
+
+    [shown] = asked
+    assert (len(text.encode()), is_cut) == (redaction.MAX_BYTES, True)
+    assert len(shown["data"]) * 700 < redaction.MAX_BYTES + 2 * 750
 
 
 def test_a_list_of_many_objects_is_cut(acme: ApiClient) -> None:

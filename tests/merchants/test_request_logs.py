@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 FIELDS = {
     "id", "object", "created", "livemode", "kind", "method", "path", "query", "status",
     "duration_ms", "api_key", "idempotency_key", "object_id", "ip", "api_version",
-    "request_body", "response_body", "truncated", "error_code",
+    "original_request", "request_body", "response_body", "truncated", "error_code",
 }  # fmt: skip
 
 

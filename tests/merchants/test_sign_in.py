@@ -215,6 +215,35 @@ def test_the_31st_try_of_a_minute_is_refused_in_words() -> None:
     assert Visitor("203.0.113.8").sign_in(PASSWORD).status_code == RIGHT
 
 
+@pytest.mark.dear("a thousand tries are sent")
+def test_of_a_thousand_names_from_one_address_thirty_are_looked_at(
+    watched: Hashes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # However long the machine takes for them, the minute does not end.
+    real = limits._wait_of
+    monkeypatch.setattr(
+        limits,
+        "_wait_of",
+        lambda name, limit, seconds: real(name, limit=limit, seconds=seconds * 60),
+    )
+
+    tried = guess_from("203.0.113.7", 1_000)
+
+    assert tried == [WRONG] * 30 + [429] * 970
+    assert (len(watched.made), watched.compared) == (30, [])
+    assert rows_kept() == 0
+    assert Visitor("203.0.113.8").sign_in(PASSWORD).status_code == RIGHT
+
+
+def rows_kept() -> int:
+    """Count the rows of sessions and of the cache of sign-ins."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT (SELECT count(*) FROM merchants_session) + (SELECT count(*) FROM sign_in_cache)"
+        )
+        return int(cursor.fetchone()[0])
+
+
 def test_right_passwords_count_for_the_address_too() -> None:
     tried = [Visitor().sign_in(PASSWORD).status_code for _ in range(31)]
 

@@ -3,9 +3,16 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ThreadPoolExecutor,
+    as_completed,
+    wait,
+)
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -129,12 +136,16 @@ def test_while_a_hash_is_computed_four_wait_and_the_fifth_is_told_to_come_back(
 
 
 @pytest.mark.usefixtures("patient")
-def test_the_api_answers_while_passwords_wait(held: Hashes, acme: ApiClient) -> None:
-    with a_hash_under_way(held) as first, begun(visits(5)) as others:
-        wait(others, PATIENCE_SECONDS, FIRST_COMPLETED)
+def test_the_api_answers_while_twenty_people_sign_in(held: Hashes, acme: ApiClient) -> None:
+    with a_hash_under_way(held) as first, begun(visits(19)) as others:
+        refused = set(islice(as_completed(others, PATIENCE_SECONDS), 15))
 
         assert acme.pay().status == 200
         assert not first.done()
+        assert ended(refused) == {BUSY: 15}
+        assert held.compared == [PASSWORD]
+        held.let_go()
+        assert ended([first, *(set(others) - refused)]) == {RIGHT: 5}
 
 
 def test_a_wait_ends_while_the_hash_before_it_goes_on(held: Hashes) -> None:

@@ -3,9 +3,9 @@
 import pytest
 from django.test import Client
 
-from merchants.models import Member, Merchant
+from merchants.models import Member, Merchant, User
 from tests.stage.client import ApiClient
-from tests.stage.teams import join, person, signed_in
+from tests.stage.teams import PASSWORD, join, person, signed_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -112,3 +112,35 @@ def test_the_api_speaks_english_whatever_is_asked(acme: ApiClient) -> None:
     answer = acme.get("/v1/nothing", headers={"Accept-Language": "tr"})
 
     assert "Content-Language" not in answer.headers
+
+
+def test_a_chosen_language_is_kept_in_the_account(owner: Client, acme: ApiClient) -> None:
+    person("eve@acme.example", (acme.merchant, "owner"))
+
+    owner.post("/panel/look", {"language": "tr", "theme": "dark"})
+    owner.post("/panel/look", {"language": "xx"})
+    owner.post("/panel/look", {"theme": "light"})
+    Client().post("/panel/look", {"language": "en"})
+
+    languages = dict(User.objects.values_list("email", "language"))
+    assert (languages["ada@acme.example"], languages["eve@acme.example"]) == ("tr", "")
+
+
+@pytest.mark.parametrize(
+    ("account", "cookie", "page", "kept"),
+    [("tr", "", "tr", "tr"), ("tr", "en", "en", "en"), ("", "tr", "tr", "tr"), ("", "", "en", "")],
+)
+def test_a_browser_speaks_the_accounts_language_after_the_sign_in(
+    acme: ApiClient, account: str, cookie: str, page: str, kept: str
+) -> None:
+    user = person("ada@acme.example", (acme.merchant, "owner"))
+    User.objects.filter(pk=user.pk).update(language=account)
+    browser = Client(headers={"Accept": "text/html"})
+    if cookie:
+        browser.post("/panel/look", {"language": cookie})
+
+    browser.post("/account/login", {"login": user.email, "password": PASSWORD})
+    shown = browser.get(overview(acme.merchant))
+
+    user.refresh_from_db()
+    assert (shown["Content-Language"], user.language) == (page, kept)

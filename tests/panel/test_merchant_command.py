@@ -119,3 +119,18 @@ def test_a_change_wants_a_reason(acme: ApiClient) -> None:
     with pytest.raises(CommandError, match="--reason"):
         run("status", acme.merchant.id, "closed")
     assert Merchant.objects.get(id=acme.merchant.id).status == "active"
+
+
+def test_a_schedule_changes_in_what_is_given(acme: ApiClient) -> None:
+    run("schedule", acme.merchant.id, "--interval", "weekly", "--weekly-anchor", "friday", *WHY)
+    run("schedule", acme.merchant.id, "--delay-days", "3", "--installments", "monthly", *WHY)
+
+    assert acme.get("/v1/merchant")["payout_schedule"] == {
+        "interval": "weekly", "weekly_anchor": "friday", "monthly_anchor": None,
+        "minimum_amount": 0, "delay_days": 3, "installments": "monthly",
+    }  # fmt: skip
+
+
+def test_a_schedule_without_a_change_is_refused(acme: ApiClient) -> None:
+    with pytest.raises(CommandError, match="--delay-days"):
+        run("schedule", acme.merchant.id, *WHY)

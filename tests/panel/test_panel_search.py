@@ -1,9 +1,13 @@
 """The panel's search: what it finds, for whom, and what it does not repeat."""
 
+from typing import Any
+
 import pytest
+from django.db import connection
 from django.test import Client
 
 from merchants.models import RequestLog
+from panel.merchants import search
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD, PaymentFactory, payment
@@ -33,6 +37,20 @@ def test_a_payment_is_found_by_id_email_and_description(
 
     for q in (paid["id"], f"  {paid['id']} ", "payer@example.com", "order #1"):
         assert f"<code>{paid['id']}</code>" in text_of(client, acme, q), q
+
+
+def test_a_search_that_sleeps_is_canceled(acme: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def sleep(*_: Any, **__: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(20)")
+
+    monkeypatch.setattr(search.lists, "merged", sleep)
+    client = client_of(acme)
+
+    page = client.get(f"/panel/{acme.merchant.id}/search", {"q": "order"})
+
+    assert page.status_code == 400
+    assert "This took too long" in page.content.decode()
 
 
 def test_a_thing_of_every_other_kind_is_found_by_its_id(

@@ -40,6 +40,8 @@ def test_a_page_without_a_row_is_found_and_opens_for_nobody(
     assert answer.status_code == 403
 
 
+# Every page by seven methods: ten seconds, and more on a busy machine.
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("role", Member.Role.values)
 def test_a_role_opens_its_pages_and_no_others(acme: ApiClient, role: str) -> None:
     client = signed_in(person(f"{role}@x.example", (acme.merchant, role)))

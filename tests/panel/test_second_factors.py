@@ -1,5 +1,6 @@
 """A password alone opens nothing where there is a second factor (docs/signing-in.md)."""
 
+from datetime import timedelta
 from ipaddress import ip_network
 from typing import Any
 
@@ -10,6 +11,7 @@ from allauth.mfa.totp.internal import auth
 from django.core import mail
 from django.db import connection
 from django.urls import get_resolver
+from django.utils import timezone
 
 from merchants.models import AuditEntry, Session, User
 from tests.stage import second_factors
@@ -296,14 +298,16 @@ def test_a_reset_ends_all_sessions_and_half_finished_sign_ins(operator: User) ->
     assert not half.is_inside()
 
 
-def test_known_and_unknown_addresses_read_alike(operator: User) -> None:
-    answers = [
-        Visitor().http.post("/account/password/reset", {"email": email})
-        for email in (NAME, "nobody@example.com")
-    ]
+def test_known_unknown_and_locked_addresses_read_alike(operator: User) -> None:
+    def ask(email: str) -> Any:
+        return Visitor().http.post("/account/password/reset", {"email": email})
+
+    answers = [ask(NAME), ask("nobody@example.com")]
+    User.objects.update(wrong_in_a_row=10, locked_until=timezone.now() + timedelta(minutes=20))
+    answers.append(ask(NAME))
 
     assert len({(one.status_code, one.headers["Location"]) for one in answers}) == 1
-    assert [one.to for one in mail.outbox] == [[NAME]]
+    assert [one.to for one in mail.outbox] == [[NAME], [NAME]]
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost:8000@evil.example"])

@@ -39,15 +39,18 @@ from tests.stage.complaints import dispute_past_the_bank
 from tests.stage.desk import Desk
 from tests.stage.hooks import created, tell
 from tests.stage.second_factors import add_app
+from tests.stage.settlement_days import a_difference
+from tests.stage.topups import case, sent
+from tests.stage.transfers import account
 from tests.stage.undecided import a_case_of
 from tests.stage.write_journal import write_journal
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 HOOKS, HOOK = "webhook_endpoints", "webhook_endpoints/<str:endpoint_id>"
-# What an API key does with money and customers is in the request logs (contract: Audit log).
+# An API key's acts on money and customers are in the request logs (contract: Audit log).
 REQUEST_LOGS_HAVE_IT = (
-    "payment_intents", "refunds", "customers", "disputes",
+    "payment_intents", "refunds", "customers", "disputes", "payouts", "topups",
 )  # fmt: skip
 # By method and path, the action of the row. `play` below makes the change.
 API = {
@@ -67,6 +70,7 @@ CALLBACK = ("callback", "add", "MERCHANT", "https://pay.example/back", "--reason
 WHO = ("--by", "OPERATOR", "--reason", "asked")
 PLANS = '[{"program": "bonus", "installments": 3, "surcharge_rate_bps": 275}]'
 RULES = '[{"rule": "card_velocity", "deed": "review", "threshold": 5}]'
+ACCOUNT = ("--holder", "Acme Ltd", "--iban", "TR330006100519786457841326", "--reason", "x")
 LIMITS = ("limits", "MERCHANT", "--currency", "try", "--reason", "asked")
 # The command line, and the actions of its rows.
 COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
@@ -81,7 +85,16 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("merchant", *LIMITS, "--remove"), ("limit.changed",)),
     (("merchant", "status", "MERCHANT", "restricted", "--charges", "off", "--reason", "x"),
      ("merchant.updated",)),
+    (("merchant", "account", "add", "MERCHANT", "kasa", *ACCOUNT), ("payout_account.added",)),
+    (("merchant", "account", "default", "MERCHANT", "other", "--reason", "x"),
+     ("payout_account.made_default",)),
+    (("merchant", "account", "remove", "MERCHANT", "other", "--reason", "x"),
+     ("payout_account.removed",)),
     (("merchant", "plans", "MERCHANT", PLANS, "--reason", "x"), ("plan.changed",)),
+    (("merchant", "schedule", "MERCHANT", "--delay-days", "3", "--reason", "x"),
+     ("merchant.updated",)),
+    (("holidays", "add", "TR", "2027-03-12", "--reason", "x"), ("holiday.added",)),
+    (("holidays", "remove", "TR", "2027-03-12", "--reason", "x"), ("holiday.removed",)),
     (("merchant", "risk", "MERCHANT", RULES, "--reason", "x"), ("risk_rule.changed",)),
     (("risk_list", "add", "block", "bin", "424242", *WHO), ("list_entry.added",)),
     (("risk_list", "remove", "ENTRY", *WHO), ("list_entry.removed",)),
@@ -94,13 +107,18 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
 ]  # fmt: skip
 # Commands that change nothing that the log is about.
 OTHER_COMMANDS = {
-    "audit", "bank", "clock", "create_keyring", "deliver_webhooks", "keyring", "vault_rotate",
-    "verify_audit_log", "write_schema", "write_states",
+    "audit", "bank", "bank_settlement_file", "check_money", "clock", "create_keyring",
+    "deliver_webhooks", "keyring", "reconcile", "vault_rotate", "verify_audit_log", "write_schema",
+    "write_states",
 }  # fmt: skip
 ADMIN = {
     "disputes_dispute_open": "dispute.opened",
     "disputes_dispute_decide": "dispute.decided",
     "ledger_account_write_off": "balance.written_off",
+    "reconciliation_difference_close": "case.decided",
+    "topups_topup_make": "topup.created",
+    "topups_incomingtransfer_assign": "topup.assigned",
+    "topups_incomingtransfer_send_back": "topup.sent_back",
 }
 # People and their groups are Django's own pages, kept in its own log of the admin.
 EDITED_BY_DJANGO = {"auth.Group", "merchants.User"}
@@ -142,6 +160,10 @@ class Doors:
             lists.add(self.listing, None, Entry("block", "bin", "555555", "Because."))
         if "LOCKED" in line:
             sign_in.count(self.listing.email)
+        if "account" in line:
+            self.acme.merchant.payout_accounts.all().delete()
+            for reference in ("main", "other"):
+                account(self.acme.merchant, reference, is_default=reference == "main")
         if "--undo" in line:
             for _ in range(2):
                 with self.bins.open("rb") as file:
@@ -339,6 +361,46 @@ def test_a_debt_that_an_operator_writes_off_leaves_one_row(doors: Doors, operato
     assert_of_the_operator(operator, answer, rows, "balance.written_off", "they are bankrupt")
 
 
+def test_a_difference_that_an_operator_closes_leaves_one_row(doors: Doors, operator: User) -> None:
+    difference = a_difference(doors.acme.merchant)
+    page = reverse("admin:reconciliation_difference_close", args=[difference.pk])
+
+    answer, rows = rows_of(lambda: doors.http.post(page, {"why": "the bank has said so"}))
+
+    assert answer.status_code == 302, answer.content
+    [row] = rows
+    assert (row.action, row.subject) == ("case.decided", difference.pk)
+    assert (row.merchant, row.reason) == (doors.acme.merchant, "the bank has said so")
+    assert (row.actor, row.actor_id) == ("operator", str(operator.pk))
+
+
+def test_a_topup_that_an_operator_makes_leaves_one_row(doors: Doors, operator: User) -> None:
+    form = {"merchant": doors.acme.merchant.id, "amount": 500, "currency": "try", "why": "asked"}
+
+    answer, rows = rows_of(lambda: doors.http.post(reverse("admin:topups_topup_make"), form))
+
+    assert_of_the_operator(operator, answer, rows, "topup.created", "asked")
+
+
+def test_a_transfer_that_an_operator_assigns_leaves_one_row(doors: Doors, operator: User) -> None:
+    page = reverse("admin:topups_incomingtransfer_assign", args=[case(sent("?")).pk])
+    form = {"goes_to": doors.acme.merchant.id, "why": "their name"}
+
+    answer, rows = rows_of(lambda: doors.http.post(page, form))
+
+    assert_of_the_operator(operator, answer, rows, "topup.assigned", "their name")
+
+
+def test_a_transfer_that_an_operator_sends_back_leaves_one_row(
+    doors: Doors, operator: User
+) -> None:
+    page = reverse("admin:topups_incomingtransfer_send_back", args=[case(sent("?")).pk])
+
+    answer, rows = rows_of(lambda: doors.http.post(page, {"why": "nobody knows them"}))
+
+    assert_of_the_operator(operator, answer, rows, "topup.sent_back", "nobody knows them")
+
+
 # The pages of the desk that take a form, by name and, of changes of a merchant, by kind; and the
 # actions of the rows that they leave. `fill_in` below says what is typed.
 DESK = {
@@ -455,6 +517,9 @@ def test_a_change_at_the_desk_leaves_one_row(doors: Doors, name: str) -> None:
     assert request_id == answer["Request-Id"] or jobs.exists()
 
 
+WITHOUT_AN_EVENT = {"balance.written_off", "topup.created", "topup.sent_back"}
+
+
 def assert_of_the_operator(
     operator: User, answer: Any, rows: list[AuditEntry], action: str, reason: str
 ) -> None:
@@ -463,12 +528,12 @@ def assert_of_the_operator(
     assert (row.action, row.reason) == (action, reason)
     assert (row.actor, row.actor_id) == ("operator", str(operator.pk))
     assert (row.actor_name, row.address) == ("operator@example.com", "127.0.0.1")
-    # The event names the same request, which is in the request logs as a job's. A write-off has no
-    # event.
-    events = Event.objects.filter(type__startswith="dispute.")
+    # The event names the same request, which is in the request logs as a job's.
+    events = Event.objects.filter(type__regex=r"^(dispute|topup)\.")
     told = set(events.values_list("request_id", flat=True))
-    assert told == (set() if action == "balance.written_off" else {row.request_id})
-    assert RequestLog.objects.get(id=row.request_id).path.startswith("operators.")
+    assert told == (set() if action in WITHOUT_AN_EVENT else {row.request_id})
+    logs = RequestLog.objects.filter(id=row.request_id, path__startswith="operators.")
+    assert logs.count() == (0 if row.merchant is None else 1)
 
 
 # --- Row and change are of one transaction ------------------------------------------------------

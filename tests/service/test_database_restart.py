@@ -106,7 +106,8 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 SWEEP = (
-    "import django; django.setup(); from payments.intents.tasks import resolve_unknown as s; s()"
+    "import django; django.setup(); from payments.intents.tasks import resolve_unknown as s; s();"
+    " from ledger.tasks import settle_due; settle_due()"
 )
 
 

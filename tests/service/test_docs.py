@@ -14,6 +14,8 @@ from payments.installments.bin_files import Problems
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.sweeper import sweep_after
+from tests.stage.topups import awaited, sent, taken_back
+from tests.stage.transfers import account, balance, hear_after, pay_out, rich
 
 ROOT = settings.BASE_DIR
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -59,6 +61,78 @@ def test_a_payment_that_is_shown_can_be_made(
     answer = acme.post("/v1/payment_intents", json.loads(body))
 
     assert (answer.status, answer["status"]) == (200, status)
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_a_payout_that_is_shown_can_be_made(acme: ApiClient, bank: BankTransport) -> None:
+    page = (ROOT / "docs/payouts.md").read_text()
+    [body] = re.findall(r"/v1/payouts \\\n.*?-d '(\{.*?\})'", page, re.DOTALL)
+    shown = json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL)[1])
+
+    answer = rich(acme).post("/v1/payouts", json.loads(body))
+
+    told = {"id", "arrival_date", "created"}
+    assert list(answer.body) == list(shown)
+    assert {name: answer[name] for name in shown if name not in told} == {
+        name: value for name, value in shown.items() if name not in told
+    }
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_the_balance_goes_as_the_page_of_payouts_says(acme: ApiClient, bank: BankTransport) -> None:
+    rich(acme, 100_000)
+    said = re.findall(
+        r"^\| [^|]+ \| (\d+) \| ", (ROOT / "docs/payouts.md").read_text(), re.MULTILINE
+    )
+    seen = []
+    back = pay_out(acme, 5000, destination="test_bounced")
+    seen.append(balance(acme))
+    sweep_after(60)
+    for _ in ("paid", "returned"):
+        hear_after(3)
+        seen.append(balance(acme))
+    other = pay_out(acme, 20_000)
+    seen.append(balance(acme))
+    acme.post(f"/v1/payouts/{other['id']}/cancel")
+    seen.append(balance(acme))
+
+    assert [str(amount) for amount in seen] == said
+    assert acme.get(f"/v1/payouts/{back['id']}")["failure_code"] == "account_closed"
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_a_topup_that_is_shown_can_be_made(acme: ApiClient, bank: BankTransport) -> None:
+    page = (ROOT / "docs/topups.md").read_text()
+    [body] = re.findall(r"/v1/topups \\\n.*?-d '(\{.*?\})'", page, re.DOTALL)
+    shown = json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL)[1])
+
+    answer = acme.post("/v1/topups", json.loads(body))
+
+    told = {"id", "expected_availability_date", "created", "source"}
+    assert list(answer.body) == list(shown)
+    assert answer["source"].keys() == shown["source"].keys()
+    assert {name: answer[name] for name in shown if name not in told} == {
+        name: value for name, value in shown.items() if name not in told
+    }
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_the_balance_goes_as_the_page_of_topups_says(acme: ApiClient, bank: BankTransport) -> None:
+    account(acme.merchant)
+    said = re.findall(
+        r"^\| [^|]+ \| (−?\d+) \| ", (ROOT / "docs/topups.md").read_text(), re.MULTILINE
+    )
+    seen = []
+    made = awaited(acme, 50_000)
+    seen.append(balance(acme))
+    reference = sent(made["source"]["reference"], 50_000)
+    seen.append(balance(acme))
+    pay_out(acme, 20_000)
+    seen.append(balance(acme))
+    taken_back(reference)
+    seen.append(balance(acme))
+
+    assert [str(amount).replace("-", "−") for amount in seen] == said
 
 
 @pytest.mark.django_db(databases=["default", "bank"])

@@ -40,10 +40,17 @@ TABLES_WITHOUT = {
     "acquirers_terminal": "Null for the installation's own, which serves every merchant.",
     "notices_inbox": "A terminal's, which may serve every merchant.",
     "notices_notice": "A bank may tell of what we do not know.",
+    "transfers_transfernotice": "A bank may tell of what we do not know.",
+    "topups_incomingtransfer": "Null until it is known whose it is.",
     "risk_listentry": "Null for the installation's own, which holds for every merchant.",
     "installments_bin": "Issuers' facts are the same for all merchants.",
     "installments_binimport": "Issuers' facts are the same for all merchants.",
     "core_clock": "The sandbox has one clock for all.",
+    "ledger_agenda": "Ids of entries are given out for all merchants together.",
+    "ledger_holidaychange": "A country's holidays are the same for all merchants.",
+    "daily_dailyrun": "A run is about all merchants.",
+    "reconciliation_difference": "Null where the bank's number stands for several merchants.",
+    "reconciliation_keptline": "Null where the bank's number stands for several merchants.",
     "ledger_boundary": "Ids of entries are given out for all merchants together.",
     "auth_group": DJANGOS,
     "auth_group_permissions": DJANGOS,
@@ -67,8 +74,11 @@ UNIQUE_KEYS_WITHOUT = {
     "intents_modification_pkey": OWN_ID,
     "intents_paymentintent_pkey": OWN_ID,
     "refunds_refund_pkey": OWN_ID,
+    "payouts_payout_pkey": OWN_ID,
+    "topups_topup_pkey": OWN_ID,
     "ledger_account_pkey": "The merchant is the first part of the id.",
     "ledger_checkpoint_pkey": "It is an account's, in whose id the merchant is the first part.",
+    "ledger_due_pkey": OWN_ID,
     "ledger_entry_pkey": OWN_ID,
     "ledger_movement_pkey": OWN_ID,
     "ledger_price_pkey": OWN_ID,
@@ -77,9 +87,11 @@ UNIQUE_KEYS_WITHOUT = {
     "merchants_callbackurl_pkey": OWN_ID,
     "merchants_idempotencykey_pkey": OWN_ID,
     "merchants_installmentplan_pkey": OWN_ID,
+    "merchants_invitation_pkey": OWN_ID,
     "merchants_member_pkey": OWN_ID,
     "merchants_negativelimit_pkey": OWN_ID,
     "merchants_nonsecurelimit_pkey": OWN_ID,
+    "merchants_payoutaccount_pkey": OWN_ID,
     "merchants_riskrule_pkey": OWN_ID,
     "merchants_website_pkey": OWN_ID,
     "vault_sealedcard_pkey": OWN_ID,
@@ -88,9 +100,12 @@ UNIQUE_KEYS_WITHOUT = {
     "webhooks_lane_pkey": OWN_ID,
     "webhooks_signingsecret_pkey": OWN_ID,
     "merchants_apikey_hash_key": "A key is looked up by its hash before its merchant is known.",
+    "merchants_invitation_token_hash_key": "It is looked up before its merchant is known.",
     "intents_attempt_acquirer_reference_key": "The bank knows no merchants of ours.",
     "intents_modification_refund_reference_key": "The bank knows no merchants of ours.",
     "refunds_refund_acquirer_reference_key": "The bank knows no merchants of ours.",
+    "payouts_payout_acquirer_reference_key": "The bank knows no merchants of ours.",
+    "topups_topup_reference_key": "The bank knows no merchants of ours.",
 }
 
 LANE = "ALTER TABLE webhooks_lane ADD CONSTRAINT planted"
@@ -189,7 +204,7 @@ def theirs(globex: ApiClient, bank: BankTransport) -> str:
     declined = globex.pay(DECLINED_CARD, customer=customer)
     dispute_past_the_bank(declined["id"])
     a_case_of(declined["id"])
-    terms = {"cause_id": "att_1", "available_on": [date(2026, 11, 2)], "now": clock.now()}
+    terms = {"cause_id": "att_1", "captured_on": date(2026, 11, 2), "now": clock.now()}
     accounts.ensure(merchant.id, "try")
     with transaction.atomic():
         book.charge(merchant.id, Sale(1, "try"), **terms)

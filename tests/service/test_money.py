@@ -17,11 +17,16 @@ pytestmark = [
 
 
 def run(
-    leads_to: str, examples: int, *phases: Phase, steps: int = 15, draws: int = SEED
+    leads_to: str,
+    examples: int,
+    *phases: Phase,
+    steps: int = 15,
+    draws: int = SEED,
+    of: type[Money] = Money,
 ) -> Counter[str]:
-    """Run the machine; return how many examples came to each ending."""
+    """Run a machine; return how many examples came to each ending."""
     Money.fired, Money.reached = Counter(), Counter()
-    machine = type("Drawn", (Money,), {"leads_to": leads_to})
+    machine = type("Drawn", (of,), {"leads_to": leads_to})
     run_state_machine_as_test(
         seed(f"{draws} {leads_to}")(machine),
         settings=settings(

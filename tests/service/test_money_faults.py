@@ -6,7 +6,7 @@ import pytest
 from django.db import DatabaseError
 from hypothesis import Phase
 
-from acquirers.notices import applying
+from acquirers import applier
 from acquirers.notices.models import Notice
 from ledger import book
 from ledger.charges import Charge
@@ -60,7 +60,7 @@ def without_giving_back_to_the_payment(patch: pytest.MonkeyPatch) -> None:
 
 def each_notice_twice(patch: pytest.MonkeyPatch) -> None:
     """Apply each notice twice; that of a bounced refund does not look at what it was."""
-    handler_of = applying._handler
+    handler_of = applier.handler
 
     def bounced(notice: Notice, attempt: Attempt) -> None:
         found = Refund.objects.get(attempt=attempt, acquirer_reference=notice.refund_reference)
@@ -77,7 +77,7 @@ def each_notice_twice(patch: pytest.MonkeyPatch) -> None:
         return twice
 
     patch.setattr(notices, "refund_bounced", bounced)
-    patch.setattr(applying, "_handler", handler)
+    patch.setattr(applier, "handler", handler)
 
 
 def a_dispute_counted_twice(patch: pytest.MonkeyPatch) -> None:

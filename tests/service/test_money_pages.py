@@ -8,20 +8,28 @@ from django.test import Client
 from django.urls import reverse
 
 from acquirers.notices.models import Inbox, Notice
+from acquirers.transfers.models import TransferNotice
 from ledger.models import Account, Entry, Movement
 from merchants.models import User
 from payments.disputes.models import Dispute, DisputeDelivery
 from payments.refunds.models import Refund
+from payouts.models import Payout
+from payouts.topups.models import IncomingTransfer, Topup
 from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.complaints import Complaint
+from tests.stage.sweeper import sweep_after
 from tests.stage.teller import Teller
+from tests.stage.transfers import hear_after, pay_out, rich
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 PASSWORD = "a long enough password"
-TOLD = [Refund, Dispute, DisputeDelivery, Notice, Inbox, Movement, Account]
+TOLD = [
+    Refund, Dispute, DisputeDelivery, Notice, Inbox, Movement, Account, Payout, TransferNotice,
+    Topup, IncomingTransfer,
+]  # fmt: skip
 EVIDENCE = "The parcel was signed for by Ayşe."
 
 
@@ -34,6 +42,9 @@ def rows(acme: ApiClient, bank: BankTransport, teller: Teller) -> None:
     bank.fault = "lost"
     acme.refund(acme.pay()["id"], 100)
     bank.fault = None
+    pay_out(rich(acme), 100)
+    sweep_after(60)
+    hear_after(5)
     complaint = Complaint(acme, teller).opened()
     complaint.submit(uncategorized_text=EVIDENCE).told(
         "dispute_won", dispute="BANK000000000000DP77"

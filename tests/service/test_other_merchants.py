@@ -12,6 +12,8 @@ from tests.stage.client import Answer, ApiClient
 from tests.stage.complaints import Complaint
 from tests.stage.factories import EndpointFactory, confirmation, unconfirmed
 from tests.stage.teller import Teller
+from tests.stage.topups import awaited
+from tests.stage.transfers import pay_out, rich
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -25,9 +27,11 @@ UNKNOWN = {
     "log_id": "req_unknown",
     "dispute_id": "dp_unknown",
     "transaction_id": "txn_unknown",
+    "payout_id": "po_unknown",
+    "topup_id": "tu_unknown",
 }
 # The objects that a refusal shows to their owner.
-SHOWN = ("payment_intent", "refund", "dispute")
+SHOWN = ("payment_intent", "refund", "dispute", "payout", "topup")
 BODIES = {"confirm": confirmation(), "update": {"metadata": {"tea": "1"}}}
 
 
@@ -64,6 +68,8 @@ def ids(acme: ApiClient, bank: BankTransport, teller: Teller) -> dict[str, str]:
         "transaction_id": Till(acme.merchant).topup(100).id,
         "endpoint_id": EndpointFactory(merchant=acme.merchant).id,
         "dispute_id": dispute,
+        "payout_id": pay_out(rich(acme), 50)["id"],
+        "topup_id": awaited(acme)["id"],
     }
 
 

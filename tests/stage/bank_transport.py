@@ -15,7 +15,9 @@ from requests.adapters import BaseAdapter
 import acquirers
 from acquirers.gateway import Order
 from acquirers.models import Terminal
+from acquirers.rails import rail
 from acquirers.sandbox.gateway import SandboxGateway
+from acquirers.sandbox.transfers import SandboxTransfers
 from testbank.handler import open_bank
 
 application = open_bank()
@@ -116,6 +118,13 @@ def sandbox() -> SandboxGateway:
     return gateway
 
 
+def sandbox_transfers() -> SandboxTransfers:
+    """Return this process's adapter for transfers at the test bank."""
+    found = rail()
+    assert isinstance(found, SandboxTransfers)
+    return found
+
+
 def an_order(reference: str = "ref_1", **changes: Any) -> Order:
     """Return an order that the test bank takes, at a terminal without credentials."""
     terms = {"merchant_id": "mer_acme", "amount": 12500, "currency": "try", **changes}
@@ -130,13 +139,19 @@ def bank_in_process(transport: BankTransport | None = None) -> Iterator[BankTran
 
     :param transport: the way to it, one that never breaks by itself if none is given.
     """
-    session, transport = sandbox().session, transport or BankTransport()
-    session.mount(IN_PROCESS_URL, transport)
+    sessions, transport = _sessions(), transport or BankTransport()
+    for session in sessions:
+        session.mount(IN_PROCESS_URL, transport)
     try:
         with override_settings(TESTBANK_URL=IN_PROCESS_URL, TESTBANK_SILENCE_SECONDS=0):
             yield transport
     finally:
-        del session.adapters[IN_PROCESS_URL]
+        for session in sessions:
+            del session.adapters[IN_PROCESS_URL]
+
+
+def _sessions() -> list[requests.Session]:
+    return [sandbox().session, sandbox_transfers().session]
 
 
 def _response(request: requests.PreparedRequest, status: int, content: bytes) -> requests.Response:

@@ -8,9 +8,10 @@ from typing import Any
 from django.db import transaction
 
 from core import clock
-from ledger import accounts, balance, book, calendar, settlement
+from ledger import accounts, balance, book, settlement
 from ledger.book import Sale
 from ledger.models import Entry, Movement, Price, Run
+from merchants import payout_schedules
 from merchants.models import Merchant, NegativeLimit
 
 numbers = count(1)
@@ -29,12 +30,21 @@ def limit(merchant: Merchant, amount: int) -> None:
     NegativeLimit.objects.create(merchant=merchant, currency="try", amount=amount)
 
 
+def schedule(merchant: Merchant, **terms: Any) -> None:
+    """Change the merchant's schedule."""
+    payout_schedules.change(merchant, terms)
+
+
 class Till:
-    """A merchant's money in one currency; causes are ids that nothing else has."""
+    """A merchant's money in one currency; causes are ids that nothing else has.
+
+    Payments in installments are settled month by month.
+    """
 
     def __init__(self, merchant: Merchant, currency: str = "try") -> None:
         self.merchant, self.currency = merchant, currency
         self.today = CAPTURED_ON
+        schedule(merchant, installments="monthly")
         accounts.ensure(merchant.id, currency)
 
     def charge(self, amount: int, **terms: Any) -> Movement:
@@ -45,9 +55,8 @@ class Till:
     def charged(self, amount: int, *, surcharge: int = 0, parts: int = 1) -> Movement:
         """Charge card money, which is due in monthly parts, in the caller's transaction."""
         sale = Sale(amount, self.currency, surcharge, installments=parts)
-        dates = calendar.value_dates(self.today, parts=parts)
         return book.charge(
-            self.merchant.id, sale, cause_id=cause("att"), available_on=dates, now=clock.now()
+            self.merchant.id, sale, cause_id=cause("att"), captured_on=self.today, now=clock.now()
         )
 
     def refund(self, charge: Movement, amount: int, *, cause_id: str | None = None) -> Movement:

@@ -12,7 +12,7 @@ def die() -> None:
 
 def prepare(boundary: str, number: int) -> None:
     """Let the process die at the boundary, at the notice with this number."""
-    apply, find = applying._apply, applying._attempt_of
+    apply, find = applying.NOTICES.apply, applying.attempt_of
 
     def applied(notice_id: int) -> bool:
         done = apply(notice_id)
@@ -27,7 +27,7 @@ def prepare(boundary: str, number: int) -> None:
             die()
         return attempt
 
-    applying._apply, applying._attempt_of = applied, found
+    applying.NOTICES.apply, applying.attempt_of = applied, found  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from core import clock, ids
 from core.cards import CardData
 from core.keyring import ring
 from merchants import accounts, keys
-from merchants.models import Member, Merchant, NonSecureLimit, User
+from merchants.models import Member, Merchant, NonSecureLimit, RequestLog, User
 from payments.intents.models import Attempt, PaymentIntent
 from vault import cards as vault_cards
 from vault.models import SealedCard
@@ -205,6 +205,24 @@ def three_d_secure(requested: str) -> dict[str, Any]:
 
 def line(amount: int, **changes: Any) -> dict[str, Any]:
     return {"name": "Tea glass", "unit_amount": amount, **changes}
+
+
+class RequestLogFactory(factory.django.DjangoModelFactory):
+    """A refused request to the API."""
+
+    class Meta:
+        model = RequestLog
+
+    id = factory.LazyFunction(lambda: ids.new("req"))
+    kind = RequestLog.Kind.API
+    method = "POST"
+    path = "/v1/payment_intents"
+    status = 400
+    duration_ms = 12
+    request_body = '{"amount":0}'
+    response_body = '{"error":{"code":"parameter_invalid","message":"Too small.","param":"amount"}}'
+    error_code = "parameter_invalid"
+    created_at = factory.LazyFunction(clock.now)
 
 
 class EndpointFactory(factory.django.DjangoModelFactory):

@@ -19,7 +19,7 @@ from ledger.models import Movement
 from tests.stage.book_keeping import Till, limit, price
 from tests.stage.factories import MerchantFactory
 
-# What may follow a movement, and what of it is still out then.
+# Movements that may follow a movement, and what of it is still out then.
 AFTER: dict[str, dict[str, str]] = {
     "refund": {"refund_paid": "refund_paid", "refund_returned": ""},
     "refund_paid": {"refund_bounced": ""},
@@ -243,7 +243,7 @@ class Money(RuleBasedStateMachine):
             if entry.movement.kind != Movement.Kind.SETTLEMENT:
                 by_part[entry.movement.charge_id, entry.available_on] += entry.amount
         assert min(by_part.values(), default=0) >= 0
-        # What no run has reached is what is pending: a run leaves nothing behind.
+        # Pending money is in parts that no run has reached: a run leaves nothing behind.
         assert sum(by_part.values()) == self.till.sums().get("pending", 0)
 
     # --- Sums -----------------------------------------------------------------------------------

@@ -39,10 +39,10 @@ class Shown:
 
     def __init__(self, shop: ApiClient) -> None:
         self.shop = shop
-        self.payments = _all(shop, "/v1/payment_intents?limit=100")
-        self.refunds = _all(shop, "/v1/refunds?limit=100")
-        self.disputes = _all(shop, "/v1/disputes?limit=100")
-        self.transactions = _all(shop, "/v1/balance_transactions?limit=100")
+        self.payments = all_rows(shop, "/v1/payment_intents?limit=100")
+        self.refunds = all_rows(shop, "/v1/refunds?limit=100")
+        self.disputes = all_rows(shop, "/v1/disputes?limit=100")
+        self.transactions = all_rows(shop, "/v1/balance_transactions?limit=100")
         self.balance = {
             kind: next(row["amount"] for row in rows if row["currency"] == CURRENCY)
             for kind, rows in shop.get("/v1/balance").body.items()
@@ -50,7 +50,7 @@ class Shown:
         }
 
 
-def _all(shop: ApiClient, path: str) -> list[dict[str, Any]]:
+def all_rows(shop: ApiClient, path: str) -> list[dict[str, Any]]:
     """Return all rows of a list, oldest first."""
     page = shop.get(path)
     rows = page["data"]
@@ -101,7 +101,7 @@ def _assert_events_tell_it(thing: dict[str, Any], shop: ApiClient) -> None:
     unsaid = (*kept.get(thing["object"], ()), "description", "metadata")
     if thing["object"] == "refund":
         unsaid = ()
-    events = _all(shop, f"/v1/events?aggregate_id={thing['id']}&limit=100")
+    events = all_rows(shop, f"/v1/events?aggregate_id={thing['id']}&limit=100")
     events.sort(key=lambda event: event["sequence"])
     assert [event["sequence"] for event in events] == list(range(1, len(events) + 1)), events
     assert events[0]["data"]["previous_attributes"] == {}

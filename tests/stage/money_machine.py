@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import connections, transaction
 from hypothesis import strategies as st
@@ -34,6 +34,7 @@ from tests.stage.money_world import (
     PRICES,
     SPANS,
     Terms,
+    World,
 )
 from tests.stage.moody_bank import MOODS
 
@@ -45,7 +46,9 @@ SIZES = ("all", "half", "all", "third", "one", "the rest", "too much")
 class Money(RuleBasedStateMachine):
     """One merchant, and all who move money to it and back."""
 
-    # The first of the stories of each example leads there.
+    world_of: type[World] = World
+    # The stories of each example; the first one leads to an ending.
+    endings: ClassVar[dict[str, tuple[Story, ...]]] = ENDINGS
     leads_to = "void"
     fired: Counter[str] = Counter()
     # How many examples came to each ending.
@@ -56,7 +59,7 @@ class Money(RuleBasedStateMachine):
         self.stack = ExitStack()
         for name in DATABASES:
             self.stack.enter_context(_undone(name))
-        self.world = self.stack.enter_context(money_world.opened())
+        self.world = self.stack.enter_context(money_world.opened(self.world_of))
         self.stories: list[Iterator[None]] = []
 
     def teardown(self) -> None:
@@ -87,7 +90,7 @@ class Money(RuleBasedStateMachine):
     ) -> None:
         self.world.open(negative_limit=negative_limit, parts=parts)
         self.world.agree(price)
-        leading = ENDINGS[self.leads_to]
+        leading = self.endings[self.leads_to]
         stories = [leading[number % len(leading)], *others]
         self.stories = [story(self.world) for story in stories]
 
@@ -205,8 +208,12 @@ class Money(RuleBasedStateMachine):
 
     def count(self) -> None:
         """Count the endings that the example came to."""
-        Money.reached.update({name for name in _endings() if name})
+        Money.reached.update({name for name in self.ended() if name})
         Money.fired.update(f"way: {mood}" for mood in self.world.bank.met)
+
+    def ended(self) -> list[str]:
+        """Return the endings that the example came to."""
+        return _endings()
 
 
 def _endings() -> list[str]:

@@ -31,7 +31,7 @@ from merchants.models import IdempotencyKey, NegativeLimit
 from payments.disputes import tasks as dispute_tasks
 from payments.disputes.models import Dispute
 from payments.disputes.states import Status as DisputeStatus
-from payments.intents import authorization, installments
+from payments.intents import installments
 from payments.intents.installments import Plan
 from payments.intents.models import Attempt, PaymentIntent
 from payments.refunds import asking
@@ -437,7 +437,7 @@ def _decide(how: str, reference: str, number: int) -> None:
 @contextmanager
 def dying(boundary: str | None) -> Iterator[None]:
     """Let the process die at the boundary, if one is named and the block comes there."""
-    places = {**BOUNDARIES, "a notice applied": (applying, "_apply", True)}
+    places = {**BOUNDARIES, "a notice applied": (applying.NOTICES, "apply", True)}
     with dies(*places[boundary][:2], afterwards=places[boundary][2]) if boundary else nullcontext():
         try:
             yield
@@ -446,18 +446,20 @@ def dying(boundary: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def opened() -> Iterator[World]:
+def opened(world_of: Callable[[MoodyBank], World] = World) -> Iterator[World]:
     """Open a world: the caller has a transaction on each database, and undoes it afterwards."""
     bank = MoodyBank()
     with ExitStack() as stack:
         stack.enter_context(bank_in_process(bank))
         stack.enter_context(on_one_thread_each())
-        world = World(bank)
+        world = world_of(bank)
         dates = calendar.value_dates
         stack.enter_context(patch.object(installments, "plan_of", lambda *_asked: world.plan))
         stack.enter_context(
             patch.object(
-                authorization.calendar, "value_dates", lambda day: dates(day, parts=world.parts)
+                calendar,
+                "value_dates",
+                lambda day, *, parts=1, **terms: dates(day, parts=max(parts, world.parts), **terms),
             )
         )
         yield world

@@ -41,7 +41,7 @@ LEASE_SECONDS = 2
 BANK_WORKS_SECONDS = 0.6
 # A hang is ended after this; alone it takes two seconds.
 PATIENCE_SECONDS = 60
-# What is due later than that is no try at what a process left behind.
+# A later due time belongs to no try at what a process left behind.
 TRIES_END_AFTER = timedelta(minutes=10)
 # The same in a Celery worker that runs the sweeper, at a row of any kind.
 SWEEPERS_BOUNDARIES = (
@@ -165,29 +165,31 @@ def until(condition: Any, seconds: float = PATIENCE_SECONDS) -> None:
         time.sleep(0.02)
 
 
-def until_swept(condition: Callable[[], bool]) -> None:
+def until_swept(condition: Callable[[], bool], *, waits: timedelta = TRIES_END_AFTER) -> None:
     """Wait for what the sweeper brings about, over as many of its tries as that takes.
 
     The clock goes on to the next try when none is due and none under way.
+
+    :param waits: the longest wait between two tries.
     """
 
     def is_so() -> bool:
         if condition():
             return True
-        if wait := _wait_for_the_next_try():
+        if wait := _wait_for_the_next_try(waits):
             clock.advance(wait)
         return False
 
     until(is_so)
 
 
-def _wait_for_the_next_try() -> timedelta | None:
+def _wait_for_the_next_try(longest: timedelta) -> timedelta | None:
     """Return how far the clock is from it; None while one is due, under way or a long way off."""
     rows = [row for kind in all_kinds() for row in kind.model.objects.filter(due_at__isnull=False)]
     if not rows or any(row.lease_until and row.lease_until > timezone.now() for row in rows):
         return None
     wait = min(row.due_at for row in rows) - clock.now()
-    return wait if timedelta() < wait <= TRIES_END_AFTER else None
+    return wait if timedelta() < wait <= longest else None
 
 
 def three_days_pass() -> None:

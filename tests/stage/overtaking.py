@@ -8,9 +8,12 @@ from typing import Any
 from unittest.mock import patch
 
 from django.db import connections
+from django.db.models import Model
 
 from acquirers.in_doubt import leases
+from core import rows
 from core.querysets import MerchantRows
+from payments.intents.models import PaymentIntent
 from tests.stage.bank_transport import BankTransport
 from tests.stage.oldbank.way import OldBankWay
 
@@ -41,6 +44,7 @@ class Road:
         self.passed, self._stop_at, self._other = [], at, other
         with (
             patch.object(MerchantRows, "lock", self._before(MerchantRows.lock, "lock")),
+            patch.object(rows, "lock", self._before_payments(rows.lock)),
             patch.object(leases, "take", self._before(leases.take, "lease")),
             patch.object(BankTransport, "send", self._around(BankTransport.send, "bank")),
             patch.object(OldBankWay, "send", self._around(OldBankWay.send, "bank")),
@@ -62,6 +66,16 @@ class Road:
             return call(*arguments, **options)
 
         return stopped
+
+    def _before_payments(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        stopped = self._before(call, "lock")
+
+        def lock(model: type[Model], *arguments: Any, **options: Any) -> Any:
+            # Locks behind the payment's are waited for with it.
+            first = stopped if model is PaymentIntent else call
+            return first(model, *arguments, **options)
+
+        return lock
 
     def _around(self, call: Callable[..., Any], name: str) -> Callable[..., Any]:
         def stopped(*arguments: Any, **options: Any) -> Any:

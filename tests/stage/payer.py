@@ -59,7 +59,7 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         while self._open and self._open.pop() != tag:
-            pass  # What has no end tag, such as an input.
+            pass  # A tag without an end, such as an input.
 
     def handle_data(self, data: str) -> None:
         inside = self._open[-1] if self._open else ""

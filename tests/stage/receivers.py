@@ -173,7 +173,7 @@ def resets_its_body(wire: socket.socket) -> None:
 def reset(wire: socket.socket) -> None:
     """Close the connection as a crashed machine does."""
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    raise ConnectionResetError  # Whatever still holds the socket lets it go.
+    raise ConnectionResetError  # Others that still hold the socket let it go.
 
 
 # --- Certificates -------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from merchants.models import IdempotencyKey
 from payments.intents import tasks
 from payments.intents.models import Attempt, Modification
 from payments.refunds.models import Refund
+from payouts.models import Payout
 
 
 class OneThread:
@@ -56,7 +57,7 @@ def leases_run_out() -> None:
     """Let the real time pass for which a dead request keeps others from its work."""
     past = timezone.now() - timedelta(seconds=1)
     IdempotencyKey.objects.update(lease_until=past)
-    for rows in (Attempt.objects, Modification.objects, Refund.objects):
+    for rows in (Attempt.objects, Modification.objects, Refund.objects, Payout.objects):
         rows.filter(lease_until__isnull=False).update(lease_until=past)
 
 

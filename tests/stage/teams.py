@@ -1,5 +1,7 @@
 """People in merchants' teams, signed in."""
 
+import time
+
 from django.test import Client
 
 from core import clock
@@ -22,6 +24,18 @@ def join(user: User, merchant: Merchant, role: str) -> Member:
 
 
 def signed_in(user: User) -> Client:
+    """Return the browser of somebody who has just typed their password again."""
     client = Client(headers={"Accept": "text/html"})
     client.force_login(user)
+    prove(client, user, at=time.time())
     return client
+
+
+def prove(client: Client, user: User, *, at: float) -> None:
+    """Let the person have typed their password again at an instant, in seconds, real time."""
+    session = client.session
+    session["account_authentication_methods"] = [
+        {"method": "password", "at": at, "reauthenticated": True}
+    ]
+    session["account_authentication_methods_user"] = str(user.pk)
+    session.save()

@@ -24,8 +24,8 @@ WITH_THE_WAY_BACK = POLICY | {
 }
 
 
-def every_page(monkeypatch: pytest.MonkeyPatch) -> dict[str, Page]:
-    path = f"/acs/{authenticate()['transaction_id']}"
+def every_page(monkeypatch: pytest.MonkeyPatch, reference: str = "ref_1") -> dict[str, Page]:
+    path = f"/acs/{authenticate(reference=reference)['transaction_id']}"
     pages = {
         "challenge": payer.get(path),
         "no decision": payer.request("POST", f"{path}/decision"),
@@ -94,3 +94,36 @@ def test_the_banks_own_files_come_from_its_own_origin() -> None:
     assert script.headers["Content-Type"].startswith("text/javascript")
     assert script.headers["X-Content-Type-Options"] == "nosniff"
     assert payer.get("/static/testbank/../../.env").status == 404
+
+
+# --- Languages ----------------------------------------------------------------------------------
+
+TURKISH = {"HTTP_ACCEPT_LANGUAGE": "tr-TR,tr;q=0.9,en;q=0.5"}
+
+
+def test_every_page_speaks_the_browsers_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    english = every_page(monkeypatch)
+    monkeypatch.undo()
+    real = payer.request
+    monkeypatch.setattr(payer, "request", lambda *given, **facts: real(*given, **facts, **TURKISH))
+    turkish = every_page(monkeypatch, "ref_2")
+
+    shown = [name for name, page in english.items() if page.status != 303]
+    for name in shown:
+        assert b'lang="en"' in english[name].content, name
+        assert b'lang="tr"' in turkish[name].content, name
+        assert turkish[name].headers["Content-Language"] == "tr"
+        assert turkish[name].headers["Vary"] == "Accept-Language"
+        assert "Deneme bankası" in turkish[name].text, name
+    assert "Approve" in english["challenge"].form.buttons
+    assert [*turkish["challenge"].form.buttons] == ["Onayla", "Reddet", "Yanıt verme", "Vazgeç"]
+    assert turkish["challenge"].form.buttons["Onayla"] == ("decision", "approve")
+    assert turkish["answer"].form.fields.keys() == english["answer"].form.fields.keys()
+
+
+def test_programs_are_answered_in_english() -> None:
+    refused = payer.request("GET", "/authorizations/x/nothing", **TURKISH)
+
+    assert refused.headers["Content-Type"] == "application/json"
+    assert b"not found" in refused.content
+    assert "Content-Language" not in refused.headers

@@ -71,7 +71,7 @@ def test_a_failure_is_written_down_and_what_comes_after_it_waits(settings: Any) 
 
 
 def test_with_redis_an_event_is_sent_at_once(settings: Any, monkeypatch: Any) -> None:
-    # Who is not woken looks again in an hour.
+    # A process that is not woken looks again in an hour.
     monkeypatch.setattr("webhooks.delivery.drain.LOOK_EVERY_SECONDS", 3600)
     with receiver() as theirs:
         endpoint = endpoint_at(theirs, settings)

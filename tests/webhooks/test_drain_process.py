@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 120
 # The task's own runs last for 30 s.
 RUN_SECONDS = length(short=1, full=30)
 RUNS = length(short=5, full=4)
-# Who waits for a lease to end is found out; a busy machine is not.
+# A wait for the end of a lease is found out; a busy machine is not.
 NO_HURRY = {"WEBHOOK_TIMEOUT_SECONDS": "20", "WEBHOOK_LEASE_SECONDS": "60"}
 
 
@@ -153,5 +153,5 @@ def test_between_two_runs_of_the_task_nobody_waits(log: Path) -> None:
         until(lambda: all_is_delivered(told))
 
     tried(told, f"deliveries around the ends of {RUNS} runs")
-    # What waited for the end of a lease would have been sent twice.
+    # A delivery that waited for the end of a lease would have been sent twice.
     assert len(theirs.requests) == told

@@ -24,7 +24,7 @@ from webhooks.models import Delivery, Endpoint
 
 # Buffers on the way hold so much; the rest of what went out was read by the sender.
 BUFFERS = 512 * 1024
-# What is allowed of a handshake and of an answer; a few look at what was allowed and find too much.
+# The allowed bytes of a handshake and of an answer; a look at those that came may find too many.
 READ_BYTES = wires.HANDSHAKE_MAX + wires.ANSWER_MAX + 2 * wires.READ_AT_ONCE
 # For receivers that are found out before: a busy machine is no silent receiver.
 LONG_SECONDS, LEASE_SECONDS = 30.0, 60.0

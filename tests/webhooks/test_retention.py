@@ -9,6 +9,7 @@ from django.db import IntegrityError, connection, transaction
 from core import clock
 from events import outbox
 from events.models import Counter, Event
+from ledger.tasks import settle_due
 from tests.stage.factories import EndpointFactory
 from webhooks import retention, tasks
 from webhooks.models import Delivery, Endpoint
@@ -146,6 +147,7 @@ def test_the_audit_finds_no_gap_where_events_were_pruned(
     clock.advance(timedelta(days=91))
 
     forgotten = retention.forget_old()
+    settle_due()
     call_command("audit")
 
     assert forgotten["events"] == 2

@@ -1,5 +1,6 @@
 """Let the sandbox's bank decide, by the service's ids: `manage.py bank win dp_…`."""
 
+import re
 from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.module_loading import import_string
 
 from core import context
+from core.detection import contains_card_number
 from payments.intents.models import Attempt
 
 
@@ -32,6 +34,11 @@ def _named(model: str, column: str, wanted: str) -> str | None:
     return rows.filter(id=wanted).values_list(column, flat=True).first()
 
 
+def _transfer_in(topup: str) -> str | None:
+    rows: Any = apps.get_model("topups.IncomingTransfer")._default_manager
+    return rows.filter(topup=topup).values_list("reference", flat=True).first()
+
+
 class Decision(NamedTuple):
     """One thing that the bank can be told to do.
 
@@ -51,9 +58,14 @@ DECISIONS = {
     "end": Decision("end an inquiry", "dp_…", _dispute),
     "dispute": Decision("open a dispute about a payment", "pi_…", _charge_of),
     "inquiry": Decision("open an inquiry about a payment", "pi_…", _charge_of),
+    "take_back": Decision("take the transfer of a topup back", "tu_…", _transfer_in),
     "bounce": Decision("let a refund that succeeded come back", "re_…", _refund),
 }
 OPENING = ("dispute", "inquiry")
+TRANSFER_IN = "transfer_in"
+AMOUNT_MAX_MINOR, TEXT_MAX = 10**15, 140
+# The bank keeps no text with so many digits.
+LIKE_A_CARD = re.compile(r"[0-9]{13}")
 
 
 class Command(BaseCommand):
@@ -66,10 +78,14 @@ class Command(BaseCommand):
             one.add_argument("id", help=decision.id)
             if name in OPENING:
                 _add_terms(one)
+        _add_transfer(decisions.add_parser(TRANSFER_IN, help="send a transfer to the bank"))
 
     def handle(self, *_args: Any, **options: Any) -> None:
         if settings.LIVEMODE:
             raise CommandError("A live installation's banks decide by themselves.")
+        if options["decision"] == TRANSFER_IN:
+            self._receive(options)
+            return
         name, wanted = options["decision"], options["id"]
         reference = DECISIONS[name].of(wanted)
         if reference is None:
@@ -84,6 +100,26 @@ class Command(BaseCommand):
         except import_string("testbank.decisions.Undecidable") as refusal:
             raise CommandError(f"{refusal}.") from refusal
         self.stdout.write(f"{name} {wanted}: done. The bank tells of it within seconds.")
+
+    def _receive(self, options: dict[str, Any]) -> None:
+        if not 1 <= options["amount"] <= AMOUNT_MAX_MINOR:
+            raise CommandError(f"--amount: 1 to {AMOUNT_MAX_MINOR}, in minor units.")
+        text = options["text"]
+        if contains_card_number(text) or LIKE_A_CARD.search(text) or not text.isprintable():
+            raise CommandError("--text: one line, without a card number.")
+        receive = import_string("testbank.incoming.receive")
+        reference = receive(
+            amount=options["amount"],
+            currency=options["currency"],
+            remittance=text[:TEXT_MAX],
+        )
+        self.stdout.write(f"{reference}: done. The bank tells of it within seconds.")
+
+
+def _add_transfer(parser: ArgumentParser) -> None:
+    parser.add_argument("--amount", type=int, required=True, help="in minor units")
+    parser.add_argument("--currency", choices=settings.CURRENCIES, default="try")
+    parser.add_argument("--text", default="", help="such as the reference of a topup")
 
 
 def _add_terms(parser: ArgumentParser) -> None:

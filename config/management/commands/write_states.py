@@ -44,6 +44,18 @@ word counts after the end, too: a lost dispute may be won later.
 Submitted evidence, and the acceptance of a dispute that its merchant closed, are owed to the bank:
 a row of its own, which operators see. It is sent until the bank acknowledges it.
 """,
+    "payout": """\
+A payout sends your available money to your own account at a bank ([payouts](payouts.md)). To be
+sent, and to be canceled, are told by no event.
+""",
+    "topup": """\
+A topup sends money to your balance by a bank transfer ([topups](topups.md)). To be created is told
+by no event.
+""",
+    "incoming_transfer": """\
+A transfer that came to the bank is a topup's, or a case that an operator decides
+([topups](topups.md#for-operators)). Operators see it, and no event tells of it.
+""",
     "case": """\
 A case is a question about an attempt that only a person can decide, or the bank in the end
 ([cases](cases.md)). Operators see it, and no event tells of it.

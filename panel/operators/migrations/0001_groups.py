@@ -10,6 +10,7 @@ READ = (
     "acquirers",
     "cases",
     "customers",
+    "daily",
     "disputes",
     "events",
     "installments",
@@ -17,8 +18,12 @@ READ = (
     "ledger",
     "merchants",
     "notices",
+    "payouts",
+    "reconciliation",
     "refunds",
     "risk",
+    "topups",
+    "transfers",
     "webhooks",
 )
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -27,7 +32,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "people": ("merchants.manage_people",),
     "cases": ("cases.resolve_case",),
     "risk": ("intents.judge_fraud", "risk.manage_lists"),
-    "money": ("ledger.write_off", "disputes.add_dispute", "disputes.change_dispute"),
+    "money": (
+        "ledger.write_off",
+        "disputes.add_dispute",
+        "disputes.change_dispute",
+        "topups.add_topup",
+        "topups.decide_transfer",
+    ),
 }
 
 

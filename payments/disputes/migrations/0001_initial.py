@@ -210,6 +210,10 @@ class Migration(migrations.Migration):
                 name="disputes_that_await_an_answer",
             ),
         ),
+        migrations.AddIndex(
+            model_name="dispute",
+            index=models.Index(fields=["bank_reference"], name="disputes_by_the_banks_name"),
+        ),
         migrations.AddConstraint(
             model_name="dispute",
             constraint=models.UniqueConstraint(

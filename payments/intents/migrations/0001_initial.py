@@ -748,4 +748,12 @@ class Migration(migrations.Migration):
                 name="declined_attempts_by_time",
             ),
         ),
+        migrations.AddIndex(
+            model_name="modification",
+            index=models.Index(
+                condition=models.Q(("dispute_reference__isnull", False)),
+                fields=["dispute_reference"],
+                name="reversals_by_dispute",
+            ),
+        ),
     ]

@@ -39,7 +39,7 @@ class Attempt(InDoubt):
     surcharge_rate_bps = models.IntegerField(default=0)
     program = models.CharField(max_length=40, null=True)
     captured_minor = models.BigIntegerField(default=0)
-    # What the merchant pays for it, in minor units, and when the money was taken.
+    # The merchant's fee in minor units, and the moment at which the money was taken.
     fee = models.BigIntegerField(default=0)
     captured_at = models.DateTimeField(null=True)
     currency = models.CharField(max_length=3)

@@ -52,6 +52,15 @@ class Modification(InDoubt):
     objects = MerchantManager()
 
     class Meta(InDoubt.Meta):
+        indexes = [
+            *InDoubt.Meta.indexes,
+            # The bank's file names a chargeback by it.
+            models.Index(
+                fields=["dispute_reference"],
+                condition=Q(dispute_reference__isnull=False),
+                name="reversals_by_dispute",
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["attempt", "merchant"],

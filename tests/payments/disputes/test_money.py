@@ -87,7 +87,7 @@ def test_a_dispute_asks_for_no_funds(charged: Complaint) -> None:
     charged.opened(amount=10_000)
     merchant = charged.shop.merchant
 
-    # What was charged before it is pending, and pays for nothing yet.
+    # The earlier charges are pending, and pay for nothing yet.
     assert funds(merchant.id, "try").available < 0
 
 

@@ -9,8 +9,8 @@ from acquirers.outcomes import Outcome
 from core.redis import client as redis
 from payments.intents import authorization, modifications
 from payments.intents.models import Attempt
-from tests.audit.test_audit import audit
 from tests.stage import bank_books
+from tests.stage.audited import audit
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import RETURN_URL, confirmation, unconfirmed

@@ -7,8 +7,8 @@ import pytest
 from merchants import accounts
 from payments.intents import modifications
 from payments.intents.models import Attempt
-from tests.audit.test_audit import audit
 from tests.stage import bank_books
+from tests.stage.audited import audit
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank, refused
 from tests.stage.client import Answer, ApiClient

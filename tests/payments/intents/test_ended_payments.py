@@ -5,7 +5,7 @@ from django.db import IntegrityError
 
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import AttemptStatus
-from tests.audit.test_audit import audit
+from tests.stage.audited import audit
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.doors import MANUAL

@@ -18,7 +18,7 @@ from acquirers.sandbox.gateway import SandboxGateway
 from payments.intents import confirmation as conclusions
 from payments.intents.models import Attempt, Modification
 from testbank.models import Authorization
-from tests.audit.test_audit import audit
+from tests.stage.audited import audit
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import (

@@ -15,8 +15,8 @@ from payments.intents import confirmation as confirming
 from payments.intents import three_d_secure as authenticating
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from testbank import behaviours
-from tests.audit.test_audit import audit
 from tests.stage import bank_books
+from tests.stage.audited import audit
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient

@@ -7,9 +7,9 @@ from acquirers.outcomes import Outcome
 from core import clock
 from payments.intents import authorization, modification_rows, modifications, returns
 from payments.intents.models import Attempt
-from tests.audit.test_audit import audit
 from tests.payments.intents.test_races import then_wait
 from tests.stage import bank_books
+from tests.stage.audited import audit
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient

@@ -22,6 +22,8 @@ from tests.stage.encounters import DOORS, PATH, STARTS
 from tests.stage.factories import EndpointFactory, confirmation, payment, unconfirmed
 from tests.stage.sweeper import sweep_after
 from tests.stage.teller import Teller
+from tests.stage.topups import awaited
+from tests.stage.transfers import pay_out, rich
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -31,7 +33,7 @@ LOCKED = re.compile(r'FROM "?(\w+)"?.*FOR (?:NO KEY )?UPDATE', re.DOTALL)
 
 INTENTS, ATTEMPTS = "intents_paymentintent", "intents_attempt"
 MODIFICATIONS, REFUNDS = "intents_modification", "refunds_refund"
-DELIVERIES = "disputes_disputedelivery"
+DELIVERIES, PAYOUTS = "disputes_disputedelivery", "payouts_payout"
 # Tables of which a door reads rows that it locks later, and its name in the encounters.
 READ_FIRST = {
     "post /v1/payment_intents/<str:intent_id>/confirm": ({INTENTS, ATTEMPTS}, "confirm"),
@@ -46,7 +48,7 @@ READ_FIRST = {
     "post /v1/refunds": ({INTENTS}, "refund"),
     "post /v1/refunds/<str:refund_id>/cancel": ({REFUNDS}, "cancel a refund"),
     "post /3ds/<str:token>/return": ({INTENTS, ATTEMPTS}, "come back"),
-    "the sweeper": ({ATTEMPTS, MODIFICATIONS, REFUNDS, DELIVERIES}, "sweep"),
+    "the sweeper": ({ATTEMPTS, MODIFICATIONS, REFUNDS, DELIVERIES, PAYOUTS}, "sweep"),
 }
 # A request's own key: found by its lease wherever it is written, so that no other's is.
 OWN_CLAIM = {"merchants_idempotencykey"}
@@ -72,7 +74,10 @@ def changing(patterns: Iterable[URLPattern | URLResolver], start: str = "/") -> 
 
 # Jobs that lock what they change, and read it then.
 LOCK_FIRST = (
-    "acquirers.notices.tasks.take_in", "ledger.tasks.advance_checkpoints",
+    "acquirers.notices.tasks.take_in", "acquirers.transfers.tasks.take_in",
+    "ledger.tasks.advance_checkpoints", "ledger.tasks.settle_due", "payouts.tasks.pay_out_daily",
+    "audit.daily.tasks.run_due", "audit.daily.tasks.forget_old",
+    "payouts.topups.tasks.tell_bank",
     # It reads the heads, and writes nothing.
     "merchants.tasks.log_audit_heads",
     "payments.disputes.tasks.close_overdue",
@@ -88,6 +93,10 @@ BODIES = {
     "/v1/payment_intents": payment(),
     "/v1/payment_intents/<str:intent_id>": {"amount": 9_900, "metadata": {"a": "1"}},
     "/v1/payment_intents/<str:intent_id>/confirm": confirmation(),
+    "/v1/payouts": {"amount": 300, "currency": "try"},
+    "/v1/payouts/<str:payout_id>": {"metadata": {"a": "1"}},
+    "/v1/topups": {"amount": 300, "currency": "try"},
+    "/v1/topups/<str:topup_id>": {"metadata": {"a": "1"}},
     "/v1/customers/<str:customer_id>": {"name": "Ayşe"},
     "/v1/disputes/<str:dispute_id>": {"evidence": TEXT, "submit": True},
     "/v1/webhook_endpoints": {"url": "https://acme.example/hooks", "enabled_events": ["*"]},
@@ -103,8 +112,11 @@ def ids(acme: ApiClient, bank: BankTransport, teller: Teller) -> dict[str, str]:
     event = acme.events_of(payment_id)[0]["id"]
     refund_id = STARTS["refund not sent"](acme) and acme.get("/v1/refunds")["data"][0]["id"]
     dispute = Complaint(acme, teller).opened().id
+    payout = pay_out(rich(acme))["id"]
+    topup = awaited(acme)["id"]
     return {"intent_id": payment_id, "refund_id": refund_id, "customer_id": customer,
-            "event_id": event, "endpoint_id": endpoint, "dispute_id": dispute}  # fmt: skip
+            "event_id": event, "endpoint_id": endpoint, "dispute_id": dispute,
+            "payout_id": payout, "topup_id": topup}  # fmt: skip
 
 
 def ask(shop: ApiClient, door: str, ids: dict[str, str]) -> CaptureQueriesContext:

@@ -139,6 +139,7 @@ def test_no_door_leads_where_the_table_does_not(walk: Walk) -> None:
     assert_only_listed(tries(walk, starts=FEW, doors=SHORT, banks=["honest"]))
 
 
+@pytest.mark.dear("each answer of a bank is tried from each status that the sweeper asks about")
 def test_whatever_the_bank_says_the_sweeper_keeps_to_the_table(walk: Walk) -> None:
     due = [start for start in FEW if start[0] in UNDECIDED]
 

@@ -6,7 +6,7 @@ import pytest
 
 from ledger.models import Movement
 from payments.intents.models import Attempt
-from tests.audit.test_audit import audit
+from tests.stage.audited import audit
 from tests.stage.bank_transport import BankTransport
 from tests.stage.book_keeping import entries_of, price
 from tests.stage.books import captured_by_bank

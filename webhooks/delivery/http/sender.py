@@ -16,7 +16,7 @@ import aiohttp
 from django.conf import settings
 from yarl import URL
 
-from webhooks.delivery.http import signature
+from webhooks.delivery.http import headers, signature
 from webhooks.delivery.http.addresses import is_public
 from webhooks.delivery.http.connections import (
     BlockedAddress,
@@ -36,11 +36,6 @@ BODY_SECONDS = 0.5
 NAMES_PART = 0.5
 
 NO_TIMEOUTS = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
-HEADERS = {
-    "Content-Type": "application/json; charset=utf-8",
-    "User-Agent": "PF-Webhooks/1.0",
-    "Accept-Encoding": "identity",
-}
 
 
 class NotSent(Exception):
@@ -142,13 +137,8 @@ class Sender:
         self, session: aiohttp.ClientSession, url: URL, claimed: Claimed
     ) -> aiohttp.ClientResponse:
         signed = signature.header(claimed.body, claimed.secrets, at=int(time.time()))
-        headers = {
-            **HEADERS,
-            "PF-Event-Id": claimed.event_id,
-            "PF-Delivery-Id": claimed.delivery_id,
-            "PF-Signature": signed,
-        }
-        return await session.post(url, data=claimed.body, headers=headers, allow_redirects=False)
+        sent = headers.of(claimed.event_id, claimed.delivery_id, signature=signed)
+        return await session.post(url, data=claimed.body, headers=sent, allow_redirects=False)
 
 
 def _session(pool: aiohttp.TCPConnector) -> aiohttp.ClientSession:

@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 from django.core.management.base import CommandError, CommandParser
 
-from merchants import accounts, risk_rules, sites
+from merchants import accounts, payout_accounts, payout_schedules, risk_rules, sites
 from merchants.commands import AuditedCommand
-from merchants.models import CallbackUrl, Merchant, NonSecureLimit, Website
+from merchants.models import CallbackUrl, Merchant, NonSecureLimit, PayoutSchedule, Website
 from merchants.refusals import ChangeRefused
 from webhooks import destinations
 
@@ -17,7 +17,8 @@ SWITCH = {"on": True, "off": False}
 
 class Command(AuditedCommand):
     help = (
-        "List merchants, show one, or change its sites, limits, plans, rules about risk or status."
+        "List merchants, show one, or change its sites, limits, plans, rules about"
+        " risk, schedule or status."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,8 +32,10 @@ class Command(AuditedCommand):
             sites_parser.add_argument("address", help="https://…")
             _reason(sites_parser)
         _limits(steps.add_parser("limits", help="payments without 3-D Secure; balances below 0"))
+        _accounts(steps.add_parser("account", help="register, remove, choose a payout account"))
         for step, noun in (("plans", "installment plans"), ("risk", "own rules about risk")):
             _rows(steps.add_parser(step, help=f"replace all its {noun}"))
+        _schedule(steps.add_parser("schedule", help="when money is due and paid out"))
         _status(steps.add_parser("status", help="open, restrict or close the account"))
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -77,6 +80,21 @@ class Command(AuditedCommand):
             raise CommandError("Say which limit: --per-payment, --per-day, --negative, --remove.")
         self._change(merchant, options, changes)
 
+    def _account(self, options: dict[str, Any]) -> None:
+        merchant, verb, reference = _merchant(options), options["action"], options["reference"]
+        change: Any = reference
+        if verb == "add":
+            if not options["holder"] or not options["iban"]:
+                raise CommandError("Say --holder and --iban.")
+            change = {
+                "reference": reference,
+                "holder_name": options["holder"],
+                "iban": options["iban"],
+            }
+        changed = accounts.change(merchant, {f"{verb}_payout_account": change}, options["reason"])
+        for row in payout_accounts.shown(changed):
+            self.stdout.write(orjson.dumps(row).decode())
+
     def _plans(self, options: dict[str, Any]) -> None:
         self._change(_merchant(options), options, {"installments": options["rows"]})
 
@@ -86,6 +104,12 @@ class Command(AuditedCommand):
         )
         for rule in risk_rules.shown(merchant):
             self.stdout.write(orjson.dumps(rule).decode())
+
+    def _schedule(self, options: dict[str, Any]) -> None:
+        given = {name: options[name] for name in payout_schedules.NAMES if name in options}
+        if not given:
+            raise CommandError("Say what of the schedule changes, such as --delay-days 2.")
+        self._change(_merchant(options), options, {"payout_schedule": given})
 
     def _status(self, options: dict[str, Any]) -> None:
         switches = {f"{name}_enabled": options[name] for name in ("charges", "payouts")}
@@ -125,9 +149,37 @@ def _limits(parser: CommandParser) -> None:
     _reason(parser)
 
 
+def _accounts(parser: CommandParser) -> None:
+    parser.add_argument("action", choices=("add", "remove", "default"))
+    parser.add_argument("merchant")
+    parser.add_argument("reference", help="the name by which payouts ask for it")
+    parser.add_argument("--holder", help="of the account, as its bank knows the name")
+    parser.add_argument("--iban")
+    _reason(parser)
+
+
 def _rows(parser: CommandParser) -> None:
     parser.add_argument("merchant")
     parser.add_argument("rows", type=_json_rows, help="all of them, as a list of JSON objects")
+    _reason(parser)
+
+
+def _schedule(parser: CommandParser) -> None:
+    parser.add_argument("merchant")
+    choices: tuple[tuple[str, list[str]], ...] = (
+        ("--interval", PayoutSchedule.Interval.values),
+        ("--weekly-anchor", PayoutSchedule.Weekday.values),
+        ("--installments", PayoutSchedule.Installments.values),
+    )
+    # Options that are not given are left out, and their values stay.
+    for name, values in choices:
+        parser.add_argument(name, choices=values, default=SUPPRESS)
+    for name, meaning in (
+        ("--monthly-anchor", "1 to 31; shorter months end before"),
+        ("--minimum-amount", "the least payout by schedule, in minor units"),
+        ("--delay-days", "business days from a capture to its money, 0 to 30"),
+    ):
+        parser.add_argument(name, type=int, default=SUPPRESS, metavar="N", help=meaning)
     _reason(parser)
 
 

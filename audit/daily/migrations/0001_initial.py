@@ -1,0 +1,83 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    initial = True
+
+    dependencies = []
+
+    operations = [
+        migrations.CreateModel(
+            name="DailyRun",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "job",
+                    models.CharField(
+                        choices=[
+                            ("settlement", "Settlement"),
+                            ("payouts", "Payouts"),
+                            ("reconcile", "Reconcile"),
+                            ("audit", "Audit"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("day", models.DateField()),
+                ("number", models.IntegerField(null=True)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("failed", "Failed"),
+                            ("killed", "Killed"),
+                        ],
+                        default="running",
+                        max_length=7,
+                    ),
+                ),
+                ("begun_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(null=True)),
+                ("counts", models.JSONField(default=dict)),
+                ("findings", models.IntegerField(default=0)),
+                ("failure", models.CharField(max_length=100, null=True)),
+            ],
+            options={
+                "indexes": [models.Index(fields=["job", "-day"], name="daily_runs_by_day")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("job", "day", "number"), name="a_days_tries_of_a_job_are_numbered"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("ended_at__isnull", True), ("status", "running")),
+                            models.Q(
+                                models.Q(("status", "running"), _negated=True),
+                                ("ended_at__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="a_daily_run_is_running_or_ended",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("failure__isnull", False), ("status", "failed")),
+                            models.Q(
+                                models.Q(("status", "failed"), _negated=True),
+                                ("failure__isnull", True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="a_failed_daily_run_says_why",
+                    ),
+                ],
+            },
+        ),
+    ]

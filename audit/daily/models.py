@@ -1,0 +1,61 @@
+"""Daily runs as rows: written before the work begins, so that one that was killed is seen."""
+
+from django.db import models
+from django.db.models import Q
+
+from core.fields import JSONField
+
+
+class DailyRun(models.Model):
+    """One run of one daily job about one day of the bank's."""
+
+    class Job(models.TextChoices):
+        """In the order in which they run."""
+
+        SETTLEMENT = "settlement"
+        PAYOUTS = "payouts"
+        RECONCILE = "reconcile"
+        AUDIT = "audit"
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        KILLED = "killed"  # It did not say how it ended, and another one took its place.
+
+    job = models.CharField(max_length=10, choices=Job)
+    # The last day that it is about.
+    day = models.DateField()
+    # The try, from 1; null for a run that a person began.
+    number = models.IntegerField(null=True)
+    status = models.CharField(max_length=7, choices=Status, default=Status.RUNNING)
+    # In real time.
+    begun_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    # Numbers of rows that the run looked at and moved, by name.
+    counts = JSONField(default=dict)
+    # Differences that a person has to look into.
+    findings = models.IntegerField(default=0)
+    # The class of the error alone: its text may hold anything.
+    failure = models.CharField(max_length=100, null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["job", "-day"], name="daily_runs_by_day")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job", "day", "number"], name="a_days_tries_of_a_job_are_numbered"
+            ),
+            models.CheckConstraint(
+                condition=Q(status="running", ended_at__isnull=True)
+                | (~Q(status="running") & Q(ended_at__isnull=False)),
+                name="a_daily_run_is_running_or_ended",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="failed", failure__isnull=False)
+                | (~Q(status="failed") & Q(failure__isnull=True)),
+                name="a_failed_daily_run_says_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job} of {self.day}"

@@ -1,0 +1,153 @@
+"""Rows of daily runs: begun, ended, and forgotten when they are old.
+
+Each change is committed by itself: the work in between may be killed at any place.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from typing import BinaryIO
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from audit.daily.models import DailyRun
+from audit.reconciliation import reading
+from audit.reconciliation.reading import Reading
+from core import clock
+
+Job, Status = DailyRun.Job, DailyRun.Status
+# By the bank's clock: its day is over then, and its notices have come.
+AT = time(3)
+# Beyond this a run that has not ended was killed, and another one takes its place (real time).
+LONGEST = timedelta(hours=2)
+# A failed run is tried again after this (real time).
+AGAIN_AFTER = timedelta(minutes=30)
+# Days in which a failed run is looked for where none ever ended well.
+LOOKED_BACK = 31
+CHUNK = 5000
+
+
+@dataclass(slots=True)
+class Result:
+    """The result of one run.
+
+    :param counts: what it looked at and moved, by name.
+    :param findings: the number of things that a person has to look into.
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    findings: int = 0
+    day: date | None = None
+
+
+def day_due(*, late: timedelta = timedelta(0)) -> date:
+    """Return the newest day of the bank's whose daily runs are due.
+
+    :param late: by how much they may be late.
+    """
+    local = clock.now().astimezone(ZoneInfo(settings.BANK_TIMEZONE)) - late
+    return local.date() - timedelta(days=1 if local.time() >= AT else 2)
+
+
+def begin(job: DailyRun.Job, day: date) -> DailyRun | None:
+    """Begin a day's run; None if it is done, under way, or has failed a moment ago.
+
+    One that has not ended for two hours was killed: its row says so from now on.
+    """
+    with transaction.atomic(durable=True):
+        tries = list(_tries(job, day).select_for_update().order_by("number"))
+        now = timezone.now()
+        if tries and not _may_begin_again(tries[-1], now):
+            return None
+        _note_killed(tries, now)
+        run = DailyRun(job=job, day=day, number=len(tries) + 1, begun_at=now)
+        # ON CONFLICT DO NOTHING: another worker may have begun it since anybody looked.
+        DailyRun.objects.bulk_create([run], ignore_conflicts=True)
+    return _tries(job, day).filter(number=run.number, begun_at=now).first()
+
+
+@contextmanager
+def recorded(run: DailyRun) -> Iterator[Result]:
+    """Write down how a run ends: the block fills the result, or fails."""
+    result = Result()
+    try:
+        yield result
+    except Exception as error:
+        _end(run, Status.FAILED, failure=type(error).__name__)
+        raise
+    _end(
+        run, Status.DONE, counts=result.counts, findings=result.findings, day=result.day or run.day
+    )
+
+
+def reconciled(file: BinaryIO, *, days: Sequence[date] = ()) -> Reading:
+    """Read a bank's file in the name of a person, as a run of its own.
+
+    :raises NotASettlementFile: the first line does not name the columns.
+    :raises BeingRead: another reading is under way.
+    """
+    run = DailyRun.objects.create(job=Job.RECONCILE, day=day_due(), begun_at=timezone.now())
+    with recorded(run) as result:
+        made = reading.read(file, days=days)
+        add(result, made)
+        result.day = made.days[-1] if made.days else None
+    return made
+
+
+def add(result: Result, made: Reading) -> None:
+    """Add a reading to the result of its run."""
+    for name in ("lines", "unread", "opened", "closed"):
+        result.counts[name] = result.counts.get(name, 0) + getattr(made, name)
+    result.findings = result.counts["unread"] + reading.open_differences()
+
+
+def last_done(job: DailyRun.Job) -> DailyRun | None:
+    """Return the newest run of a job that ended well, by the day that it was about."""
+    return DailyRun.objects.filter(job=job, status=Status.DONE).order_by("-day", "-id").first()
+
+
+def last_of_beat(job: DailyRun.Job) -> DailyRun | None:
+    """Return the newest run that ended well and that no person began: it left out no day."""
+    rows = DailyRun.objects.filter(job=job, status=Status.DONE, number__isnull=False)
+    return rows.order_by("-day").first()
+
+
+def forget_old() -> int:
+    """Delete runs past their days (`DAILY_RUN_DAYS`, movable clock); return their number."""
+    before = clock.now().date() - timedelta(days=settings.DAILY_RUN_DAYS)
+    oldest = DailyRun.objects.filter(day__lt=before).order_by("pk")[:CHUNK]
+    forgotten, _by_model = DailyRun.objects.filter(
+        pk__in=list(oldest.values_list("pk", flat=True))
+    ).delete()
+    return forgotten
+
+
+def was_killed(run: DailyRun, now: datetime) -> bool:
+    """Tell whether a run has not ended for so long that nobody is at it any more."""
+    return run.status == Status.RUNNING and run.begun_at <= now - LONGEST
+
+
+def _tries(job: DailyRun.Job, day: date) -> QuerySet[DailyRun]:
+    return DailyRun.objects.filter(job=job, day=day, number__isnull=False)
+
+
+def _may_begin_again(last: DailyRun, now: datetime) -> bool:
+    if last.status == Status.FAILED:
+        return last.begun_at <= now - AGAIN_AFTER
+    return last.status == Status.KILLED or was_killed(last, now)
+
+
+def _note_killed(tries: list[DailyRun], now: datetime) -> None:
+    running = [run.pk for run in tries if run.status == Status.RUNNING]
+    DailyRun.objects.filter(pk__in=running).update(status=Status.KILLED, ended_at=now)
+
+
+def _end(run: DailyRun, status: DailyRun.Status, **facts: object) -> None:
+    # One whose place was taken stays killed.
+    rows = DailyRun.objects.filter(pk=run.pk, status=Status.RUNNING)
+    rows.update(status=status, ended_at=timezone.now(), **facts)

@@ -1,0 +1,79 @@
+"""Compare a bank's settlement file with our books: `manage.py reconcile FILE`."""
+
+import sys
+from argparse import ArgumentTypeError
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from audit.daily import runs
+from audit.reconciliation import lines, reading
+from audit.reconciliation.models import Difference
+from audit.reconciliation.reading import NAMED, Reading
+from core import context
+
+# Nothing was compared.
+REFUSED = 2
+
+
+class Command(BaseCommand):
+    help = (
+        "Compare a bank's settlement file with our books; exit 1 if a case of reconciliation is"
+        " open or a line cannot be read, 2 if nothing was compared."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, help="CSV as docs/reconciliation.md describes it")
+        parser.add_argument(
+            "--day", action="append", default=[], type=_day, metavar="YYYY-MM-DD",
+            help="a day that the file speaks for even if it has no line of it",
+        )  # fmt: skip
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        path = options["file"]
+        try:
+            with context.work(), path.open("rb") as file:
+                made = runs.reconciled(file, days=options["day"])
+        except OSError as error:
+            raise _refused(f"{path.name} cannot be read: {error.strerror}.") from error
+        except lines.NotASettlementFile:
+            columns = ",".join(lines.COLUMNS)
+            raise _refused(f"Nothing was compared: the first line must be {columns}.") from None
+        except reading.BeingRead:
+            raise _refused("Nothing was compared: another reading is under way.") from None
+        self._tell(made)
+        if made.unread or self._tell_open():
+            sys.exit(1)
+
+    def _tell(self, made: Reading) -> None:
+        for number, reason in made.unreadable:
+            self.stdout.write(f"  UNREADABLE line {number}: {reason}")
+        if made.unread > NAMED:
+            self.stdout.write(f"  UNREADABLE and {made.unread - NAMED} more")
+        days = ", ".join(map(str, made.days)) or "no day"
+        self.stdout.write(
+            f"{made.lines} lines of {days} compared, {made.unread} not:"
+            f" {made.opened} cases opened, {made.closed} closed"
+        )
+
+    def _tell_open(self) -> int:
+        """List the oldest open cases; return the number of all."""
+        rows = Difference.objects.filter(closed_at=None)
+        for one in rows.order_by("opened_at", "id")[:NAMED]:
+            self.stdout.write(f"  OPEN       {one.id} {one}: bank {one.bank}, ours {one.ours}")
+        count = rows.count()
+        self.stdout.write(f"{count} cases of reconciliation are open")
+        return count
+
+
+def _refused(sentence: str) -> CommandError:
+    return CommandError(sentence, returncode=REFUSED)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError("a day is written YYYY-MM-DD") from None

@@ -1,0 +1,96 @@
+"""The comparison of the lines of a reading with our books, type by type, in the database."""
+
+from datetime import date, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.db import connection
+
+from audit.reconciliation.models import Difference
+from audit.reconciliation.sources import SOURCES, Source
+
+Kind = Difference.Kind
+# Verdicts about a line that are no difference, and keep it for later readings.
+WAITS, OTHER_DAY = "waits", "other_day"
+BANKS_SIDE = """
+    jsonb_build_object('date', l.day, 'merchant', l.merchant, 'currency', l.currency,
+                       'amount', l.amount)
+"""
+OUR_SIDE = """
+    jsonb_build_object('object', o.object, 'merchant', o.merchant, 'currency', o.currency,
+                       'amount', o.amount, 'date', (o.at AT TIME ZONE %(zone)s)::date)
+"""
+# By lookups, line by line: what it costs grows with the file, and not with our books.
+LINES = """
+    INSERT INTO reconciled_otherwise (verdict, day, type, reference, merchant, bank, ours)
+    SELECT compared.* FROM (
+        SELECT CASE
+                   WHEN o.reference IS NULL THEN '{missing_here}'
+                   WHEN o.is_doubtful THEN '{waits}'
+                   WHEN l.merchant <> o.merchant THEN '{merchant}'
+                   WHEN l.currency <> o.currency THEN '{currency}'
+                   WHEN l.amount <> o.amount THEN '{amount}'
+                   WHEN l.day <> (o.at AT TIME ZONE %(zone)s)::date THEN '{other_day}'
+               END AS verdict,
+               l.day, l.type, l.reference, coalesce(l.merchant, o.merchant) AS merchant,
+               {bank} AS bank, CASE WHEN o.reference IS NOT NULL THEN {ours} END AS ours
+        FROM reconciled_line l
+        LEFT JOIN LATERAL ({rows} LIMIT 1) o ON true
+        WHERE l.type = '{type}'
+    ) compared
+    WHERE verdict IS NOT NULL
+"""
+OURS = """
+    INSERT INTO reconciled_otherwise (verdict, day, type, reference, merchant, ours)
+    SELECT '{missing_there}', (o.at AT TIME ZONE %(zone)s)::date, '{type}', o.reference,
+           o.merchant, {ours}
+    FROM ({rows}) o
+    WHERE NOT o.is_doubtful AND (o.at AT TIME ZONE %(zone)s)::date = ANY(%(days)s)
+      AND NOT EXISTS (
+          SELECT FROM reconciled_line l WHERE (l.type, l.reference) = ('{type}', o.reference)
+      )
+"""
+VERDICTS = {
+    "missing_here": Kind.MISSING_HERE,
+    "missing_there": Kind.MISSING_THERE,
+    "merchant": Kind.MERCHANT,
+    "currency": Kind.CURRENCY,
+    "amount": Kind.AMOUNT,
+    "waits": WAITS,
+    "other_day": OTHER_DAY,
+}
+
+
+def compare(days: list[date]) -> None:
+    """Write down each line that does not plainly agree, and each booking without a line.
+
+    :param days: the booking days that the file speaks for.
+    """
+    for source in SOURCES:
+        _compare_lines(source)
+        if days:
+            _find_ours(source, days)
+
+
+def _compare_lines(source: Source) -> None:
+    rows = source.of("l.reference")
+    _write(LINES, source, rows, {})
+
+
+def _find_ours(source: Source, days: list[date]) -> None:
+    rows = source.booked_between("%(begin)s", "%(end)s")
+    begin, end = _begin_of(days[0]), _begin_of(days[-1] + timedelta(days=1))
+    _write(OURS, source, rows, {"days": days, "begin": begin, "end": end})
+
+
+def _write(statement: str, source: Source, rows: str, values: dict[str, Any]) -> None:
+    written = statement.format(
+        **VERDICTS, type=source.type, rows=rows, bank=BANKS_SIDE, ours=OUR_SIDE
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(written, {"zone": settings.BANK_TIMEZONE, **values})
+
+
+def _begin_of(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(settings.BANK_TIMEZONE))

@@ -1,0 +1,153 @@
+"""Differences opened, closed by a later file that agrees, and closed by an operator."""
+
+from datetime import date
+from typing import Any
+
+import orjson
+from django.db import connection, transaction
+
+from audit.reconciliation.comparing import OTHER_DAY, WAITS
+from audit.reconciliation.models import Difference
+from cases import cases
+from core import clock, ids
+from core.errors import DomainError
+from merchants import audit_log
+from merchants.models import User
+
+CHUNK = 1000
+# Open already, or the very same was closed by a person: the newest one of its kind tells.
+TO_OPEN = """
+    SELECT f.position, f.verdict, f.type, f.reference, f.day, m.id, f.bank::text, f.ours::text
+    FROM reconciled_otherwise f
+    LEFT JOIN merchants_merchant m ON m.id = f.merchant
+    LEFT JOIN LATERAL (
+        SELECT d.closed_at, d.closed_by_id, d.bank, d.ours FROM reconciliation_difference d
+        WHERE (d.type, d.reference, d.kind) = (f.type, f.reference, f.verdict)
+        ORDER BY d.closed_at DESC NULLS FIRST, d.id DESC LIMIT 1
+    ) newest ON true
+    WHERE f.position > %(after)s AND NOT f.verdict = ANY(%(no_difference)s)
+      AND (newest.bank IS NULL AND newest.ours IS NULL
+           OR newest.closed_at IS NOT NULL
+              AND (newest.closed_by_id IS NULL
+                   OR (newest.bank, newest.ours) IS DISTINCT FROM (f.bank, f.ours)))
+    ORDER BY f.position LIMIT %(chunk)s
+"""
+FOLLOW = """
+    UPDATE reconciliation_difference d SET bank = f.bank, ours = f.ours, day = f.day
+    FROM reconciled_otherwise f
+    WHERE d.closed_at IS NULL AND (d.type, d.reference, d.kind) = (f.type, f.reference, f.verdict)
+      AND (d.bank, d.ours, d.day) IS DISTINCT FROM (f.bank, f.ours, f.day)
+"""
+# The file has the booking, or speaks for its day; that a line is there once, only its file tells.
+AGREED = """
+    UPDATE reconciliation_difference d SET closed_at = %(now)s
+    WHERE d.closed_at IS NULL
+      AND NOT EXISTS (
+          SELECT FROM reconciled_otherwise f
+          WHERE (f.type, f.reference, f.verdict) = (d.type, d.reference, d.kind)
+      )
+      AND (d.day = ANY(%(covered)s)
+           OR d.kind <> 'twice' AND EXISTS (
+               SELECT FROM reconciled_line l WHERE (l.type, l.reference) = (d.type, d.reference)
+           ))
+"""
+FORGET_LINES = """
+    DELETE FROM reconciliation_keptline k
+    WHERE k.day = ANY(%(covered)s) OR EXISTS (
+        SELECT FROM reconciled_line l WHERE (l.type, l.reference) = (k.type, k.reference)
+    )
+"""
+KEEP_LINES = """
+    INSERT INTO reconciliation_keptline
+        (day, type, reference, merchant_id, currency, amount, value_date)
+    SELECT l.day, l.type, l.reference, l.merchant, l.currency, l.amount, l.value_date
+    FROM reconciled_line l
+    WHERE EXISTS (
+        SELECT FROM reconciled_otherwise f
+        WHERE (f.type, f.reference) = (l.type, l.reference) AND f.verdict <> 'twice'
+    )
+"""
+
+
+class ClosedBefore(DomainError):
+    code = "parameter_invalid"
+    message = "It is closed: a file agreed, or somebody else has closed it."
+
+
+def open_found() -> int:
+    """Open what the reading found and is not open; return the number.
+
+    The sides of one that is open follow the newest file. The very difference that a person has
+    closed stays closed.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(FOLLOW)
+    after, opened = 0, 0
+    while found := _to_open(after):
+        Difference.objects.bulk_create(_difference(row) for row in found)
+        after, opened = found[-1][0], opened + len(found)
+    return opened
+
+
+def close_agreed(covered: list[date]) -> int:
+    """Close what the reading does not find any more; return the number.
+
+    :param covered: the days for which the file speaks whole.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(AGREED, {"now": clock.now(), "covered": covered})
+        return cursor.rowcount
+
+
+def keep_lines(covered: list[date]) -> None:
+    """Keep the lines that do not plainly agree, for the next reading, and no others."""
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET_LINES, {"covered": covered})
+        cursor.execute(KEEP_LINES)
+
+
+@transaction.atomic(durable=True)
+def close(operator: User, difference_id: str, *, reason: str) -> Difference:
+    """Close a difference by a person's word: the same file does not open it again.
+
+    :raises MayNotResolve: the operator's permissions do not allow it.
+    :raises ReasonUnfit: the reason is too short, too long, or has a card number in it.
+    :raises ClosedBefore: it is closed.
+    """
+    cases.require_may_resolve(operator)
+    text = cases.fit_reason(reason)
+    difference = Difference.objects.select_for_update().get(id=difference_id)
+    if not difference.is_open:
+        raise ClosedBefore
+    difference.closed_at, difference.closed_by = clock.now(), operator
+    difference.reason = text
+    difference.save(update_fields=["closed_at", "closed_by", "reason"])
+    after = {"status": "resolved", "kind": difference.kind, "type": difference.type,
+             "reference": difference.reference, "by": operator.pk}  # fmt: skip
+    audit_log.record(
+        "case.decided", merchant=difference.merchant, subject=difference.id,
+        before={"status": "open"}, after=after, reason=text,
+    )  # fmt: skip
+    return difference
+
+
+def _to_open(after: int) -> list[Any]:
+    values: dict[str, Any] = {"after": after, "no_difference": [WAITS, OTHER_DAY], "chunk": CHUNK}
+    with connection.cursor() as cursor:
+        cursor.execute(TO_OPEN, values)
+        return cursor.fetchall()
+
+
+def _difference(row: Any) -> Difference:
+    _position, kind, type_, reference, day, merchant_id, bank, ours = row
+    return Difference(
+        id=ids.new("diff"),
+        kind=kind,
+        type=type_,
+        reference=reference,
+        day=day,
+        merchant_id=merchant_id,
+        bank=orjson.loads(bank) if bank else None,
+        ours=orjson.loads(ours) if ours else None,
+        opened_at=clock.now(),
+    )

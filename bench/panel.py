@@ -1,0 +1,101 @@
+"""The measurement of the merchants' panel: every page at a million rows, filters and depth too.
+
+A page that is none, or a figure beyond its bar, fails the run.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from bench import bars, panel_sign_in
+from bench.bars import Bar, Figures
+from bench.load import Terms
+from bench.stage import Stage
+from devstack.console import say
+from devstack.state import CannotContinue
+
+ROWS, DEPTH = 1_000_000, 10_000
+# On a busy machine.
+SECONDS = 1500
+PARTS = ["pages", "sign-in"]
+STATEMENTS_MOST, MS_MOST = 15, 100
+# A payment's page shows all that belongs to it, and may ask more.
+STATEMENTS_MORE = dict.fromkeys(["payment", "payment_now"], 5)
+# A page gives its questions three seconds each, and all of it ends within five.
+LATE_MS_MOST = 5_000
+# A page at depth may read so many buffers more than page 1, which finds rows closer together.
+BUFFERS_MORE = 150
+SIGN_IN = [
+    Bar("a sign-in, ms", "sign_in_ms", most=400),
+    Bar("the API's p99 beside 20 of them / alone", "api_p99_times", most=3),
+    Bar("  alone, ms", "api_p99_ms"),
+    Bar("  beside them, ms", "api_beside_p99_ms"),
+    Bar("  signed in meanwhile", "signed_in"),
+    Bar("  told to come back", "told_to_come_back"),
+]
+
+
+def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures:
+    """Fill a merchant and open its pages; then let people sign in.
+
+    :param parts: names from `PARTS`.
+    :raises CannotContinue: an address answered no page, or a sign-in failed.
+    """
+    rows, depth = terms.scale.of(ROWS), terms.scale.of(DEPTH)
+    told = stage.open_merchant()
+    figures: Figures = {"rows": rows, "depth": depth}
+    if "pages" in parts:
+        figures |= _pages(stage, {"merchant_id": told["merchant_id"], "rows": rows, "depth": depth})
+    if "sign-in" in parts:
+        figures |= panel_sign_in.measure(stage, told, terms)
+    return figures
+
+
+def _pages(stage: Stage, order: dict[str, str | int]) -> Figures:
+    say("bench", f"{order['rows']} rows of each kind, and all pages")
+    file = stage.directory / "panel.json"
+    file.write_text(json.dumps(order))
+    program = [sys.executable, "-m", "bench.panel_reads", str(file)]
+    read = json.loads(stage.output_of(program, seconds=SECONDS))
+    if read["wrong"]:
+        raise CannotContinue(f"{len(read['wrong'])} pages were wrong: {'; '.join(read['wrong'])}.")
+    return read["figures"]
+
+
+def bars_of(figures: Figures) -> list[Bar]:
+    """Return the bars of the pages that were opened."""
+    found = [bar for bar in SIGN_IN if bar.figure in figures]
+    for figure in figures:
+        name, colon, what = figure.partition(": ")
+        if colon and (bar := _bar(name, what, is_late=bool(figures.get(f"{name}: is_late")))):
+            found.append(bar._replace(figure=figure))
+    return found
+
+
+def table(figures: Figures) -> str:
+    """Return what was measured."""
+    return bars.table(bars_of(figures), figures, last=_last(figures))
+
+
+def _last(figures: Figures) -> str:
+    filled = f"; filled in {figures['fill_seconds']:.0f} s" if "fill_seconds" in figures else ""
+    return (
+        f"{figures['rows']} payments, requests, events and deliveries; depth {figures['depth']}"
+        f"{filled}"
+    )
+
+
+def _bar(name: str, what: str, *, is_late: bool) -> Bar | None:
+    most = {
+        "statements": STATEMENTS_MOST + STATEMENTS_MORE.get(name, 0),
+        "ms": LATE_MS_MOST if is_late else MS_MOST,
+        "bytes": None,
+        "buffers": None,
+        "buffers more": BUFFERS_MORE,
+    }
+    if what not in most:
+        return None
+    title = name if what == "statements" else "  " + what
+    if what == "ms" and is_late:
+        title += ', and then "narrow the time"'
+    return Bar(f"{title}, statements" if what == "statements" else title, "", most=most[what])

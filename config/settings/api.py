@@ -1,0 +1,45 @@
+"""The API: its framework, its limits, how long it keeps what."""
+
+from config.settings.installation import BASE_URL, LIVEMODE, env
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.authentication.ApiKeyAuthentication"],
+    # In this order: a request that the key's scopes do not allow counts as well.
+    "DEFAULT_PERMISSION_CLASSES": [
+        "merchants.limits.WithinRate",
+        "merchants.authentication.HasScope",
+    ],
+    "DEFAULT_PARSER_CLASSES": [
+        "core.rest.parsers.StrictJSONParser",
+        "core.rest.parsers.StrictFormParser",
+    ],
+    "DEFAULT_RENDERER_CLASSES": ["core.rest.renderers.ApiRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.rest.renderers.AlwaysJson",
+    "EXCEPTION_HANDLER": "config.errors.exception_handler",
+    # Looked up by who writes the schema only: the service does without drf-spectacular.
+    "DEFAULT_SCHEMA_CLASS": "config.openapi.operations.ApiSchema",
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS is 405: the schema describes the API.
+    "UNAUTHENTICATED_USER": None,
+    # The key of a problem that is about a form's whole object: a name that no client can send.
+    "NON_FIELD_ERRORS_KEY": "\x00",
+}
+SPECTACULAR_SETTINGS: dict[str, list[str]] = {"POSTPROCESSING_HOOKS": []}
+API_VERSIONS = ["2026-11-01"]
+BODY_MAX_BYTES = 256 * 1024
+CURRENCIES = [code.strip().lower() for code in env.list("CURRENCIES", default=[]) if code.strip()]
+CURRENCIES = CURRENCIES or ["try", "usd", "eur", "gbp"]
+# Per merchant; per address, and only for requests that fail authentication. 0 is no limit.
+RATE_LIMIT_PER_SECOND = env.int("RATE_LIMIT_PER_SECOND", default=100 if LIVEMODE else 25)
+FAILED_AUTHENTICATIONS_PER_MINUTE = env.int("FAILED_AUTHENTICATIONS_PER_MINUTE", default=30)
+IDEMPOTENCY_KEY_HOURS = 72
+# The most that a new merchant takes per payment without 3-D Secure, in its currency's minor units.
+NON_SECURE_PER_PAYMENT = 500_000
+REQUEST_LOG_DAYS = env.int("REQUEST_LOG_DAYS", default=30)
+# How long a card's number is kept that no attempt needs any more.
+SEALED_CARD_HOURS = 24
+# How long a request that died keeps others from finishing its work; above the request's budget.
+REQUEST_LEASE_SECONDS = env.float("REQUEST_LEASE_SECONDS", default=60.0)
+# A request that waited longer for a thread is refused: its client may have given up by now.
+WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", default=1.0)
+DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
+EVENT_DAYS = env.int("EVENT_DAYS", default=90)

@@ -1,0 +1,102 @@
+"""HTTP: hosts, cookies, middleware, pages and their files."""
+
+from pathlib import Path
+
+from csp.constants import NONE, SELF
+
+from config.settings.installation import API_HOST, BASE_DIR, LIVEMODE, PANEL_HOST, base, env
+
+ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), API_HOST, PANEL_HOST]
+ALLOWED_HOSTS += ["localhost"] if API_HOST == "127.0.0.1" else []
+_https = base.scheme == "https"
+BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+SECURE_SSL_REDIRECT = _https
+# Nothing on /v1 ever redirects: a 301 turns an SDK's POST into a GET that "succeeds".
+SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^healthz$"]
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
+SECURE_HSTS_PRELOAD = _https
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+# Browsers take a `__Host-` cookie of this host alone, over https: no neighbour plants one.
+_cookie = "__Host-" if _https else ""
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_cookie}sessionid", f"{_cookie}csrftoken"
+CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
+# Other sites are told nothing. Not "no-referrer": browsers then send `Origin: null` with our
+# own forms, and Django refuses them. Pages with a token in their address say so themselves.
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+APPEND_SLASH = False
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+MIDDLEWARE = [
+    # Outside of the frame, whose own refusals may be pages too.
+    "config.middleware.PagePolicy",
+    "config.middleware.RequestFrame",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "panel.languages.Language",
+    "merchants.sessions.NotedSessions",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "panel.account.doors.Doors",
+]
+
+# The addresses that a page may load from, and that its forms may lead to (docs/web-pages.md).
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    },
+}
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            # A part of a template (`page.html#part`) is found by the outermost loader.
+            "loaders": [
+                (
+                    "template_partials.loader.Loader",
+                    [
+                        (
+                            "django.template.loaders.cached.Loader",
+                            [
+                                "django.template.loaders.filesystem.Loader",
+                                "django.template.loaders.app_directories.Loader",
+                            ],
+                        ),
+                    ],
+                ),
+            ],
+            "builtins": ["template_partials.templatetags.partials"],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "panel.frame.frame",
+            ],
+        },
+    },
+]
+
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "panel.static_files.HashedStaticFiles"},
+}
+# Collected files have their digest in their names, and browsers keep them for a year. A sandbox
+# also serves the files where they lie, for whoever starts it without `./dev up`.
+WHITENOISE_USE_FINDERS = not LIVEMODE

@@ -1,0 +1,49 @@
+"""This installation: sandbox or live, its addresses, its keys."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+env = environ.Env()
+
+INSTALLATION = env.str("INSTALLATION", default="sandbox")
+if INSTALLATION not in ("sandbox", "live"):
+    raise environ.ImproperlyConfigured("Set INSTALLATION to sandbox or live.")
+LIVEMODE = INSTALLATION == "live"
+
+
+def required(name: str, meaning: str) -> str:
+    value = env.str(name, default="").strip()
+    if not value:
+        raise environ.ImproperlyConfigured(f"Set {name} to {meaning}.")
+    return value
+
+
+BASE_URL = required(
+    "BASE_URL", "the address that clients reach this installation at, such as https://pay.example"
+).rstrip("/")
+# Where people reach the panel; names in mails and of passkeys come from here, never from a request.
+# A passkey is of a name, so 127.0.0.1 has none.
+PANEL_URL = env.str("PANEL_URL", default="").strip().rstrip("/") or BASE_URL.replace(
+    "//127.0.0.1", "//localhost"
+)
+base = urlsplit(BASE_URL)
+if not base.hostname or base.scheme not in (("https",) if LIVEMODE else ("https", "http")):
+    raise environ.ImproperlyConfigured(
+        "Set BASE_URL to an https:// address; a sandbox may be at an http:// one."
+    )
+panel = urlsplit(PANEL_URL)
+if not panel.hostname or panel.scheme not in (("https",) if LIVEMODE else ("https", "http")):
+    raise environ.ImproperlyConfigured(
+        "Set PANEL_URL to an https:// address; a sandbox may be at an http:// one."
+    )
+API_HOST, PANEL_HOST = base.hostname, panel.hostname
+# As they stand in a request's Host: the panel's own, and the API's where it is another one.
+PANEL_AT, API_AT = panel.netloc, base.netloc
+SECRET_KEY = required("SECRET_KEY", "50 or more random characters, which sign sessions")
+KEYRING_FILE = Path(
+    required("KEYRING_FILE", "the path of the key ring, made by `manage.py create_keyring`")
+)
+DEBUG = False

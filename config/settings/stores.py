@@ -1,0 +1,78 @@
+"""PostgreSQL, Redis and the work that goes through them."""
+
+import environ
+
+from config.beat import SCHEDULE
+from config.settings.installation import LIVEMODE, env, required
+from core.redis import broker_url
+
+# Threads per web process, as config/gunicorn.py starts them; three quarters may wait for a bank.
+WEB_THREADS = env.int("WEB_THREADS", default=64)
+if WEB_THREADS < 1:
+    raise environ.ImproperlyConfigured("Set WEB_THREADS to 1 or more threads per process.")
+ACQUIRER_SLOTS = max(1, WEB_THREADS * 3 // 4)
+
+# In every session: locks are waited for briefly, and a transaction that nobody goes on with is
+# ended, for others may wait for it. Each process proves both (core.postgresql.waits).
+BOUNDED_WAITS = {"lock_timeout": "3s", "idle_in_transaction_session_timeout": "60s"}
+# A pooler in between gives each transaction another session: it takes no start-up options, and
+# PostgreSQL sets the waits for the role.
+BEHIND_POOLER = env.bool("BEHIND_POOLER", default=False)
+# For what asks for it (core.prepared); poolers keep them for a client from PgBouncer 1.22 on.
+PREPARED_STATEMENTS = env.bool("PREPARED_STATEMENTS", default=not BEHIND_POOLER)
+# Connections that all threads of a web process share, to each database (core.connections).
+DATABASE_POOL = env.int("DATABASE_POOL", default=8)
+if DATABASE_POOL < 1:
+    raise environ.ImproperlyConfigured("Set DATABASE_POOL to 1 or more connections per process.")
+
+
+def _database(name: str, meaning: str) -> dict:
+    url = required(name, meaning)
+    if not url.startswith(("postgres://", "postgresql://")):
+        raise environ.ImproperlyConfigured(f"Set {name} to {meaning}.")
+    config = environ.Env.db_url_config(url)
+    options = {**config.get("OPTIONS", {}), "connect_timeout": 3}
+    if not BEHIND_POOLER:
+        session = {**BOUNDED_WAITS, "client_min_messages": "error"}
+        options["options"] = " ".join(f"-c {key}={value}" for key, value in session.items())
+    return {
+        **config,
+        "ENGINE": "core.postgresql",
+        "CONN_MAX_AGE": 60,
+        # They would live on a session.
+        "DISABLE_SERVER_SIDE_CURSORS": BEHIND_POOLER,
+        "OPTIONS": options,
+    }
+
+
+DATABASES = {
+    "default": _database(
+        "DATABASE_URL", "the database's address, such as postgresql://user:password@host:5432/name"
+    )
+}
+if not LIVEMODE:
+    DATABASES["bank"] = _database(
+        "BANK_DATABASE_URL", "the postgresql:// address of a second database, the test bank's own"
+    )
+    DATABASE_ROUTERS = ["testbank.router.BankRouter"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = required("REDIS_URL", "the address of Redis, such as redis://host:6379/0")
+if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
+    raise environ.ImproperlyConfigured("Set REDIS_URL to a redis://, rediss:// or unix:// address.")
+
+CELERY_BROKER_URL = broker_url(REDIS_URL)
+# However long Redis is away, workers and beat come back by themselves. Without the time-outs
+# they would wait without end on a connection whose other end is gone without a word.
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_timeout": 5.0,
+    "socket_connect_timeout": 5.0,
+    "socket_keepalive": True,
+}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {"webhooks.tasks.drain": {"queue": "webhooks"}}
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = SCHEDULE

@@ -1,0 +1,192 @@
+"""Rows of our models, written and found by statements that are put together once.
+
+For what every payment and every read does, and for nothing else (docs/adr/0031). Django builds a
+statement anew for each `save()` and each query; here the text of each is kept, and PostgreSQL
+keeps its plan. Neither `save()` nor signals run.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeVar
+
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError, connection
+from django.db.models import BinaryField, JSONField, Model
+from django.db.models.fields import AutoFieldMixin
+
+from core import prepared
+
+M = TypeVar("M", bound=Model)
+
+
+def insert(row: Model) -> None:
+    """Insert a row with all its columns; an id that the database gives stays unset.
+
+    :raises DatabaseError: as `save(force_insert=True)` does.
+    """
+    insert_all([row])
+
+
+def insert_all(rows: Sequence[Model]) -> None:
+    """Insert some rows of one model, at least one; each number of rows has its own statement."""
+    columns, query = _insertion(type(rows[0]), len(rows))
+    values: dict[str, Any] = {}
+    for row, of_row in zip(rows, columns, strict=True):
+        values |= _written(row, of_row)
+    prepared.run(query, values)
+    for row in rows:
+        row._state.adding, row._state.db = False, connection.alias
+
+
+def insert_lossily(row: Model) -> None:
+    """Insert a row without waiting for the disk: a crash of the database may lose it.
+
+    Outside of a transaction; in one it would take the rest of the transaction along.
+    """
+    columns, query = _lossy_insertion(type(row))
+    prepared.run(query, _written(row, columns))
+
+
+def update(row: Model, *names: str) -> None:
+    """Write the named columns of a row that its id finds; without names all columns.
+
+    :raises DatabaseError: there is no such row, or as `save(force_update=True)` does.
+    """
+    columns, query = _change(type(row), names)
+    if not prepared.run(query, _written(row, columns)):
+        raise DatabaseError("There is no row to update.")
+
+
+def find(model: type[M], condition: str, **values: str) -> M | None:
+    """Return the row that a condition finds, None if there is none.
+
+    :param condition: all that follows WHERE: a constant that tells the types of its values, such
+        as `id = %(id)s::text`.
+    :raises DataError: a value holds a NUL.
+    """
+    return next(iter(select(model, condition, **values)), None)
+
+
+def lock(model: type[M], condition: str, **values: str) -> M | None:
+    """Return the row that a condition finds, locked until the transaction ends."""
+    return find(model, f"{condition} FOR UPDATE", **values)
+
+
+def select(model: type[M], condition: str, **values: str) -> list[M]:
+    """Return all rows that a condition finds, as `find` returns one."""
+    search = _search(model, condition)
+    return [_read(model, search, row) for row in prepared.rows(search.query, values)]
+
+
+# --- Statements, each put together once ---------------------------------------------------------
+
+
+class _Column(NamedTuple):
+    """A column that a statement writes: the name of its value, its attribute, and its dump."""
+
+    value: str
+    attribute: str
+    dump: Callable[[Any], Any]
+
+
+class _Search(NamedTuple):
+    """A statement, the attributes of its columns, and the fields that read theirs in Python."""
+
+    query: str
+    names: list[str]
+    readers: list[tuple[int, Any]]
+
+
+@cache
+def _insertion(model: type[Model], count: int) -> tuple[list[list[_Column]], str]:
+    fields = [one for one in model._meta.concrete_fields if not isinstance(one, AutoFieldMixin)]
+    names = ", ".join(f'"{field.column}"' for field in fields)
+    marks = (
+        ", ".join(_mark(field, f"{field.attname}_{at}") for field in fields) for at in range(count)
+    )
+    rows = ", ".join(f"({of_row})" for of_row in marks)
+    columns = [[_column(field, f"{field.attname}_{at}") for field in fields] for at in range(count)]
+    return columns, f'INSERT INTO "{model._meta.db_table}" ({names}) VALUES {rows}'  # noqa: S608
+
+
+@cache
+def _lossy_insertion(model: type[Model]) -> tuple[list[_Column], str]:
+    [columns], query = _insertion(model, 1)
+    into, _, marks = query.partition(" VALUES ")
+    quiet = "WITH quiet AS (SELECT set_config('synchronous_commit', 'off', true))"
+    return columns, f"{quiet} {into} SELECT {marks[1:-1]} FROM quiet"  # noqa: S608
+
+
+@cache
+def _change(model: type[Model], names: tuple[str, ...]) -> tuple[list[_Column], str]:
+    key: Any = model._meta.pk
+    named: list[Any] = [model._meta.get_field(name) for name in names]
+    fields = named or [field for field in model._meta.concrete_fields if field is not key]
+    changes = ", ".join(f'"{field.column}" = {_mark(field, field.attname)}' for field in fields)
+    where = f'"{key.column}" = {_mark(key, key.attname)}'
+    columns = [_column(field, field.attname) for field in (*fields, key)]
+    return columns, f'UPDATE "{model._meta.db_table}" SET {changes} WHERE {where}'  # noqa: S608
+
+
+@cache
+def _search(model: type[Model], condition: str) -> _Search:
+    fields = model._meta.concrete_fields
+    columns = ", ".join(_shown(field) for field in fields)
+    readers = [(at, one) for at, one in enumerate(fields) if hasattr(one, "from_db_value")]
+    query = f'SELECT {columns} FROM "{model._meta.db_table}" WHERE {condition}'  # noqa: S608
+    return _Search(query, [field.attname for field in fields], readers)
+
+
+def _mark(field: Any, name: str) -> str:
+    """Return the place of a value, with its column's type but without a length.
+
+    A cast to a length would cut a text off; so the column refuses one that is too long.
+    """
+    kind, _, rest = field.db_type(connection).partition("(")
+    if "[]" in kind + rest:
+        raise ImproperlyConfigured(f"{field} is an array, which core.rows does not write.")
+    return f"%({name})s::{_SHORT.get(kind, kind)}"
+
+
+# psycopg reads a statement's text only once if it is not long.
+_SHORT = {"character varying": "varchar", "timestamp with time zone": "timestamptz"}
+
+
+def _shown(field: Any) -> str:
+    return f'"{field.column}"::text' if isinstance(field, JSONField) else f'"{field.column}"'
+
+
+# --- Values: text, so that a statement's types never differ -------------------------------------
+
+
+def _column(field: Any, value: str) -> _Column:
+    return _Column(value, field.attname, _dump_of(field))
+
+
+def _dump_of(field: Any) -> Callable[[Any], Any]:
+    if isinstance(field, JSONField):
+        return partial(json.dumps, cls=field.encoder)
+    return bytes if isinstance(field, BinaryField) else _text
+
+
+def _text(value: Any) -> str:
+    """:raises TypeError: it is an expression, which only the ORM can write."""
+    if hasattr(value, "resolve_expression"):
+        raise TypeError(f"core.rows writes values, not {value!r}")
+    return str(value)
+
+
+def _written(row: Model, columns: Iterable[_Column]) -> dict[str, Any]:
+    held = row.__dict__
+    return {
+        value: None if held[attribute] is None else dump(held[attribute])
+        for value, attribute, dump in columns
+    }
+
+
+def _read(model: type[M], search: _Search, found: Sequence[Any]) -> M:
+    values = list(found)
+    for at, field in search.readers:
+        values[at] = field.from_db_value(values[at], None, connection)
+    return model.from_db(connection.alias, search.names, values)

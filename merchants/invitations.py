@@ -1,0 +1,228 @@
+"""Invitations to a merchant's team: sent by an owner, bound to one address, accepted once.
+
+The mail alone has the token, the row its keyed hash. Every change locks the team first, as
+`merchants.team` does (panel contract: Mail; docs/panel.md, Team).
+"""
+
+import secrets
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from core import clock, context, ids
+from core.context import ActorKind
+from core.errors import ResourceMissing
+from core.keyring import ring
+from merchants import audit_log, sessions, team
+from merchants.models import Invitation, Member, Merchant, User
+from merchants.team import TeamRefused
+
+PURPOSE = "link"
+VALID_FOR = timedelta(days=7)
+# Each is a mail to somebody who may not know us.
+INVITED_A_DAY_MAX = 50
+ADDRESS_LENGTH_MAX = 254
+# Members, and invitations that are open.
+PLACES_MAX = 100
+
+
+class InvitationUnusable(ResourceMissing):
+    """An invitation that nobody can accept; no client of the API meets it.
+
+    :param why: `unknown`, `used`, `withdrawn`, `expired`, `other_address`, `has_account` or
+        `in_team`.
+    """
+
+    message = "The invitation cannot be accepted."
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__()
+
+
+class Invited(NamedTuple):
+    """An invitation with its token, which is for the mail alone and kept nowhere."""
+
+    invitation: Invitation
+    token: str
+
+
+@transaction.atomic
+def invite(by: Member, *, email: str, role: str) -> Invited:
+    """Offer a place in the team; an earlier invitation to the same address ends with it.
+
+    :param by: the owner who invites.
+    :param email: in any case; it is bound to this address.
+    :raises NoLongerOwner: `by` is an owner no more.
+    :raises TeamRefused: no address, a member's, no role, or too many.
+    """
+    by = team.lock_as_owner(by)
+    address = _address(email)
+    team.require_role(role)
+    members = Member.objects.for_merchant(by.merchant)
+    if members.filter(user__email=address).exists():
+        raise TeamRefused("This person is in the team already.", param="email")
+    earlier = team.open_invitations(by.merchant).filter(email=address).select_for_update().first()
+    if earlier:
+        Invitation.objects.filter(pk=earlier.pk).update(withdrawn_at=timezone.now())
+    _require_room(by.merchant)
+    made = _written(by, address, role)
+    before = {"role": earlier.role} if earlier else None
+    audit_log.record(
+        "invitation.sent",
+        merchant=by.merchant,
+        subject=made.invitation.id,
+        before=before,
+        after={"email": address, "role": role},
+    )
+    return made
+
+
+@transaction.atomic
+def withdraw(by: Member, invitation: Invitation) -> bool:
+    """End an invitation that nobody accepted; tell whether it was open.
+
+    :raises NoLongerOwner: `by` is an owner no more.
+    """
+    by = team.lock_as_owner(by)
+    row = team.open_invitations(by.merchant).filter(pk=invitation.pk).select_for_update().first()
+    if row:
+        team.end_invitation(by.merchant, row)
+    return row is not None
+
+
+def open_invitations(merchant: Merchant) -> list[Invitation]:
+    """Return the invitations that nobody accepted or withdrew, expired ones too, newest first."""
+    rows = team.open_invitations(merchant).select_related("invited_by")
+    return list(rows.order_by("-created_at", "-id"))
+
+
+def found(token: str) -> Invitation:
+    """Return the invitation that a token opens.
+
+    :raises InvitationUnusable: there is none, or it was used, withdrawn, or is too old.
+    """
+    rows = Invitation.objects.select_related("merchant", "invited_by")
+    row = rows.filter(token_hash=_hash(token)).first()
+    if row is None:
+        raise InvitationUnusable("unknown")
+    return _require_usable(row)
+
+
+@transaction.atomic(durable=True)
+def accept(token: str, user: User, *, session_key: str | None = None) -> Member:
+    """Take the place that an invitation offers, as a person who has an account.
+
+    :param session_key: of the session that goes on; the person's others end.
+    :raises InvitationUnusable: as `found`, or it is to another address.
+    """
+    invitation = _locked(token)
+    if invitation.email != user.email:
+        raise InvitationUnusable("other_address")
+    return _joined(invitation, user, session_key)
+
+
+@transaction.atomic(durable=True)
+def accept_as_new(token: str, password: str) -> Member:
+    """Open an account for the invitation's address, and take the place that it offers.
+
+    :param password: as `make_password` hashed it: a hash takes long, and locks are held here.
+    :raises InvitationUnusable: as `found`, or somebody of this address has an account by now.
+    """
+    invitation = _locked(token)
+    user = User(email=invitation.email, password=password)
+    try:
+        with transaction.atomic():
+            user.save(force_insert=True)
+    except IntegrityError:
+        raise InvitationUnusable("has_account") from None
+    context.act_as(ActorKind.USER, str(user.pk), user.email)
+    return _joined(invitation, user, None)
+
+
+# --- Inside -----------------------------------------------------------------------------------
+
+
+def _locked(token: str) -> Invitation:
+    """Return an invitation with its team locked.
+
+    :raises InvitationUnusable: as `found`.
+    """
+    invitation = found(token)
+    team.lock(invitation.merchant)
+    invitation.refresh_from_db(fields=["accepted_at", "withdrawn_at", "expires_at"])
+    return _require_usable(invitation)
+
+
+def _joined(invitation: Invitation, user: User, session_key: str | None) -> Member:
+    merchant = invitation.merchant
+    if Member.objects.for_merchant(merchant).filter(user=user).exists():
+        raise InvitationUnusable("in_team")
+    Invitation.objects.filter(pk=invitation.pk).update(accepted_at=timezone.now())
+    member = Member.objects.create(
+        merchant=merchant, user=user, role=invitation.role, created_at=clock.now()
+    )
+    sessions.end_all_of(user, but=session_key)
+    audit_log.record(
+        "invitation.accepted",
+        merchant=merchant,
+        subject=invitation.id,
+        after={"email": user.email, "role": member.role, "invited_by": invitation.invited_by.email},
+    )
+    return member
+
+
+def _written(by: Member, email: str, role: str) -> Invited:
+    token, now = secrets.token_urlsafe(32), timezone.now()
+    invitation = Invitation.objects.create(
+        id=ids.new("inv"),
+        merchant=by.merchant,
+        email=email,
+        role=role,
+        token_hash=_hash(token),
+        invited_by=by.user,
+        created_at=now,
+        expires_at=now + VALID_FOR,
+    )
+    return Invited(invitation, token)
+
+
+def _hash(token: str) -> bytes:
+    return ring().mac(PURPOSE, f"invitation|{token}".encode())
+
+
+def _require_usable(row: Invitation) -> Invitation:
+    """:raises InvitationUnusable: it was used or withdrawn, or is too old."""
+    if row.accepted_at:
+        raise InvitationUnusable("used")
+    if row.withdrawn_at:
+        raise InvitationUnusable("withdrawn")
+    if row.expires_at <= timezone.now():
+        raise InvitationUnusable("expired")
+    return row
+
+
+def _address(email: str) -> str:
+    address = User.objects.normalize_email(email)
+    if len(address) > ADDRESS_LENGTH_MAX:
+        raise TeamRefused("This is not an e-mail address.", param="email")
+    try:
+        validate_email(address)
+    except ValidationError:
+        raise TeamRefused("This is not an e-mail address.", param="email") from None
+    return address
+
+
+def _require_room(merchant: Merchant) -> None:
+    """:raises TeamRefused: the team is full, or too many were invited within a day."""
+    taken = Member.objects.for_merchant(merchant).count() + team.open_invitations(merchant).count()
+    if taken >= PLACES_MAX:
+        raise TeamRefused("A team has up to 100 people and open invitations.", param="email")
+    day = timezone.now() - timedelta(days=1)
+    sent = Invitation.objects.for_merchant(merchant).filter(created_at__gte=day).count()
+    if sent >= INVITED_A_DAY_MAX:
+        raise TeamRefused("A team sends up to 50 invitations a day.", param="email")

@@ -1,0 +1,38 @@
+"""Changes that an event tells of, field by field: `previous_attributes` beside the object."""
+
+import json
+from typing import Any, NamedTuple
+
+
+class Difference(NamedTuple):
+    """One field that changed.
+
+    :param name: with the names around it: `metadata.order`.
+    """
+
+    name: str
+    before: str
+    after: str
+
+
+def differences(previous: dict[str, Any], now: dict[str, Any], above: str = "") -> list[Difference]:
+    """Return the fields that changed, in the order of the object.
+
+    :param previous: the earlier values; nested objects carry their changed keys alone.
+    """
+    found = []
+    for name, old in previous.items():
+        new = now.get(name)
+        whole = f"{above}{name}"
+        if isinstance(old, dict) and isinstance(new, dict):
+            found += differences(old, new, f"{whole}.")
+        else:
+            found.append(Difference(whole, _text(old), _text(new)))
+    return found
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    is_plain = isinstance(value, str)
+    return value if is_plain else json.dumps(value, ensure_ascii=False, indent=1)

@@ -1,0 +1,188 @@
+"""One dispute: how long there is, what helps, evidence as a draft, a last look, and acceptance."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from core import clock
+from core.errors import DomainError
+from merchants.models import Member
+from panel import once, permissions
+from panel.merchants import calls, listing
+from panel.merchants.dispute_words import EVIDENCE, HELPS, REASONS, REFUSALS, STANDINGS
+from panel.merchants.endpoint_forms import REFUSALS as REFUSED
+from panel.merchants.endpoint_forms import Refusable, as_refusal, typed
+from panel.merchants.pages import page, show
+from panel.permissions import Right
+from payments.disputes import disputes, evidence, render
+from payments.disputes.forms import CloseDisputeForm, UpdateDisputeForm
+from payments.disputes.models import Dispute
+from payments.disputes.states import ANSWERABLE, OPEN_INQUIRY, Status
+
+# Texts that are longer than a line.
+LONG = (
+    "product_description", "billing_address", "shipping_address", "refund_policy",
+    "cancellation_policy", "access_activity_log", "uncategorized_text",
+)  # fmt: skip
+
+
+class DisputeActForm(Refusable):
+    """A form that acts on a dispute."""
+
+    use_required_attribute = False
+
+    def __init__(self, data: Any, dispute: Dispute) -> None:
+        self.dispute = dispute
+        super().__init__(data, initial=dispute.evidence)
+
+    def refuse(self, problem: Exception) -> None:
+        told = as_refusal(problem)
+        if isinstance(told, DomainError) and (words := REFUSALS.get(told.code)):
+            self.add_error(None, words)
+        else:
+            super().refuse(told)
+
+
+class EvidenceForm(DisputeActForm):
+    """The texts of a dispute, as they are kept so far."""
+
+    def __init__(self, data: Any, dispute: Dispute) -> None:
+        super().__init__(data, dispute)
+        first = HELPS.get(dispute.reason, ("", ()))[1]
+        for key in (*first, *(one for one in evidence.KEYS if one not in first)):
+            widget = forms.Textarea(attrs={"rows": 3}) if key in LONG else forms.TextInput()
+            self.fields[key] = forms.CharField(label=EVIDENCE[key], required=False, widget=widget)
+        self.first = first
+
+    @property
+    def helpful(self) -> list[forms.BoundField]:
+        return [self[key] for key in self.first]
+
+    @property
+    def others(self) -> list[forms.BoundField]:
+        return [self[key] for key in self.fields if key not in self.first]
+
+
+@page()
+def dispute(request: HttpRequest, member: Member, dispute: str) -> HttpResponse:
+    """Show a dispute."""
+    row = _find(member, dispute)
+    shown = {
+        **_shown(row),
+        "may_act": permissions.may(member, Right.MOVE_MONEY) and _is_answerable(row),
+        "may_close": permissions.may(member, Right.MOVE_MONEY) and _is_closable(row),
+        "json": render.dispute(row),
+        "call": calls.curl("GET", f"/v1/disputes/{row.id}"),
+    }
+    return show(request, "panel/disputes/dispute.html", shown)
+
+
+@page("POST")
+def dispute_evidence(request: HttpRequest, member: Member, dispute: str) -> HttpResponse:
+    """Ask for evidence, and keep it as a draft (`then` `look`: and lead to the last look)."""
+    row = _find(member, dispute)
+    form = EvidenceForm(_sent(request), row)
+
+    def change() -> None:
+        texts = {key: form.cleaned_data[key] or None for key in evidence.KEYS}
+        disputes.update(member.merchant, row.id, UpdateDisputeForm.read({"evidence": texts}))
+        messages.success(request, gettext("The draft was kept. The bank has not got it yet."))
+
+    return _answer(request, member, form, change, name="dispute_evidence")
+
+
+@page("POST")
+def submit_dispute(request: HttpRequest, member: Member, dispute: str) -> HttpResponse:
+    """Show the evidence once more, and submit it to the bank."""
+    row = _find(member, dispute)
+
+    def change() -> None:
+        disputes.update(member.merchant, row.id, UpdateDisputeForm.read({"submit": True}))
+        messages.success(request, gettext("The evidence was submitted. The bank decides."))
+
+    form = DisputeActForm(_sent(request), row)
+    return _answer(request, member, form, change, name="submit_dispute")
+
+
+@page("POST")
+def accept_dispute(request: HttpRequest, member: Member, dispute: str) -> HttpResponse:
+    """Say what accepting costs, and accept: the cardholder keeps the money."""
+    row = _find(member, dispute)
+
+    def change() -> None:
+        CloseDisputeForm.read({})
+        disputes.close(member.merchant, row.id)
+        messages.success(request, gettext("The dispute was accepted."))
+
+    form = DisputeActForm(_sent(request), row)
+    return _answer(request, member, form, change, name="accept_dispute")
+
+
+def _sent(request: HttpRequest) -> Any:
+    return typed(request) if request.method == "POST" else None
+
+
+def _find(member: Member, dispute: str) -> Dispute:
+    found: Dispute = listing.find(render.DISPUTES.for_merchant(member.merchant), dispute)
+    return found
+
+
+def _answer(
+    request: HttpRequest,
+    member: Member,
+    form: DisputeActForm,
+    change: Callable[[], None],
+    *,
+    name: str,
+) -> HttpResponse:
+    """Show an act's page, or act once and lead on; a refusal shows the dispute as it is now."""
+    row = form.dispute
+    looks = name == "dispute_evidence" and request.POST.get("then") == "look"
+    # A form with a card number in it comes here without its fields, and does nothing.
+    if request.method == "POST" and form.data and form.is_valid():
+        then = "panel:submit_dispute" if looks else "panel:dispute"
+        way_on = reverse(then, args=[member.merchant_id, row.id])
+        try:
+            return once.run(request, member, change, done=way_on)
+        except REFUSED as problem:
+            row = _find(member, row.id)
+            form.refuse(problem)
+    is_possible = _is_closable(row) if name == "accept_dispute" else _is_answerable(row)
+    shown = {
+        **_shown(row),
+        "form": form,
+        "is_possible": is_possible,
+        "token": once.token(request),
+        "call": calls.curl("POST", f"/v1/disputes/{row.id}"),
+    }
+    status = 400 if request.method == "POST" else 200
+    return show(request, f"panel/disputes/{name}.html", shown, status=status)
+
+
+def _shown(row: Dispute) -> dict[str, Any]:
+    left = row.evidence_due_by - clock.now()
+    return {
+        "dispute": row,
+        "days_left": left.days if left.total_seconds() > 0 else None,
+        "is_open": row.status in (*ANSWERABLE, *OPEN_INQUIRY),
+        "is_answerable": _is_answerable(row),
+        "reason": REASONS.get(row.reason, row.reason),
+        "standing": STANDINGS.get(row.status, ""),
+        "help": HELPS.get(row.reason, ("", ()))[0],
+        "texts": [(EVIDENCE[key], row.evidence[key]) for key in evidence.KEYS
+                  if row.evidence.get(key)],
+        "is_inquiry": row.status.startswith("warning_"),
+    }  # fmt: skip
+
+
+def _is_answerable(row: Dispute) -> bool:
+    return row.status in ANSWERABLE and clock.now() < row.evidence_due_by
+
+
+def _is_closable(row: Dispute) -> bool:
+    return row.status == Status.NEEDS_RESPONSE or row.status in OPEN_INQUIRY

@@ -1,0 +1,79 @@
+"""The lists that can be exported: each with its rows, its filters and its columns."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from core.querysets import MerchantRows
+from core.rest.lists import ListSpec
+from events.models import Event
+from merchants.filters import AUDIT_LOG, REQUEST_LOGS
+from merchants.models import Merchant, RequestLog
+from panel.merchants import audit_log, export_columns
+from panel.merchants.audit_log import AuditFilterForm
+from panel.merchants.customer_forms import CustomerFilterForm
+from panel.merchants.event_filters import EventFilterForm
+from panel.merchants.export_columns import Cells
+from panel.merchants.log_filters import LogFilters
+from panel.merchants.payment_filters import PaymentForm
+from panel.merchants.request_logs import BODIES
+from payments.customers.filters import CUSTOMERS
+from payments.customers.models import Customer
+from payments.intents.filters import PAYMENTS
+from payments.intents.models import PaymentIntent
+from webhooks.filters import EVENTS
+
+
+class Exported(NamedTuple):
+    """A list that can be exported.
+
+    :param page: the name of the list's own address, and the file's.
+    :param form: the filters, for their words.
+    :param columns: the header; `cells` returns as many for each row.
+    """
+
+    page: str
+    label: str | Promise
+    rows: Callable[[Merchant], MerchantRows]
+    spec: ListSpec
+    form: Callable[..., Any]
+    columns: Sequence[str]
+    cells: Cells
+
+
+def _logs(merchant: Merchant) -> MerchantRows:
+    return RequestLog.objects.for_merchant(merchant).defer(*BODIES)
+
+
+def _customers(merchant: Merchant) -> MerchantRows:
+    return Customer.objects.for_merchant(merchant).existing()
+
+
+# By the name of the list's address.
+LISTS = {
+    one.page: one
+    for one in (
+        Exported(
+            "payments", _("Payments"), PaymentIntent.objects.for_merchant, PAYMENTS, PaymentForm,
+            export_columns.PAYMENTS, export_columns.payments,
+        ),
+        Exported(
+            "customers", _("Customers"), _customers, CUSTOMERS, CustomerFilterForm,
+            export_columns.CUSTOMERS, export_columns.customers,
+        ),
+        Exported(
+            "request_logs", _("Request logs"), _logs, REQUEST_LOGS, LogFilters,
+            export_columns.REQUEST_LOGS, export_columns.logs,
+        ),
+        Exported(
+            "events", _("Events"), Event.objects.for_merchant, EVENTS, EventFilterForm,
+            export_columns.EVENTS, export_columns.events,
+        ),
+        Exported(
+            "audit_log", _("Audit log"), audit_log.rows_of, AUDIT_LOG, AuditFilterForm,
+            export_columns.AUDIT_LOG, export_columns.audit_entries,
+        ),
+    )
+}  # fmt: skip

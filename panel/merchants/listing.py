@@ -1,0 +1,90 @@
+"""Pages of lists by the API's own engine, and single rows, as the merchants' pages ask for them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import connection
+from django.http import Http404, QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from core.errors import ResourceMissing
+from core.querysets import MerchantRows
+from core.rest import lists
+from core.rest.list_query import CURSORS
+from core.rest.lists import ListSpec, Page
+from panel.patience import TookTooLong, limited
+
+NO_SUCH_PLACE = _("This place of the list is gone. Start again from the newest.")
+ROWS_SHOWN = "25"
+# The page itself says how many rows it shows, and what comes with them.
+PAGES_OWN = ("limit", "include", "expand")
+# After three for the rows, so that the page ends within five seconds.
+COUNT_MS = 1_500
+# Parts of a name that repeats, or that has a bound: `types[]`, `created[gte]`.
+BRACKET = "["
+
+
+def page(
+    rows: MerchantRows,
+    query: QueryDict,
+    spec: ListSpec,
+    *,
+    cursors: MerchantRows | None = None,
+    preset: Mapping[str, str] | None = None,
+) -> Page:
+    """Return the page of a merchant's rows that an address asks for, 25 of them, newest first.
+
+    Parameters that the list does not know belong to the page around it, and are left out.
+
+    :param cursors: the rows that may be a cursor, if they are more.
+    :param preset: parameters of the page itself, such as `include[]`.
+    :raises DomainError: as `core.rest.lists.page` does.
+    """
+    wanted = asked(query, spec)
+    wanted["limit"] = ROWS_SHOWN
+    for name, value in (preset or {}).items():
+        wanted[name] = value
+    return lists.page(rows, wanted, spec, url="", cursors=cursors)
+
+
+def asked(query: QueryDict, spec: ListSpec) -> QueryDict:
+    """Return the part of an address that is the list's; an input left empty asks for nothing."""
+    found = QueryDict(mutable=True)
+    for name, values in query.lists():
+        bare = name.partition(BRACKET)[0]
+        if bare in spec.names and bare not in PAGES_OWN and any(values):
+            found.setlist(name, values)
+    return found
+
+
+def counted_page(rows: MerchantRows, query: QueryDict, spec: ListSpec) -> Page:
+    """Return the page that an address asks for with the number of all rows, if it is soon counted.
+
+    :raises TookTooLong: the rows were not found in time.
+    :raises DomainError: as `core.rest.lists.page` does.
+    """
+    every = asked(query, spec)
+    for name in CURSORS:
+        every.pop(name, None)
+    found = None
+    try:
+        with limited(), connection.cursor() as cursor:
+            found = page(rows, query, spec)
+            cursor.execute(f"SET LOCAL statement_timeout = {COUNT_MS}")
+            total = lists.total(rows, every, spec)
+    except TookTooLong:
+        if found is None:
+            raise
+        return found
+    return Page(found.url, found.rows, found.has_more, total)
+
+
+def find(rows: MerchantRows, row_id: str) -> Any:
+    """Return one of the merchant's rows.
+
+    :raises Http404: there is none; another merchant's, an unknown and a malformed id are alike.
+    """
+    try:
+        return rows.find(row_id)
+    except ResourceMissing:
+        raise Http404 from None

@@ -1,0 +1,98 @@
+"""The things that may be done with a payment now, and why the others may not."""
+
+from typing import Any, NamedTuple
+
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from merchants.models import Member
+from panel import permissions
+from payments.intents.cancellations import CANCELABLE
+from payments.intents.models import PaymentIntent
+from payments.intents.states import Status
+
+
+class Act(NamedTuple):
+    """A button of a payment's page.
+
+    :param url: of the page that asks, and does it.
+    """
+
+    word: Any
+    url: str
+    is_first: bool = False
+
+
+class Refused(NamedTuple):
+    """An act that is not possible, and why."""
+
+    word: Any
+    why: Any
+
+
+# By the name of the page that does it, the word on its button.
+WORDS: dict[str, Any] = {
+    "capture_payment": _("Capture"),
+    "refund_payment": _("Refund"),
+    "cancel_payment": _("Cancel payment"),
+    "note_payment": _("Add a note"),
+}
+
+
+def acts(member: Member, payment: PaymentIntent) -> tuple[list[Act], list[Refused]]:
+    """Return what the member may do with a payment now, and what nobody may do with it now.
+
+    An act that the member's role may not do is neither.
+    """
+    possible, refused = [], []
+    for page, word in WORDS.items():
+        if not permissions.may_open(member, page):
+            continue
+        if why := why_not(page, payment):
+            refused.append(Refused(word, why))
+        else:
+            url = reverse(f"panel:{page}", args=[member.merchant_id, payment.id])
+            possible.append(Act(word, url, is_first=page in ("capture_payment", "refund_payment")))
+    return possible, refused
+
+
+def why_not(page: str, payment: PaymentIntent) -> Any:
+    """Return why an act is not possible with a payment as it is; nothing if it is.
+
+    :param page: the name of the act's page.
+    """
+    check = _CHECKS.get(page)
+    return check(payment) if check else ""
+
+
+def _why_no_capture(payment: PaymentIntent) -> Any:
+    if payment.status == Status.REQUIRES_CAPTURE:
+        return ""
+    if payment.status == Status.SUCCEEDED:
+        return _("The money was taken already.")
+    return _("Nothing is authorised that could be captured.")
+
+
+def _why_no_cancel(payment: PaymentIntent) -> Any:
+    if payment.status in CANCELABLE:
+        return ""
+    return {
+        Status.SUCCEEDED: _("The money was taken: refund it instead."),
+        Status.CANCELED: _("It is canceled already."),
+        Status.PROCESSING: _("The bank has not said yet how it ended."),
+    }.get(Status(payment.status), _("Its status does not allow it."))
+
+
+def _why_no_refund(payment: PaymentIntent) -> Any:
+    if payment.status != Status.SUCCEEDED:
+        return _("No money was taken.")
+    if payment.captured_minor == payment.refunded_minor:
+        return _("All of it has been refunded.")
+    return "" if payment.amount_refundable else _("What is left of it is disputed at the bank.")
+
+
+_CHECKS = {
+    "capture_payment": _why_no_capture,
+    "cancel_payment": _why_no_cancel,
+    "refund_payment": _why_no_refund,
+}

@@ -1,0 +1,94 @@
+"""The forms of what is done with a payment; the amounts are read in the page's notation."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from core import money
+from core.errors import DomainError
+from panel.merchants.endpoint_forms import Refusable, as_refusal
+from panel.merchants.list_forms import no_amount
+from panel.merchants.payment_words import CANCELLATIONS, REFUND_REASONS, REFUSALS
+from payments.intents.forms import CANCELLATION_REASONS
+from payments.intents.models import PaymentIntent
+from payments.intents.notes import LONGEST
+
+NO_REASON: tuple[str, Any] = ("", _("None"))
+
+
+class ActForm(Refusable):
+    """A form that acts on a payment."""
+
+    use_required_attribute = False
+
+    def __init__(self, data: Any, payment: PaymentIntent) -> None:
+        self.payment = payment
+        super().__init__(data)
+
+    def refuse(self, problem: Exception) -> None:
+        """Show a refusal of the room below: at the amount, or above the form."""
+        told = as_refusal(problem)
+        if isinstance(told, DomainError) and (words := REFUSALS.get(told.code)):
+            is_of_amount = told.code in OF_THE_AMOUNT and "amount" in self.fields
+            self.add_error("amount" if is_of_amount else None, words)
+        else:
+            super().refuse(told)
+
+
+OF_THE_AMOUNT = ("amount_too_large", "partial_capture_not_allowed")
+
+
+class AmountForm(ActForm):
+    """A form with an amount of the payment's currency, at most what is there."""
+
+    amount = forms.CharField(
+        label=_("Amount"),
+        error_messages={"required": _("Give an amount.")},
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+
+    def __init__(self, data: Any, payment: PaymentIntent, *, most: int) -> None:
+        """:param most: in minor units; what the form begins with."""
+        super().__init__(data, payment)
+        self.most = most
+        self.fields["amount"].initial = money.typed(most, payment.currency)
+        self.fields["amount"].label = f"{_('Amount')} ({payment.currency.upper()})"
+        whole = money.written(most, payment.currency)
+        self.fields["amount"].help_text = _("At most %(amount)s.") % {"amount": whole}
+
+    def clean_amount(self) -> int:
+        try:
+            amount = money.read(self.cleaned_data["amount"], self.payment.currency)
+        except ValueError:
+            raise forms.ValidationError(no_amount(self.payment.currency)) from None
+        if amount < 1:
+            raise forms.ValidationError(no_amount(self.payment.currency))
+        return amount
+
+
+class CaptureForm(AmountForm):
+    pass
+
+
+class RefundPaymentForm(AmountForm):
+    reason = forms.ChoiceField(
+        label=_("Reason"), required=False, choices=[NO_REASON, *REFUND_REASONS.items()]
+    )
+
+
+class CancelForm(ActForm):
+    cancellation_reason = forms.ChoiceField(
+        label=_("Reason"),
+        required=False,
+        choices=[NO_REASON, *((name, CANCELLATIONS[name]) for name in CANCELLATION_REASONS)],
+    )
+
+
+class NoteForm(ActForm):
+    note = forms.CharField(
+        label=_("Note"),
+        max_length=LONGEST,
+        help_text=_("Up to 500 characters. Your team sees it in the timeline."),
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )

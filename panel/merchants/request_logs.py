@@ -1,0 +1,101 @@
+"""Request logs: the list with the API's own filters, and the way to a request by its id."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.urls import reverse
+
+from core.errors import DomainError
+from core.querysets import MerchantRows
+from core.rest import lists
+from core.rest.list_query import CURSORS
+from core.rest.lists import Page
+from merchants.filters import REQUEST_LOGS
+from merchants.models import Member, RequestLog
+from panel.merchants import addresses, links
+from panel.merchants.log_filters import TOO_LONG, LogFilters
+from panel.merchants.pages import page, show
+from panel.patience import TookTooLong, limited, tighten
+
+TEMPLATE = "panel/request_logs.html"
+ROWS_SHOWN = "25"
+# After three for the rows, so that the page ends within five seconds.
+COUNT_MS = 1_500
+# They may have 16 KiB each, and the list shows none.
+BODIES = ("request_body", "response_body")
+
+
+@page()
+def request_logs(request: HttpRequest, member: Member) -> HttpResponse:
+    """Show a merchant's requests, narrowed by the filters of the API's list (`request_id`: one)."""
+    zone = member.merchant.timezone
+    if problem := addresses.unsafe(request):
+        # Without what was typed: the page may be printed or photographed.
+        return _shown(request, LogFilters(QueryDict(), zone=zone), problem=problem)
+    form = LogFilters(request.GET, zone=zone)
+    if text := request.GET.get("request_id", "").strip():
+        return _by_id(request, member, text)
+    if form.is_valid() and (query := form.in_the_apis_terms()) is not None:
+        return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
+    found = None if form.errors else _found(member, form)
+    export_url = links.to_export(member, "request_logs", form.asked) if found else ""
+    return _shown(request, form, page=found, export_url=export_url)
+
+
+def _by_id(request: HttpRequest, member: Member, text: str) -> HttpResponse:
+    rows = RequestLog.objects.for_merchant(member.merchant)
+    if rows.filter(id=text).exists():
+        return HttpResponseRedirect(reverse("panel:request_log", args=[member.merchant_id, text]))
+    # Another merchant's, a forgotten and a made-up id read alike: no word of what was typed.
+    form = LogFilters(QueryDict(), zone=member.merchant.timezone)
+    return _shown(request, form, is_unknown=True, status=HTTPStatus.NOT_FOUND)
+
+
+def _found(member: Member, form: LogFilters) -> Page | None:
+    """Return the page that the address asks for; None if it was refused, and the form says why."""
+    rows = RequestLog.objects.for_merchant(member.merchant)
+    try:
+        return _page(rows, form.asked)
+    except TookTooLong:
+        form.add_error("created_from", TOO_LONG)
+    except DomainError as problem:
+        form.refuse(problem)
+    return None
+
+
+def _page(rows: MerchantRows, asked: QueryDict) -> Page:
+    """:raises TookTooLong: the rows were not found in time; the count is left out if it was not."""
+    asked.setdefault("limit", ROWS_SHOWN)
+    counted = asked.copy()
+    for name in CURSORS:
+        counted.pop(name, None)
+    found = None
+    try:
+        with limited():
+            found = lists.page(rows.defer(*BODIES), asked, REQUEST_LOGS, url="")
+            tighten(COUNT_MS)
+            total = lists.total(rows, counted, REQUEST_LOGS)
+    except TookTooLong:
+        if found is None:
+            raise
+        return found
+    return Page(found.url, found.rows, found.has_more, total)
+
+
+def _shown(
+    request: HttpRequest, form: LogFilters, *, status: int = HTTPStatus.OK, **shown: Any
+) -> HttpResponse:
+    if form.errors or shown.get("problem"):
+        status = HTTPStatus.BAD_REQUEST
+    shown |= {"form": form, "days": settings.REQUEST_LOG_DAYS}
+    is_refused = status != HTTPStatus.OK
+    response = show(request, TEMPLATE, shown, part="form" if is_refused else "list", status=status)
+    # For htmx: a refusal is shown in the form, and the list stays.
+    if is_refused:
+        response["HX-Retarget"] = "#filters"
+        response["HX-Push-Url"] = "false"
+    else:
+        response["HX-Push-Url"] = request.get_full_path()
+    return response

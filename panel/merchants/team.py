@@ -1,0 +1,252 @@
+"""The team: its members and open invitations, and the pages that change it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from core.errors import DomainError
+from core.querysets import MerchantRows
+from merchants import accounts, invitations, second_factors, team
+from merchants.invitations import Invited
+from merchants.models import Invitation, Member
+from merchants.refusals import ChangeRefused
+from panel import once
+from panel.merchants import listing, team_mails
+from panel.merchants.endpoint_forms import typed
+from panel.merchants.overview import ROLES
+from panel.merchants.pages import page, proof_required, show
+from panel.merchants.team_forms import ConfirmForm, InviteForm, RoleForm
+from panel.merchants.team_words import RIGHTS
+
+ASK = "panel/team/ask.html"
+
+
+@page()
+def listed(request: HttpRequest, member: Member) -> HttpResponse:
+    """Show who is in the team, and who was invited; up to 100 places in all."""
+    rows = Member.objects.for_merchant(member.merchant).select_related("user")
+    members = list(rows.order_by("created_at", "pk"))
+    protected = second_factors.people_with_one([row.user_id for row in members])
+    now = timezone.now()
+    shown = {
+        "rows": [
+            {"member": row, "role": ROLES[row.role], "has_factor": row.user_id in protected}
+            for row in members
+        ],
+        "invitations": [
+            {"invitation": row, "role": ROLES[row.role], "is_expired": row.expires_at <= now}
+            for row in invitations.open_invitations(member.merchant)
+        ],
+        "rights": [(ROLES[role], may) for role, may in RIGHTS.items()],
+        "without_factor": sum(row.user_id not in protected for row in members),
+        "is_always_required": second_factors.is_required_of(request.user),
+    }
+    return show(request, "panel/team/list.html", shown)
+
+
+@page("POST")
+@proof_required
+def invite(request: HttpRequest, member: Member) -> HttpResponse:
+    """Ask for an address and a role, and send an invitation."""
+    form = InviteForm(_typed(request), initial={"role": Member.Role.SUPPORT})
+    made: list[Invited] = []
+
+    def change() -> None:
+        asked = form.cleaned_data
+        made.append(invitations.invite(member, email=asked["email"], role=asked["role"]))
+        messages.success(request, gettext("The invitation is on its way."))
+
+    answer = _acted(request, member, change, form=form, done=_list(member))
+    for one in made if answer else ():
+        team_mails.invite(one)
+    if answer:
+        return answer
+    return _form(request, "panel/team/invite.html", form, back=_list(member))
+
+
+@page("POST")
+@proof_required
+def resend_invitation(request: HttpRequest, member: Member, invitation: str) -> HttpResponse:
+    """Send an invitation again, with a new link: the old one ends."""
+    row = _open_invitation(member, invitation)
+    form = ConfirmForm(_typed(request))
+    made: list[Invited] = []
+
+    def change() -> None:
+        made.append(invitations.invite(member, email=row.email, role=row.role))
+        messages.success(request, gettext("The invitation is on its way."))
+
+    answer = _acted(request, member, change, form=form, done=_list(member))
+    for one in made if answer else ():
+        team_mails.invite(one)
+    shown = {
+        "title": gettext("Send the invitation to %(email)s again?") % {"email": row.email},
+        "consequence": gettext("They get a new link, for seven days. The one of before ends."),
+        "button": gettext("Send again"),
+    }
+    return answer or _form(request, ASK, form, back=_list(member), **shown)
+
+
+@page("POST")
+@proof_required
+def withdraw_invitation(request: HttpRequest, member: Member, invitation: str) -> HttpResponse:
+    """Ask, and end an invitation that nobody accepted."""
+    row = _open_invitation(member, invitation)
+    form = ConfirmForm(_typed(request))
+
+    def change() -> None:
+        invitations.withdraw(member, row)
+        messages.success(request, gettext("The invitation was withdrawn."))
+
+    answer = _acted(request, member, change, form=form, done=_list(member))
+    shown = {
+        "title": gettext("Withdraw the invitation to %(email)s?") % {"email": row.email},
+        "consequence": gettext("The link in their mail stops working at once."),
+        "button": gettext("Withdraw"),
+        "is_danger": True,
+    }
+    return answer or _form(request, ASK, form, back=_list(member), **shown)
+
+
+@page("POST")
+@proof_required
+def change_role(request: HttpRequest, member: Member, person: str) -> HttpResponse:
+    """Ask for another role of somebody, oneself too."""
+    row = _find(Member.objects.for_merchant(member.merchant).select_related("user"), person)
+    form = RoleForm(_typed(request), initial={"role": row.role})
+    is_oneself = row.pk == member.pk
+
+    def change() -> None:
+        key = request.session.session_key
+        if team.change_role(member, row, form.cleaned_data["role"], session_key=key):
+            messages.success(request, gettext("The role was changed."))
+
+    # A person who is no longer an owner may not see the team.
+    home = reverse("panel:overview", args=[member.merchant_id])
+    answer = _acted(request, member, change, form=form, done=home if is_oneself else _list(member))
+    shown = {"row": row, "is_oneself": is_oneself}
+    return answer or _form(request, "panel/team/role.html", form, back=_list(member), **shown)
+
+
+@page("POST")
+@proof_required
+def remove_member(request: HttpRequest, member: Member, person: str) -> HttpResponse:
+    """Ask, and take somebody out of the team."""
+    row = _find(Member.objects.for_merchant(member.merchant).select_related("user"), person)
+    if row.pk == member.pk:
+        return HttpResponseRedirect(reverse("panel:leave_team", args=[member.merchant_id]))
+    form = ConfirmForm(_typed(request))
+
+    def change() -> None:
+        team.remove(member, row)
+        messages.success(request, gettext("The person was removed."))
+
+    answer = _acted(request, member, change, form=form, done=_list(member))
+    shown = {
+        "title": gettext("Remove %(email)s?") % {"email": row.user.email},
+        "consequence": gettext(
+            "They are signed out everywhere, and open invitations that they sent end. API keys that"
+            " they created go on: roll those that they may know."
+        ),
+        "button": gettext("Remove"),
+        "is_danger": True,
+    }
+    return answer or _form(request, ASK, form, back=_list(member), **shown)
+
+
+@page("POST")
+@proof_required
+def leave_team(request: HttpRequest, member: Member) -> HttpResponse:
+    """Ask, and take oneself out of the team."""
+    form = ConfirmForm(_typed(request))
+
+    def change() -> None:
+        team.leave(member, session_key=request.session.session_key)
+        messages.success(request, gettext("You have left the team."))
+
+    answer = _acted(request, member, change, form=form, done=reverse("panel:home"))
+    shown = {
+        "title": gettext("Leave the team of %(merchant)s?") % {"merchant": member.merchant.name},
+        "consequence": gettext("Only an owner can let you in again."),
+        "button": gettext("Leave"),
+        "is_danger": True,
+    }
+    return answer or _form(request, ASK, form, back=reverse("mfa_index"), **shown)
+
+
+@page("POST")
+@proof_required
+def require_second_factor(request: HttpRequest, member: Member) -> HttpResponse:
+    """Ask, and let the team need second factors, or not any more."""
+    is_required = member.merchant.second_factor_required
+    form = ConfirmForm(_typed(request))
+    wanted = not is_required
+    if form.is_bound:
+        # The page's own question is answered, not the opposite one, if somebody was faster.
+        wanted = request.POST.get("required") == "yes"
+        if wanted and not second_factors.has_one(request.user):
+            form.add_error(None, gettext("Add a second factor to your own account first."))
+
+    def change() -> None:
+        accounts.change(member.merchant, {"second_factor_required": wanted})
+        messages.success(request, gettext("The change was saved."))
+
+    answer = _acted(request, member, change, form=form, done=_list(member))
+    shown = {"is_required": is_required, "wanted": "yes" if wanted else "no"}
+    return answer or _form(request, "panel/team/factor.html", form, back=_list(member), **shown)
+
+
+# --- What the pages share ---------------------------------------------------------------------
+
+
+def _typed(request: HttpRequest) -> Any:
+    return typed(request) if request.method == "POST" else None
+
+
+def _acted(
+    request: HttpRequest,
+    member: Member,
+    change: Callable[[], None],
+    *,
+    form: RoleForm | ConfirmForm,
+    done: str,
+) -> HttpResponse | None:
+    """Make the change; None if there is none to make, or it was refused and the form says why."""
+    if not form.is_valid():
+        return None
+    try:
+        return once.act(request, member, change, subject=member.merchant_id, done=done)
+    except (DomainError, ChangeRefused) as problem:
+        form.refuse(problem)
+        return None
+
+
+def _form(request: HttpRequest, template: str, form: Any, **shown: Any) -> HttpResponse:
+    facts = {"form": form, "token": once.token(request), **shown}
+    return show(request, template, facts, status=400 if form.is_bound else 200)
+
+
+def _list(member: Member) -> str:
+    return reverse("panel:team", args=[member.merchant_id])
+
+
+def _find(rows: MerchantRows, number: str) -> Any:
+    """Return one of the merchant's rows by its number.
+
+    :raises Http404: it has no such row; another merchant's is none.
+    """
+    is_number = number.isascii() and number.isdecimal() and len(number) < 19
+    row = rows.filter(pk=int(number)).first() if is_number else None
+    if row is None:
+        raise Http404
+    return row
+
+
+def _open_invitation(member: Member, invitation: str) -> Invitation:
+    """:raises Http404: the merchant has no such invitation that is open."""
+    return listing.find(team.open_invitations(member.merchant), invitation)

@@ -1,0 +1,157 @@
+"""Payouts written down and changed: the money leaves `available` at creation."""
+
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from acquirers import rails, references
+from acquirers.in_doubt.models import begun
+from core import clock, context, ids
+from core.metadata import merge
+from events import outbox
+from ledger import accounts, book, calendar
+from merchants import audit_log, idempotency
+from merchants.accounts import require_payouts
+from merchants.models import Merchant
+from payouts import destinations, render, rows
+from payouts.destinations import Destination
+from payouts.models import Payout
+from payouts.refusals import BalanceInsufficient
+from payouts.states import CREATED
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A payout that is to be made; the amount in minor units.
+
+    :param destination: the reference of the account; None for the merchant's default one.
+    :param scheduled_on: the day of the merchant's schedule that makes it; None if it was asked for.
+    """
+
+    amount: int
+    currency: str
+    destination: str | None = None
+    scheduled_on: date | None = None
+    description: str | None = None
+    statement_descriptor: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def of_amount(self, amount: int) -> "Wanted":
+        """Return the same payout of another amount, in minor units."""
+        return replace(self, amount=amount)
+
+
+def create(merchant: Merchant, draft: dict[str, Any]) -> Payout:
+    """Take an amount from `available`, to be sent to an account of the merchant's.
+
+    :param draft: a body that `CreatePayoutForm` has validated; the amount in minor units.
+    :raises MerchantRestricted: the account may have no payouts at the moment.
+    :raises UpstreamUnavailable: the installation has no bank that pays out.
+    :raises ResourceMissing: the merchant has no account of that reference.
+    :raises ParameterMissing: no account is given, and none is registered.
+    :raises BalanceInsufficient: less is available.
+    """
+    require_payouts(merchant)
+    rails.rail()
+    accounts.ensure(merchant.id, draft["currency"])
+    wanted = Wanted(
+        amount=draft["amount"],
+        currency=draft["currency"],
+        destination=draft.get("destination"),
+        description=draft.get("description"),
+        statement_descriptor=draft.get("statement_descriptor"),
+        metadata=merge({}, draft.get("metadata")),
+    )
+    with transaction.atomic(durable=True):
+        payout_id = ids.new("po")
+        idempotency.take(payout_id)
+        payout = open_payout(payout_id, merchant, wanted)
+        after = {
+            "amount": payout.amount,
+            "currency": payout.currency,
+            "destination": payout.destination,
+        }
+        audit_log.record_by_person(
+            "payout.created", merchant=merchant, subject=payout.id, after=after
+        )
+        return payout
+
+
+def open_payout(payout_id: str, merchant: Merchant, wanted: Wanted) -> Payout:
+    """Write a payout down with its money and its event, in the caller's transaction.
+
+    The merchant's money of the currency stays locked, also if the payout is refused.
+
+    :raises MerchantRestricted: the account may have no payouts at the moment.
+    :raises ResourceMissing: the merchant has no account of that reference.
+    :raises ParameterMissing: no account is given, and none is registered.
+    :raises BalanceInsufficient: less is available.
+    """
+    accounts.lock(merchant.id, wanted.currency)
+    # As they are now: an operator may have restricted the merchant, or taken the account away.
+    merchant = Merchant.objects.get(id=merchant.id)
+    require_payouts(merchant)
+    destination = destinations.of(merchant, wanted.destination)
+    payout = _drafted(payout_id, merchant, wanted, destination)
+    try:
+        book.payout(
+            merchant.id,
+            amount=payout.amount,
+            currency=payout.currency,
+            cause_id=payout.id,
+            now=payout.created_at,
+        )
+    except book.InsufficientFunds:
+        raise BalanceInsufficient from None
+    payout.save(force_insert=True)
+    outbox.record(merchant, CREATED, render.payout(payout))
+    return payout
+
+
+def _drafted(
+    payout_id: str, merchant: Merchant, wanted: Wanted, destination: Destination
+) -> Payout:
+    now = clock.now()
+    today = rows.local_date(now, merchant.timezone)
+    arrival = calendar.of(merchant.country).business_day(today)
+    waits = timedelta(seconds=settings.PAYOUT_DELAY_SECONDS)
+    return Payout(
+        id=payout_id,
+        merchant=merchant,
+        acquirer_reference=references.new(),
+        amount=wanted.amount,
+        currency=wanted.currency,
+        arrival_at=calendar.begins(arrival, merchant.timezone),
+        automatic=wanted.scheduled_on is not None,
+        scheduled_on=wanted.scheduled_on,
+        destination=destination.reference,
+        holder_name=destination.holder_name,
+        iban=destination.iban,
+        description=wanted.description,
+        statement_descriptor=wanted.statement_descriptor,
+        metadata=wanted.metadata,
+        request_id=context.request_id(),
+        created_at=now,
+        # It first becomes due when it may be sent.
+        **{**begun(now, lease_until=None), "due_at": now + waits},
+    )
+
+
+@transaction.atomic(durable=True)
+def update(merchant: Merchant, payout_id: str, changes: dict[str, Any]) -> Payout:
+    """Change the given fields and leave the rest; null clears. It emits no event.
+
+    :param changes: a body that `UpdatePayoutForm` has validated.
+    :raises ResourceMissing: the merchant has no such payout.
+    """
+    idempotency.take(payout_id)
+    payout = Payout.objects.for_merchant(merchant).lock(payout_id)
+    if "description" in changes:
+        payout.description = changes["description"]
+    if "metadata" in changes:
+        payout.metadata = merge(payout.metadata, changes["metadata"])
+    payout.save(update_fields=["description", "metadata"])
+    return payout

@@ -1,0 +1,52 @@
+"""Notices of the bank about payouts, applied in the transaction that marks them.
+
+Each may come before the answer to the transfer itself, and twice; the bank's later word wins.
+"""
+
+from typing import Protocol
+
+from acquirers.transfers.taking_in import TransferNotKnown
+from payouts import rows
+from payouts.models import Payout
+from payouts.states import Status
+
+
+class Told(Protocol):
+    """A notice about a transfer out; the amount in minor units."""
+
+    reference: str
+    amount: int
+    currency: str
+    failure_code: str | None
+    trace_id: str | None
+
+
+def paid(notice: Told) -> None:
+    """Note that the money has arrived.
+
+    :raises TransferNotKnown: no payout has left under that reference.
+    """
+    payout = _locked(notice)
+    # One that failed may have been found returned by an inquiry before this older notice came. If
+    # the bank has really paid it after all, the audit lists it.
+    if payout.status == Status.IN_TRANSIT:
+        rows.pay(payout, notice.trace_id)
+
+
+def failed(notice: Told) -> None:
+    """Give the money back to the merchant: it did not arrive, or it came back.
+
+    :raises TransferNotKnown: no payout has left under that reference.
+    """
+    payout = _locked(notice)
+    if payout.status in (Status.IN_TRANSIT, Status.PAID):
+        rows.fail(payout, notice.failure_code, notice.trace_id)
+
+
+def _locked(notice: Told) -> Payout:
+    # One that is pending here has not left: a notice of it is somebody's mistake.
+    left = Payout.objects.exclude(status__in=[Status.PENDING, Status.CANCELED])
+    found = left.filter(acquirer_reference=notice.reference).first()
+    if found is None or (found.amount, found.currency) != (notice.amount, notice.currency):
+        raise TransferNotKnown(notice.reference)
+    return rows.locked(found)

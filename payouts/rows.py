@@ -1,0 +1,67 @@
+"""Payouts as they are locked, moved and closed; the caller owns the transaction."""
+
+from datetime import date
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from acquirers.in_doubt import leases, schedule
+from core import clock
+from events.transitions import Door
+from ledger import book, calendar
+from payouts import render
+from payouts.models import Payout
+from payouts.states import PAYOUTS, FailureCode, Status
+
+DOOR = Door(PAYOUTS, render.payout)
+
+
+def locked(payout: Payout) -> Payout:
+    """Return the payout as it is now, locked."""
+    rows = Payout.objects.select_related("merchant")
+    now: Payout = rows.select_for_update(of=("self",)).get(id=payout.id)
+    return now
+
+
+def move(payout: Payout, status: Status, before: dict[str, Any]) -> None:
+    """Write a locked payout with its next status, and the event if the change has one.
+
+    :param before: the payout as `render` showed it right after it was locked.
+    """
+    DOOR.move(payout, status, before, request_id=payout.request_id)
+
+
+def pay(payout: Payout, trace_id: str | None) -> None:
+    """Note that the money of a locked payout has arrived, today."""
+    before = render.payout(payout)
+    now = clock.now()
+    book.payout_paid(payout.id, merchant_id=payout.merchant_id, now=now)
+    timezone = payout.merchant.timezone
+    payout.arrival_at = calendar.begins(local_date(now, timezone), timezone)
+    payout.trace_id = trace_id or payout.trace_id
+    close(payout)
+    move(payout, Status.PAID, before)
+
+
+def fail(payout: Payout, failure_code: str | None, trace_id: str | None = None) -> None:
+    """Fail a locked payout that is in transit or was paid: its money is available again."""
+    before = render.payout(payout)
+    give_back = book.payout_bounced if payout.status == Status.PAID else book.payout_returned
+    give_back(payout.id, merchant_id=payout.merchant_id, now=clock.now())
+    is_known = failure_code in FailureCode.values
+    payout.failure_code = failure_code if is_known else FailureCode.COULD_NOT_PROCESS
+    payout.trace_id = trace_id or payout.trace_id
+    close(payout)
+    move(payout, Status.FAILED, before)
+
+
+def close(payout: Payout) -> None:
+    """End what is open of a payout, in memory: nothing of it can become due any more."""
+    payout.closed_at = clock.now()
+    schedule.never_look(payout)
+    leases.end_with(payout)
+
+
+def local_date(moment: Any, timezone: str) -> date:
+    """Return the day of a moment in a timezone."""
+    day: date = moment.astimezone(ZoneInfo(timezone)).date()
+    return day

@@ -1,0 +1,72 @@
+"""The states of a payout, and which change emits which event (contract-money, Payout)."""
+
+from django.db import models
+
+from events.transitions import Change, Table
+
+
+class Status(models.TextChoices):
+    """`payout.status`."""
+
+    PENDING = "pending"
+    IN_TRANSIT = "in_transit"
+    PAID = "paid"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+
+class FailureCode(models.TextChoices):
+    """`payout.failure_code`."""
+
+    ACCOUNT_CLOSED = "account_closed"
+    NO_ACCOUNT = "no_account"
+    INCORRECT_HOLDER = "incorrect_account_holder_name"
+    ACCOUNT_RESTRICTED = "bank_account_restricted"
+    DECLINED = "declined"
+    COULD_NOT_PROCESS = "could_not_process"
+
+
+# `payout.failure_message`: in words for the merchant.
+MESSAGES = {
+    FailureCode.ACCOUNT_CLOSED: "The account has been closed.",
+    FailureCode.NO_ACCOUNT: "There is no such account.",
+    FailureCode.INCORRECT_HOLDER: "The account belongs to another holder than the one given.",
+    FailureCode.ACCOUNT_RESTRICTED: "The account takes no transfers at the moment.",
+    FailureCode.DECLINED: "The bank declined the transfer.",
+    FailureCode.COULD_NOT_PROCESS: "The bank could not process the transfer.",
+}
+
+CREATED = "payout.created"
+PAID = "payout.paid"
+FAILED = "payout.failed"
+
+# Every allowed change of status, with its event. The database's trigger knows the same pairs
+# (migration 0002), and docs/states.md is made from this table.
+PAYOUTS = Table("payout", "payouts.Payout", beginnings=(Status.PENDING,), changes=(
+    Change(
+        Status.PENDING, Status.IN_TRANSIT, None,
+        "It is sent to the bank, 60 seconds after you created it at the earliest.",
+    ),
+    Change(
+        Status.PENDING, Status.CANCELED, None,
+        "You canceled it before it was sent.",
+    ),
+    Change(
+        Status.IN_TRANSIT, Status.PAID, PAID,
+        "The bank says that the money has arrived.",
+    ),
+    Change(
+        Status.IN_TRANSIT, Status.FAILED, FAILED,
+        "The bank could not transfer it: the money is available again.",
+    ),
+    Change(
+        Status.PAID, Status.FAILED, FAILED,
+        "The account's bank sent the money back: it is available again.",
+    ),
+), meanings={
+    Status.PENDING: "Taken from `available`, and not sent yet: it can be canceled.",
+    Status.IN_TRANSIT: "It may be at the bank, which has not said how it ended.",
+    Status.PAID: "The money has arrived. It may still come back.",
+    Status.FAILED: "The money did not arrive, or came back: see `failure_code`.",
+    Status.CANCELED: "Called off before it was sent.",
+})  # fmt: skip

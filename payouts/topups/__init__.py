@@ -1,0 +1,1 @@
+"""Topups: money that the merchant sends by a bank transfer, to be available."""

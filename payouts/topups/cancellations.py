@@ -1,0 +1,26 @@
+"""Cancellation of a topup, as long as its transfer has not come (contract-money, Topup)."""
+
+from django.db import transaction
+
+from merchants import audit_log, idempotency
+from merchants.models import Merchant
+from payouts.topups import rows
+from payouts.topups.models import Topup
+from payouts.topups.refusals import TopupUnexpectedState
+from payouts.topups.states import Status
+
+
+@transaction.atomic(durable=True)
+def cancel(merchant: Merchant, topup_id: str) -> Topup:
+    """Call a pending topup off: a transfer that comes later is a case.
+
+    :raises ResourceMissing: the merchant has no such topup.
+    :raises TopupUnexpectedState: its transfer has come, or it has ended.
+    """
+    idempotency.take(topup_id)
+    topup: Topup = Topup.objects.for_merchant(merchant).lock(topup_id)
+    if topup.status != Status.PENDING:
+        raise TopupUnexpectedState(topup)
+    rows.cancel(topup)
+    audit_log.record_by_person("topup.canceled", merchant=merchant, subject=topup.id)
+    return topup

@@ -1,0 +1,137 @@
+"""Topups by operators: made for a merchant, and transfers that match nothing decided about.
+
+The operator and the reason are kept in the same transaction, on the transfer, in the audit log and
+in Django's log of the admin. Locks: the transfer, then its topup.
+"""
+
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.db import transaction
+
+from core import clock, context, ids
+from core.errors import ResourceMissing
+from events import transitions
+from merchants import audit_log, request_logs
+from merchants.audit_log import Change
+from merchants.models import Merchant, User
+from payouts.topups import creation, matching, rows
+from payouts.topups.creation import Wanted
+from payouts.topups.models import IncomingTransfer, Topup
+from payouts.topups.refusals import TopupUnfit, TransferDecided
+from payouts.topups.states import ARRIVALS, Arrival, Initiator
+
+# The names of this work in the request logs.
+MADE, ASSIGNED, SENT_BACK = (
+    "operators.create_topup", "operators.assign_transfer", "operators.send_transfer_back",
+)  # fmt: skip
+TOPUP, PARAM = "tu_", "goes_to"
+
+
+def create(operator: User, merchant_id: str, *, amount: int, currency: str, reason: str) -> Topup:
+    """Make a topup for a merchant, who is given its reference.
+
+    :param amount: in minor units.
+    :param reason: the operator's.
+    :raises ResourceMissing: there is no such merchant.
+    :raises MerchantRestricted: the account is closed.
+    :raises UpstreamUnavailable: the installation has no bank that takes transfers.
+    """
+    merchant = _merchant(merchant_id)
+    creation.prepare(merchant, currency)
+    wanted = Wanted(amount, currency, initiated_by=Initiator.OPERATOR)
+    with request_logs.job(MADE), transaction.atomic(durable=True):
+        topup = creation.open_topup(ids.new("tu"), merchant, wanted)
+        LogEntry.objects.log_actions(operator.pk, [topup], ADDITION, reason, single_object=True)
+        after = {"amount": amount, "currency": currency, "status": topup.status}
+        _record(topup, "topup.created", after, reason)
+        return topup
+
+
+def assign(operator: User, transfer: IncomingTransfer, *, goes_to: str, reason: str) -> Topup:
+    """Let a transfer that matches nothing be a topup's, or a merchant's new topup.
+
+    :param goes_to: the id of a pending topup of the same amount and currency, or of a merchant.
+    :param reason: the operator's.
+    :raises TransferDecided: it is decided already, or the bank has taken it back.
+    :raises TopupUnfit: the topup does not wait for this transfer.
+    :raises ResourceMissing: there is no such topup, and no such merchant.
+    """
+    if not goes_to.startswith(TOPUP):
+        creation.prepare(_merchant(goes_to), transfer.currency)
+    with request_logs.job(ASSIGNED):
+        return _assign(operator, transfer, goes_to, reason)
+
+
+def send_back(operator: User, transfer: IncomingTransfer, *, reason: str) -> IncomingTransfer:
+    """Note that a transfer that matches nothing was sent back to its sender; nothing is booked.
+
+    :param reason: the operator's: how, and when.
+    :raises TransferDecided: it is decided already, or the bank has taken it back.
+    """
+    with request_logs.job(SENT_BACK):
+        return _send_back(operator, transfer, reason)
+
+
+@transaction.atomic(durable=True)
+def _assign(operator: User, seen: IncomingTransfer, goes_to: str, reason: str) -> Topup:
+    transfer = _undecided(seen)
+    topup = _topup_for(transfer, goes_to)
+    transfer.merchant, transfer.topup = topup.merchant, topup
+    _decide(operator, transfer, Arrival.ASSIGNED, reason)
+    rows.succeed(topup)
+    after = {"status": topup.status, "amount": topup.amount, "currency": topup.currency,
+             "transfer": transfer.reference}  # fmt: skip
+    _record(topup, "topup.assigned", after, reason)
+    return topup
+
+
+@transaction.atomic(durable=True)
+def _send_back(operator: User, seen: IncomingTransfer, reason: str) -> IncomingTransfer:
+    transfer = _undecided(seen)
+    _decide(operator, transfer, Arrival.SENT_BACK, reason)
+    after = {"status": transfer.status, "amount": transfer.amount, "currency": transfer.currency}
+    audit_log.record(
+        "topup.sent_back", merchant=None, subject=transfer.reference, after=after, reason=reason
+    )
+    return transfer
+
+
+def _undecided(seen: IncomingTransfer) -> IncomingTransfer:
+    transfer: IncomingTransfer = IncomingTransfer.objects.select_for_update().get(pk=seen.pk)
+    if transfer.status != Arrival.UNMATCHED:
+        raise TransferDecided(transfer)
+    return transfer
+
+
+def _topup_for(transfer: IncomingTransfer, goes_to: str) -> Topup:
+    if not goes_to.startswith(TOPUP):
+        wanted = Wanted(
+            transfer.amount, transfer.currency, initiated_by=Initiator.OPERATOR, is_told=False
+        )
+        return creation.open_topup(ids.new("tu"), _merchant(goes_to), wanted)
+    found = Topup.objects.filter(id=goes_to).first()
+    if found is None:
+        raise ResourceMissing(param=PARAM)
+    topup = rows.locked(found.id)
+    if not matching.is_for(topup, transfer.amount, transfer.currency):
+        raise TopupUnfit
+    return topup
+
+
+def _decide(operator: User, transfer: IncomingTransfer, to: Arrival, reason: str) -> None:
+    transitions.change(transfer, to, table=ARRIVALS)
+    transfer.reason, transfer.decided_by, transfer.decided_at = reason, operator, clock.now()
+    transfer.save()
+    said = f"{to.label}. {reason}"
+    LogEntry.objects.log_actions(operator.pk, [transfer], CHANGE, said, single_object=True)
+
+
+def _record(topup: Topup, action: str, after: dict[str, object], reason: str) -> None:
+    audit_log.record_all(topup.merchant, [Change(action, topup.id, after=after)], reason)
+    context.note_change(topup.merchant_id, topup.id)
+
+
+def _merchant(merchant_id: str) -> Merchant:
+    found = Merchant.objects.filter(id=merchant_id).first()
+    if found is None:
+        raise ResourceMissing(param=PARAM)
+    return found

@@ -1,0 +1,96 @@
+"""The states of a topup and of the transfers that come in, and which change emits which event."""
+
+from django.db import models
+
+from events.transitions import Change, Table
+
+
+class Status(models.TextChoices):
+    """`topup.status`."""
+
+    PENDING = "pending"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELED = "canceled"
+    REVERSED = "reversed"
+
+
+class FailureCode(models.TextChoices):
+    """`topup.failure_code`."""
+
+    COULD_NOT_PROCESS = "could_not_process"
+
+
+# `topup.failure_message`: in words for the merchant.
+MESSAGES = {FailureCode.COULD_NOT_PROCESS: "The bank could not process the transfer."}
+
+
+class Initiator(models.TextChoices):
+    """`topup.initiated_by`."""
+
+    MERCHANT = "merchant"
+    OPERATOR = "operator"
+
+
+class Arrival(models.TextChoices):
+    """The status of a transfer that came in."""
+
+    MATCHED = "matched"
+    UNMATCHED = "unmatched"
+    ASSIGNED = "assigned"
+    SENT_BACK = "sent_back"
+    REVERSED = "reversed"
+
+
+SUCCEEDED = "topup.succeeded"
+UPDATED = "topup.updated"
+
+# Every allowed change of status, with its event. The database's trigger knows the same pairs
+# (migration 0002), and docs/states.md is made from this table.
+TOPUPS = Table("topup", "topups.Topup", beginnings=(Status.PENDING,), changes=(
+    Change(
+        Status.PENDING, Status.SUCCEEDED, SUCCEEDED,
+        "The bank has told of a transfer with its reference, amount and currency.",
+    ),
+    Change(
+        Status.PENDING, Status.FAILED, UPDATED,
+        "The bank could not process the transfer.",
+    ),
+    Change(
+        Status.PENDING, Status.CANCELED, UPDATED,
+        "You canceled it before the transfer came.",
+    ),
+    Change(
+        Status.SUCCEEDED, Status.REVERSED, UPDATED,
+        "The bank has taken the transfer back: the money is not available any more.",
+    ),
+), meanings={
+    Status.PENDING: "The transfer has not come yet: it can be canceled.",
+    Status.SUCCEEDED: "The money is available.",
+    Status.FAILED: "The transfer did not come: see `failure_code`.",
+    Status.CANCELED: "Called off before the transfer came.",
+    Status.REVERSED: "The money was available, and the bank has taken the transfer back.",
+})  # fmt: skip
+
+ARRIVALS = Table(
+    "incoming_transfer", "topups.IncomingTransfer",
+    beginnings=(Arrival.MATCHED, Arrival.UNMATCHED), changes=(
+    Change(
+        Arrival.UNMATCHED, Arrival.ASSIGNED, None,
+        "An operator has found out whose it is.",
+    ),
+    Change(
+        Arrival.UNMATCHED, Arrival.SENT_BACK, None,
+        "An operator has noted that it was sent back.",
+    ),
+    *(
+        Change(before, Arrival.REVERSED, None, "The bank has taken it back.")
+        for before in (Arrival.UNMATCHED, Arrival.MATCHED, Arrival.ASSIGNED, Arrival.SENT_BACK)
+    ),
+), meanings={
+    Arrival.MATCHED: "A topup was waiting for it, and has succeeded.",
+    Arrival.UNMATCHED: "No topup waits for it: an operator decides. Nothing is booked.",
+    Arrival.ASSIGNED: "A topup has succeeded with it by an operator's word.",
+    Arrival.SENT_BACK: "It went back to its sender by an operator's word. Nothing is booked.",
+    Arrival.REVERSED: "The bank has taken it back. Nothing of it is booked any more.",
+})  # fmt: skip

@@ -1,0 +1,171 @@
+"""The settlement file: all money that the bank moved on one of its days, from its own book.
+
+A difference can be planted into it, so that an acquirer's reconciliation has something to find.
+"""
+
+import datetime
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import NamedTuple, TextIO
+
+from django.db.models import Model
+
+from core import ids
+from testbank import book, days, incoming, transfers
+from testbank.models import (
+    Bounce,
+    Capture,
+    Chargeback,
+    IncomingMove,
+    Recovery,
+    Repayment,
+    Reversal,
+    TransferMove,
+)
+
+COLUMNS = ("date", "type", "reference", "merchant", "currency", "amount", "value_date")
+CHUNK = 2000
+EXTRA_AMOUNT = 12_345
+SATURDAY = 5
+
+
+class NothingToAlter(Exception):
+    """No money moved on the day, so that no line of it can be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One booking; the amount is above zero, in minor units, and the type gives its sign."""
+
+    date: datetime.date
+    type: str
+    reference: str
+    merchant: str
+    currency: str
+    amount: int
+    value_date: datetime.date
+
+    def __str__(self) -> str:
+        return ",".join(str(getattr(self, name)) for name in COLUMNS)
+
+
+class Moved(NamedTuple):
+    """One kind of moved money.
+
+    :param reference: the way to the object that has the reference.
+    :param terms: the way to the object that has merchant and currency.
+    """
+
+    line_type: str
+    model: type[Model]
+    reference: str
+    terms: str
+    only: dict[str, int] = {}  # noqa: RUF012  # A default that nobody changes.
+
+
+# An order that was voided on its day has two lines: the sale and the void.
+MOVED = (
+    Moved("sale", Capture, "authorization", "authorization"),
+    Moved("void", Reversal, "authorization", "authorization"),
+    Moved("refund", Repayment, "refund", "refund__authorization"),
+    Moved("refund_return", Bounce, "refund", "refund__authorization"),
+    Moved("chargeback", Chargeback, "dispute", "dispute__authorization"),
+    Moved("chargeback_return", Recovery, "dispute", "dispute__authorization"),
+    Moved("transfer_out", TransferMove, "transfer", "transfer", {"amount__gt": 0}),
+    Moved("transfer_return", TransferMove, "transfer", "transfer", {"amount__lt": 0}),
+    Moved("transfer_in", IncomingMove, "incoming", "incoming", {"amount__gt": 0}),
+    Moved("transfer_in_return", IncomingMove, "incoming", "incoming", {"amount__lt": 0}),
+)
+
+
+def write(day: datetime.date, out: TextIO, *, wrong: str | None = None) -> int:
+    """Write the file of a day, whose end need not have come; return the number of its lines.
+
+    :param wrong: a name of `ALTERATIONS`; exactly one difference of that kind is planted.
+    :raises NothingToAlter: there is no line to plant it in.
+    """
+    book.catch_up()
+    transfers.catch_up()
+    incoming.catch_up()
+    out.write(",".join(COLUMNS) + "\n")
+    count = 0
+    for line in _altered(_lines(day), wrong) if wrong else _lines(day):
+        out.write(f"{line}\n")
+        count += 1
+    return count
+
+
+def _lines(day: datetime.date) -> Iterator[Line]:
+    for moved in MOVED:
+        yield from _of(moved, day)
+
+
+def _of(moved: Moved, day: datetime.date) -> Iterator[Line]:
+    begin, end = days.beginning_of(day), days.beginning_of(day + datetime.timedelta(days=1))
+    rows = moved.model._default_manager.filter(created_at__gte=begin, created_at__lt=end)
+    columns = (
+        "pk", f"{moved.reference}__reference", f"{moved.terms}__merchant",
+        f"{moved.terms}__currency", "amount",
+    )  # fmt: skip
+    told, last = rows.filter(**moved.only).order_by("pk").values_list(*columns), 0
+    while chunk := list(told.filter(pk__gt=last)[:CHUNK]):
+        for _pk, reference, merchant, currency, amount in chunk:
+            yield Line(
+                day, moved.line_type, reference, merchant, currency, abs(amount), _value_date(day)
+            )
+        last = chunk[-1][0]
+
+
+def _value_date(day: datetime.date) -> datetime.date:
+    """Return the next day from Monday to Friday: the bank credits the money then."""
+    following = day + datetime.timedelta(days=1)
+    while following.weekday() >= SATURDAY:
+        following += datetime.timedelta(days=1)
+    return following
+
+
+# --- Differences that can be planted ----------------------------------------------------------
+
+
+def _missing(_line: Line) -> tuple[Line, ...]:
+    return ()
+
+
+def _extra(line: Line) -> tuple[Line, ...]:
+    invented = replace(line, type="sale", reference=_reference(), amount=EXTRA_AMOUNT)
+    return (line, invented)
+
+
+def _amount(line: Line) -> tuple[Line, ...]:
+    return (replace(line, amount=line.amount + 1),)
+
+
+def _currency(line: Line) -> tuple[Line, ...]:
+    return (replace(line, currency="usd" if line.currency == "try" else "try"),)
+
+
+def _duplicate(line: Line) -> tuple[Line, ...]:
+    return (line, line)
+
+
+ALTERATIONS: dict[str, Callable[[Line], tuple[Line, ...]]] = {
+    "missing": _missing,
+    "extra": _extra,
+    "amount": _amount,
+    "currency": _currency,
+    "duplicate": _duplicate,
+}
+
+
+def _altered(lines: Iterator[Line], wrong: str) -> Iterator[Line]:
+    """Plant a difference in the first line, or behind it."""
+    first = next(lines, None)
+    if first is None:
+        raise NothingToAlter
+    return chain(ALTERATIONS[wrong](first), lines)
+
+
+def _reference() -> str:
+    """Return a reference that nobody has asked under; a letter parts its digits."""
+    return f"EXTRA{ids.random_base62(7)}X{ids.random_base62(7)}".upper()

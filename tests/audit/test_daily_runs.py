@@ -1,0 +1,246 @@
+"""Daily runs are rows: made once, seen when they fail or are killed, told by `check_money`."""
+
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from audit.daily import jobs, runs, tasks
+from audit.daily.models import DailyRun
+from audit.reconciliation.models import Difference, KeptLine
+from core import clock
+from merchants.models import User
+from testbank import settlement_files
+from tests.stage.bank_days import begin_at_noon, end_the_day
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.settlement_days import a_difference, busy_day, today
+
+# In real transactions: settlement sees what is committed.
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+
+Job, Status = DailyRun.Job, DailyRun.Status
+ALL = ["settlement", "payouts", "reconcile", "audit"]
+
+
+@pytest.fixture
+def shop(acme: ApiClient, bank: BankTransport) -> ApiClient:
+    return acme
+
+
+def the_night_comes() -> None:
+    """Let the bank's day end, and the hours pass until the daily runs are late."""
+    end_the_day()
+    clock.advance(timedelta(hours=5))
+
+
+def rows(**wanted: Any) -> list[tuple[str, str, int | None]]:
+    """Return job, status and try of each run, in their order."""
+    found = DailyRun.objects.filter(**wanted).order_by("id")
+    return list(found.values_list("job", "status", "number"))
+
+
+def check_money() -> tuple[int, list[str]]:
+    """Return the command's exit code and lines."""
+    out = StringIO()
+    try:
+        call_command("check_money", stdout=out)
+    except SystemExit as ended:
+        return int(str(ended.code)), out.getvalue().splitlines()
+    return 0, out.getvalue().splitlines()
+
+
+def fail(*_arguments: Any) -> None:
+    raise OSError("4242424242424242")
+
+
+def test_each_job_of_a_day_is_made_once(shop: ApiClient) -> None:
+    day = busy_day(shop)
+    the_night_comes()
+
+    tasks.run_due()
+    tasks.run_due()
+
+    assert rows(day=day) == [(job, "done", 1) for job in ALL]
+    assert DailyRun.objects.count() == 4
+    assert check_money() == (0, ["the daily runs were made, and found nothing"])
+
+
+def test_a_run_counts_what_it_did(shop: ApiClient) -> None:
+    begin_at_noon()
+    shop.pay()
+    day = today()
+    the_night_comes()
+
+    tasks.run_due()
+
+    reconcile = DailyRun.objects.get(job="reconcile", day=day)
+    assert reconcile.counts == {"lines": 1, "unread": 0, "opened": 0, "closed": 0}
+    settlement = DailyRun.objects.get(job="settlement")
+    assert settlement.counts["left"] == 0
+    audit = DailyRun.objects.get(job="audit")
+    assert audit.counts["checks"] > 10
+    assert audit.ended_at is not None
+    assert audit.ended_at >= audit.begun_at
+
+
+def test_nothing_is_due_before_the_banks_day_is_over(shop: ApiClient) -> None:
+    begin_at_noon()
+    first = runs.day_due()
+    end_the_day()
+
+    assert runs.day_due() == first
+    clock.advance(timedelta(hours=3))
+    assert runs.day_due() == first + timedelta(days=1)
+
+
+def test_a_missed_run_is_told(shop: ApiClient) -> None:
+    the_night_comes()
+    day = runs.day_due()
+
+    assert check_money() == (1, [f"{job}: the run of {day} did not happen" for job in ALL])
+
+
+def test_a_failed_run_is_told_by_its_class_alone_and_tried_again(
+    shop: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    the_night_comes()
+    with monkeypatch.context() as broken:
+        broken.setitem(jobs.JOBS, Job.AUDIT, fail)
+        tasks.run_due()
+    tasks.run_due()
+
+    status, said = check_money()
+
+    assert (status, said) == (1, [f"audit: the run of {runs.day_due()} failed (OSError)"])
+    assert rows(job="audit") == [("audit", "failed", 1)]
+    DailyRun.objects.filter(job="audit").update(
+        begun_at=DailyRun.objects.get(job="audit").begun_at - runs.AGAIN_AFTER
+    )
+    tasks.run_due()
+    assert rows(job="audit") == [("audit", "failed", 1), ("audit", "done", 2)]
+    assert check_money()[0] == 0
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def test_a_run_that_was_killed_half_way_is_seen_as_such(
+    shop: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    the_night_comes()
+
+    def die(*_arguments: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as mortal:
+        mortal.setitem(jobs.JOBS, Job.RECONCILE, die)
+        with pytest.raises(Killed):
+            tasks.run_due()
+    [run] = DailyRun.objects.filter(job="reconcile")
+    assert run.status == Status.RUNNING
+    assert "is under way since" in check_money()[1][0]
+
+    run.begun_at -= runs.LONGEST
+    run.save()
+    assert check_money()[1][0].endswith("UTC and killed")
+    tasks.run_due()
+
+    assert rows(job="reconcile") == [("reconcile", "killed", 1), ("reconcile", "done", 2)]
+    assert check_money()[0] == 0
+
+
+def test_what_a_run_found_is_told(shop: ApiClient) -> None:
+    begin_at_noon()
+    shop.pay()
+    the_night_comes()
+    tasks.run_due()
+    a_difference(shop.merchant)
+
+    assert check_money() == (1, ["reconcile: 1 cases are open"])
+
+
+def test_findings_of_the_audit_are_told(shop: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    the_night_comes()
+
+    def find(_day: Any, result: runs.Result) -> None:
+        result.findings = 2
+
+    monkeypatch.setitem(jobs.JOBS, Job.AUDIT, find)
+    tasks.run_due()
+
+    assert check_money() == (1, [f"audit: 2 findings in the run of {runs.day_due()}"])
+
+
+def test_days_without_a_run_are_caught_up_with_by_one(shop: ApiClient) -> None:
+    begin_at_noon()
+    the_night_comes()
+    tasks.run_due()
+    begin_at_noon()
+    shop.pay()
+    clock.advance(timedelta(days=3))
+
+    tasks.run_due()
+
+    newest = DailyRun.objects.filter(job="reconcile").latest("id")
+    assert (newest.day, newest.counts["lines"]) == (runs.day_due(), 1)
+    assert not Difference.objects.exists()
+
+
+def test_two_workers_begin_a_run_once(shop: ApiClient) -> None:
+    day = runs.day_due()
+
+    assert runs.begin(Job.AUDIT, day) is not None
+    assert runs.begin(Job.AUDIT, day) is None
+
+
+def test_where_no_files_come_by_themselves_a_persons_reading_counts(
+    shop: ApiClient, settings: Any, tmp_path: Any
+) -> None:
+    settings.SETTLEMENT_FILES = ""
+    begin_at_noon()
+    shop.pay()
+    day = today()
+    the_night_comes()
+    tasks.run_due()
+    assert check_money() == (1, [f"reconcile: the run of {day} did not happen"])
+    path = tmp_path / "bank.csv"
+    with path.open("w") as file:
+        settlement_files.write(day, file)
+
+    call_command("reconcile", str(path), stdout=StringIO())
+
+    assert check_money()[0] == 0
+    assert rows(job="reconcile") == [("reconcile", "done", None)]
+
+
+def test_old_runs_and_kept_lines_are_forgotten(shop: ApiClient, settings: Any) -> None:
+    tasks.run_due()
+    KeptLine.objects.create(
+        type="sale", reference="A", day=today(), currency="try", amount=1, merchant_id=None
+    )
+    tasks.forget_old()
+    assert (DailyRun.objects.count(), KeptLine.objects.count()) == (4, 1)
+
+    clock.advance(timedelta(days=settings.DAILY_RUN_DAYS + 3))
+    tasks.forget_old()
+
+    assert (DailyRun.objects.count(), KeptLine.objects.count()) == (0, 0)
+
+
+def test_the_admin_shows_the_last_runs_and_what_failed(shop: ApiClient, client: Client) -> None:
+    tasks.run_due()
+    DailyRun.objects.filter(job="audit").update(status=Status.FAILED, failure="OSError")
+    client.force_login(User.objects.create_superuser("o@example.com", "a long enough password"))
+
+    everything = client.get(reverse("admin:daily_dailyrun_changelist")).content.decode()
+    failed = client.get(reverse("admin:daily_dailyrun_changelist") + "?status__exact=failed")
+
+    assert all(job in everything for job in ALL)
+    assert "OSError" in failed.content.decode()
+    assert failed.content.decode().count("field-status") == 1

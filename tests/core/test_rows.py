@@ -1,0 +1,211 @@
+"""Rows written and found by `core.rows` are those that the ORM writes and finds.
+
+Each table is stood in for by an empty one without constraints, so that any values go.
+"""
+
+import re
+from copy import copy
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import DatabaseError, DataError, connection, transaction
+from django.db.models import BooleanField, DateField, DateTimeField, F, JSONField, Model
+from django.db.models.fields import BinaryField, IntegerField
+
+from core import rows
+from events.models import Event
+from ledger.models import Entry, Movement
+from merchants.models import IdempotencyKey, NonSecureLimit, RequestLog
+from payments.intents.models import Attempt, PaymentIntent
+from vault.models import SealedCard
+
+pytestmark = pytest.mark.django_db
+
+WRITTEN = (SealedCard, PaymentIntent, Attempt, Event, Movement, Entry, RequestLog)
+FOUND = (PaymentIntent, Attempt, IdempotencyKey, NonSecureLimit)
+# Of each kind of column, besides null: plain values, and those that are written in another way.
+JSON = {
+    "": None, "big": 10**30, "fraction": 0.1, "%s": ["%", "İ ğ \\ \" '"], "nested": {"1": [{}, []]},
+    "long": "x" * 5000, "\u2028": "😀",
+}  # fmt: skip
+PLAIN = ("plain", 1, True, date(2026, 2, 28), datetime(2026, 1, 2, tzinfo=UTC), {}, b"")
+ODD = (
+    "%s %% İ '\"\\ 😀", -(2**15), False, date(1, 1, 1), datetime(2026, 1, 2, 3, 4, 5, 6, UTC), JSON,
+    bytes(range(256)),
+)  # fmt: skip
+NULLS = (None,) * 7
+
+
+def filled(model: type[Model], kinds: tuple[Any, ...]) -> Any:
+    text, number, truth, day, moment, document, raw = kinds
+    row = model()
+    for field in model._meta.concrete_fields:
+        value: Any = text and text[: field.max_length]
+        for kind, other in (
+            (IntegerField, number), (BooleanField, truth), (JSONField, document),
+            (BinaryField, raw), (DateField, day), (DateTimeField, moment),
+        ):  # fmt: skip
+            if isinstance(field.target_field if field.remote_field else field, kind):
+                value = other
+        if value is None and not field.null:
+            value = getattr(filled(model, PLAIN), field.attname)
+        setattr(row, field.attname, value)
+    return row
+
+
+def stand_in(model: type[Model]) -> None:
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        # psycopg forgets what is prepared with the first: a plan would name the real table.
+        cursor.execute("DROP TABLE IF EXISTS pg_temp.none")
+        cursor.execute(
+            f"CREATE TEMPORARY TABLE {table} (LIKE public.{table} INCLUDING DEFAULTS"
+            " INCLUDING IDENTITY) ON COMMIT DROP"
+        )
+
+
+def stored(model: type[Model]) -> list[str]:
+    """Return the rows as PostgreSQL shows them, without the ids that it gave itself."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT to_jsonb(one) {_LEAVE.get(model, '')}"  # noqa: S608
+            f" FROM {model._meta.db_table} one"
+        )
+        return [str(row) for [row] in cursor.fetchall()]
+
+
+_LEAVE = {Entry: "- 'id'"}
+
+
+@pytest.mark.parametrize("kinds", [PLAIN, ODD, NULLS], ids=["plain", "odd", "nulls"])
+@pytest.mark.parametrize("model", WRITTEN)
+def test_a_row_is_inserted_as_by_the_orm(model: type[Model], kinds: tuple[Any, ...]) -> None:
+    require_inserted_alike(model, kinds)
+
+
+def require_inserted_alike(model: type[Model], kinds: tuple[Any, ...]) -> None:
+    stand_in(model)
+    row = filled(model, kinds)
+
+    copy(row).save(force_insert=True)
+    rows.insert(copy(row))
+    rows.insert_lossily(copy(row))
+    rows.insert_all([copy(row), copy(row)])
+
+    by_orm, *ours = stored(model)
+    assert ours == [by_orm] * 4
+
+
+@pytest.mark.parametrize("kinds", [PLAIN, ODD, NULLS], ids=["plain", "odd", "nulls"])
+@pytest.mark.parametrize("model", [PaymentIntent, Attempt])
+def test_a_row_is_changed_as_by_the_orm(model: type[Model], kinds: tuple[Any, ...]) -> None:
+    stand_in(model)
+    row, first = filled(model, kinds), filled(model, PLAIN)
+    row.pk = first.pk
+    first.save(force_insert=True)
+
+    row.save(force_update=True)
+    by_orm = stored(model)
+    first.save(force_update=True)
+    rows.update(row)
+
+    assert stored(model) == by_orm
+
+
+@pytest.mark.parametrize("kinds", [PLAIN, ODD, NULLS], ids=["plain", "odd", "nulls"])
+@pytest.mark.parametrize("model", FOUND)
+def test_a_row_is_read_as_by_the_orm(model: type[Model], kinds: tuple[Any, ...]) -> None:
+    stand_in(model)
+    filled(model, kinds).save(force_insert=True)
+
+    [by_orm] = model._default_manager.all()
+    ours = rows.find(model, "true")
+
+    assert shown(ours) == shown(by_orm)
+
+
+def shown(row: Any) -> dict[str, tuple[type, Any]]:
+    return {name: (type(value), value) for name, value in vars(row).items() if name != "_state"}
+
+
+def test_only_named_columns_are_changed() -> None:
+    stand_in(PaymentIntent)
+    row = filled(PaymentIntent, PLAIN)
+    rows.insert(row)
+
+    row.amount, row.description = 5, "not named"
+    rows.update(row, "amount")
+
+    found = PaymentIntent.objects.get()
+    assert (found.amount, found.description) == (5, "plain")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("description", "a\x00b"), ("description", "x" * 1001), ("amount", 2**63),
+        ("installments", 2**15), ("metadata", {"a": "\x00"}), ("status", None),
+    ],
+)  # fmt: skip
+def test_a_value_that_the_orm_cannot_write_is_refused_alike(name: str, value: Any) -> None:
+    stand_in(PaymentIntent)
+    row = filled(PaymentIntent, PLAIN)
+    setattr(row, name, value)
+
+    assert refusal(lambda: rows.insert(copy(row))) is refusal(
+        lambda: copy(row).save(force_insert=True)
+    )
+
+
+def refusal(write: Any) -> type[Exception]:
+    with pytest.raises(DatabaseError) as refused, transaction.atomic():
+        write()
+    return refused.type
+
+
+def test_an_expression_is_refused() -> None:
+    row = filled(PaymentIntent, PLAIN)
+    row.amount = F("surcharge") + 1
+
+    with pytest.raises(TypeError):
+        rows.insert(row)
+
+
+def test_a_row_that_is_not_there_cannot_be_changed() -> None:
+    with pytest.raises(DatabaseError):
+        rows.update(filled(PaymentIntent, PLAIN), "amount")
+
+
+def test_a_nul_is_no_condition() -> None:
+    with pytest.raises(DataError):
+        rows.find(PaymentIntent, "id = %(id)s::text", id="pi_\x00")
+
+
+def test_a_column_that_a_statement_leaves_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    [columns], query = rows._insertion(SealedCard, 1)
+    without = re.sub(r', "destroyed_at"\)', ")", query).replace(
+        ", %(destroyed_at_0)s::timestamptz", ""
+    )
+    assert len(without) < len(query) - 40
+    monkeypatch.setattr(rows, "_insertion", lambda _model, count: ([columns] * count, without))
+
+    with pytest.raises(AssertionError):
+        require_inserted_alike(SealedCard, ODD)
+
+
+def test_every_model_that_uses_them_is_compared() -> None:
+    """Find the uses in the code: `rows.find(Model, …)`; inserts and updates are of these rows."""
+    root = Path(__file__).parents[2]
+    code = "".join(
+        path.read_text()
+        for app in apps.get_app_configs()
+        if Path(app.path).is_relative_to(root) and ".venv" not in app.path
+        for path in Path(app.path).rglob("*.py")
+    )
+
+    assert set(re.findall(r"rows\.(?:find|lock|select)\((\w+),", code)) == {
+        model.__name__ for model in FOUND
+    }

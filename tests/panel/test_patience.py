@@ -1,0 +1,138 @@
+"""Every page that is only shown gives its questions to the database three seconds each."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from panel.merchants import overview
+from panel.patience import TookTooLong, limited, tighten
+from panel.permissions import PAGES
+from tests.stage.client import ApiClient
+from tests.stage.panel_pages import addresses
+from tests.stage.teams import person, signed_in
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+# The person who asks is found by these tables' keys, before the page.
+BEFORE = ("django_session", "merchants_session", "merchants_user", "merchants_member")
+SLEEP = "SELECT pg_sleep(60)"
+
+
+@pytest.fixture
+def owner(acme: ApiClient) -> Client:
+    return signed_in(person("ada@acme.example", (acme.merchant, "owner")))
+
+
+@contextmanager
+def limits_seen() -> Iterator[list[tuple[str, str]]]:
+    """Note the limit that holds for each question, with its text."""
+    seen: list[tuple[str, str]] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.lstrip().startswith("SELECT"):
+            seen.append((current(), sql))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        yield seen
+
+
+def current() -> str:
+    # Past Django's cursors, which would be noted too.
+    with connection.connection.cursor() as cursor:
+        [[found]] = cursor.execute("SHOW statement_timeout").fetchall()
+    return str(found)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_question_of_each_page_is_limited(owner: Client, acme: ApiClient, name: str) -> None:
+    url = addresses(acme.merchant)[name]
+
+    with limits_seen() as seen:
+        page = owner.get(url, {"q": "order"})
+
+    own = [(limit, sql) for limit, sql in seen if not any(table in sql for table in BEFORE)]
+    assert page.status_code == 200
+    assert [sql for limit, sql in own if limit not in ("3s", "1500ms")] == []
+    assert current() == "0"
+
+
+def test_a_page_that_takes_too_long_says_so(
+    owner: Client, acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "_facts", lambda _merchant: ask(SLEEP))
+
+    page = owner.get(f"/panel/{acme.merchant.id}")
+
+    assert page.status_code == 503
+    assert "Narrow the time" in page.content.decode()
+    assert page["Cache-Control"] == "private, no-store"
+    assert owner.get(f"/panel/{acme.merchant.id}/websites").status_code == 200
+
+
+def test_a_block_inside_has_its_own_limit_and_leaves_the_outer_one() -> None:
+    with limited(2_000):
+        with limited(1_000):
+            inner = current()
+        after = current()
+        with pytest.raises(TookTooLong), limited(5):
+            ask(SLEEP)
+        assert (inner, after, current()) == ("1s", "2s", "2s")
+        with pytest.raises(ValueError, match="refused"), limited(1_000):
+            raise ValueError("refused")
+        assert current() == "2s"
+    assert current() == "0"
+
+
+def test_a_limit_that_is_tightened_ends_with_its_block() -> None:
+    with limited(2_000):
+        with limited(2_000):
+            tighten(1_000)
+            assert current() == "1s"
+        assert current() == "2s"
+        with pytest.raises(TookTooLong), limited(2_000):
+            ask_with_little_time()
+        assert current() == "2s"
+
+
+def ask_with_little_time() -> None:
+    tighten(5)
+    ask(SLEEP)
+
+
+def test_a_block_with_the_same_limit_sets_it_once() -> None:
+    with limited(), all_statements() as statements, limited():
+        pass
+
+    assert [one for one in statements if "timeout" in one] == []
+
+
+@contextmanager
+def all_statements() -> Iterator[list[str]]:
+    statements: list[str] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        statements.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        yield statements
+
+
+def ask(sql: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+def test_no_page_begins_a_transaction_that_must_be_the_outermost(
+    owner: Client, acme: ApiClient
+) -> None:
+    answers = {name: owner.get(url).status_code for name, url in addresses(acme.merchant).items()}
+
+    assert {name: status for name, status in answers.items() if status != 200} == {}
+    assert current() == "0"

@@ -1,0 +1,86 @@
+"""The health of endpoints: how deliveries went, when the next is due, what was missed."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.db import connection
+
+from core import clock
+from webhooks.models import Endpoint
+
+# The attempts of an endpoint that are looked at, the newest ones: a million cost no more.
+LOOKED_AT = 2_000
+MISSED_MAX = 10_000
+SPAN = timedelta(hours=24)
+
+HEALTH = """
+SELECT asked.id, recent.tried, recent.succeeded, recent.last_at, lane.due_at, missed.count,
+    missed.since
+FROM unnest(%(endpoints)s::text[]) AS asked (id)
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE attempted_at >= %(since)s) AS tried,
+        count(*) FILTER (WHERE attempted_at >= %(since)s AND status = 'succeeded') AS succeeded,
+        max(attempted_at) AS last_at
+    FROM (
+        SELECT attempted_at, status FROM webhooks_delivery WHERE endpoint_id = asked.id
+        ORDER BY id DESC LIMIT %(looked_at)s
+    ) AS newest
+) AS recent
+CROSS JOIN LATERAL (
+    SELECT min(due_at) AS due_at FROM webhooks_lane WHERE endpoint_id = asked.id
+) AS lane
+CROSS JOIN LATERAL (
+    SELECT count(*) AS count, min(created_at) AS since
+    FROM (
+        SELECT created_at FROM webhooks_delivery WHERE endpoint_id = asked.id AND is_missed
+        ORDER BY lane_key, sequence LIMIT %(missed)s
+    ) AS owed
+) AS missed
+"""
+
+
+class Health(NamedTuple):
+    """How deliveries to an endpoint went.
+
+    :param tried: attempts of the last 24 hours, among the newest 2,000.
+    :param succeeded: those of them that were answered 2xx.
+    :param last_at: the newest attempt (movable clock); None if none is among the newest 2,000.
+    :param next_at: when the next one is due; None if nothing is pending.
+    :param missed: events that the endpoint missed, counted to 10,001.
+    :param missed_since: when the first of those was missed, if all could be counted.
+    """
+
+    tried: int
+    succeeded: int
+    last_at: datetime | None
+    next_at: datetime | None
+    missed: int
+    missed_since: datetime | None
+
+    @property
+    def success_percent(self) -> int | None:
+        """Return the share of the last 24 hours that succeeded, rounded down; None without any."""
+        return self.succeeded * 100 // self.tried if self.tried else None
+
+    @property
+    def is_missed_capped(self) -> bool:
+        return self.missed > MISSED_MAX
+
+
+def of(endpoints: Sequence[Endpoint]) -> dict[str, Health]:
+    """Return the health of endpoints, by their ids; one statement for all."""
+    values: dict[str, list[str] | datetime | int] = {
+        "endpoints": [endpoint.id for endpoint in endpoints],
+        "since": clock.now() - SPAN,
+        "looked_at": LOOKED_AT,
+        "missed": MISSED_MAX + 1,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(HEALTH, values)
+        found = {row[0]: Health(*row[1:]) for row in cursor.fetchall()}
+    return {endpoint_id: _without_a_guess(health) for endpoint_id, health in found.items()}
+
+
+def _without_a_guess(health: Health) -> Health:
+    return health._replace(missed_since=None) if health.is_missed_capped else health
