@@ -87,19 +87,31 @@ class Door:
     render: Callable[[Any], dict[str, Any]]
     write: Callable[[Any], None] = Model.save
 
-    def move(self, row: Any, status: str, before: dict[str, Any], *, request_id: str) -> None:
+    def move(
+        self,
+        row: Any,
+        status: str,
+        before: dict[str, Any],
+        *,
+        request_id: str,
+        answer: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
         """Save a row with its next status, and record its event, in the caller's transaction.
 
         :param before: the row as `render` showed it right after it was locked; the event carries
             the differences as `previous_attributes`.
         :param request_id: the request that the event names as its cause: the one that began the
             work which ends now, often not the current one.
+        :param answer: is given the row as its event shows it, once it is saved. Before the event:
+            what plans the deliveries is a transaction's last statement.
         :raises UnlistedTransition: the table has no such pair.
         """
         event = change(row, status, table=self.table)
         self.write(row)
+        body = self.render(row)
+        if answer is not None:
+            answer(body)
         if event is not None:
-            body = self.render(row)
             outbox.record(row.merchant, event, body, before, request_id=request_id)
 
 

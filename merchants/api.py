@@ -115,6 +115,7 @@ class ApiViewSet(GenericViewSet[Any]):
             key=request.META.get("HTTP_IDEMPOTENCY_KEY"),
             method_and_path=f"POST {request.path}",
             body=request.data or {},
+            answer_is_object=not self.expansion,
         )
         if idempotency.earlier():
             # An earlier request with this key began its work: it is finished, never begun again.
@@ -177,7 +178,8 @@ class ApiViewSet(GenericViewSet[Any]):
         if hasattr(self, "api_version"):
             response["PF-Version"] = self.api_version
         is_fresh = not response.has_header("Idempotent-Replayed")
-        if request.method == "POST" and response.status_code == 200 and is_fresh:
+        is_stored = is_fresh and isinstance(response.data, bytes)  # With the work: `kept_answer`.
+        if request.method == "POST" and response.status_code == 200 and is_fresh and not is_stored:
             holds_secret = isinstance(response.data, dict) and "secret" in response.data
             response.data = orjson.dumps(response.data)
             with _answer_even_if_not_stored():

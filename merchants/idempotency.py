@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import orjson
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
@@ -41,6 +42,12 @@ CLAIM = """
 """
 OF_CLAIM = "merchant_id = %(merchant)s::text AND key = %(key)s::text"
 FINISH = f"UPDATE merchants_idempotencykey SET is_finished = true WHERE {OF_CLAIM}"  # noqa: S608
+# Within the transaction that ends the work, which waits for the disk anyway.
+FINISH_ANSWERED = f"""
+    UPDATE merchants_idempotencykey
+    SET response_status = 200, sealed_response = %(sealed)s::bytea, is_finished = true
+    WHERE {OF_CLAIM} AND response_status IS NULL
+"""  # noqa: S608
 
 
 class IdempotencyKeyInvalid(DomainError):
@@ -81,12 +88,19 @@ class Replayed(Exception):
 
 @dataclass(slots=True)
 class Claim:
-    """A request's hold on its key; `taken` once a row says so."""
+    """A request's hold on its key; `taken` once a row says so.
+
+    :param answer_is_object: see `begin`.
+    :param kept_answer: the answer that this request has stored with its work.
+    """
 
     merchant_id: str
     key: str
     fingerprint: bytes
+    answer_is_object: bool = False
     taken: bool = False
+    object_id: str = ""
+    kept_answer: bytes | None = None
     # Of the row while it is ours: a retry that takes it over writes another.
     lease_until: datetime | None = None
     earlier: "Earlier | None" = None
@@ -107,9 +121,18 @@ class Earlier:
     claimed_at: datetime
 
 
-def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: Any) -> None:
+def begin(
+    merchant: Merchant,
+    *,
+    key: str | None,
+    method_and_path: str,
+    body: Any,
+    answer_is_object: bool = False,
+) -> None:
     """Look the key up before anything happens; take it over from a request that died.
 
+    :param answer_is_object: the answer will be the object that the request is about, as its events
+        show it, and nothing else: `answer` may store it with the work.
     :raises Replayed: the request was answered before.
     :raises IdempotencyKeyInvalid: not 1–255 printable ASCII, or it holds a card number or
         a secret key.
@@ -119,7 +142,7 @@ def begin(merchant: Merchant, *, key: str | None, method_and_path: str, body: An
     if key is None:
         return
     _validate(key)
-    claim = Claim(merchant.id, key, fingerprint.of(method_and_path, body))
+    claim = Claim(merchant.id, key, fingerprint.of(method_and_path, body), answer_is_object)
     row = _found(claim)
     if row is not None:
         _require_same_request(row, claim)
@@ -173,7 +196,7 @@ def take(object_id: str, *, is_finished: bool = True) -> None:
     }
     if not prepared.run(CLAIM, values):
         raise _in_use(claim)
-    claim.taken, claim.lease_until = True, lease_until
+    claim.taken, claim.lease_until, claim.object_id = True, lease_until, object_id
 
 
 def finish() -> None:
@@ -181,6 +204,38 @@ def finish() -> None:
     claim = _current_claim()
     if claim is not None and claim.taken:
         prepared.run(FINISH, _names(claim))
+
+
+def answer(shown: dict[str, Any]) -> None:
+    """Write recovery point and answer, in the use case's last transaction: they stand or fall.
+
+    Of a request whose answer shows more than its object, or another one, only the recovery point.
+
+    :param shown: the object that the request is about, as the answer shows it.
+    """
+    claim = _current_claim()
+    if claim is None or not claim.taken:
+        return
+    if not claim.answer_is_object or shown["id"] != claim.object_id:
+        finish()
+        return
+    body = orjson.dumps(shown)
+    sealed = ring().seal(body, context=_seal_context(claim))
+    is_first = prepared.run(FINISH_ANSWERED, {**_names(claim), "sealed": sealed})
+    claim.kept_answer = body if is_first else None
+
+
+def kept_answer() -> bytes | None:
+    """Return the answer that the request at hand has stored with its work, None if it has not."""
+    claim = _current_claim()
+    return claim.kept_answer if claim else None
+
+
+def take_answer_back() -> None:
+    """Forget the answer that a transaction stored which was rolled back."""
+    claim = _current_claim()
+    if claim is not None:
+        claim.kept_answer = None
 
 
 def finish_for(merchant_id: str, request_id: str) -> None:
@@ -312,7 +367,7 @@ def _take_over(claim: Claim) -> None:
         raise IdempotencyKeyInUse(until=row.lease_until)
     row.lease_until = claim.lease_until = _lease_end(now)
     row.save(update_fields=["lease_until"])
-    claim.taken = True
+    claim.taken, claim.object_id = True, row.object_id or ""
     claim.earlier = Earlier(row.request_id, row.object_id, row.is_finished, row.created_at)
 
 

@@ -12,6 +12,7 @@ from acquirers.in_doubt.models import InDoubt
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import context
 from core.errors import InternalError
+from merchants import idempotency
 
 T = TypeVar("T")
 # These answers are facts about the reference: any process may apply them. Silence and our own
@@ -32,6 +33,7 @@ def apply_with_retry(row: InDoubt, closing: Callable[[], T]) -> T:
         return closing()
     except DatabaseError:
         log.warning("bank_answer_applied_again", row=str(row))
+        idempotency.take_answer_back()
     if context.remaining_seconds() <= 0:
         raise InternalError
     return closing()

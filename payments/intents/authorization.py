@@ -99,7 +99,6 @@ def applied(asked: Attempt, outcome: Outcome, *, request_id: str) -> PaymentInte
         return intent  # Another process has applied an answer already.
     if not answers.counts(outcome, asked=asked, locked=attempt):
         return intent  # The new holder of the lease may have sent what this asker did not.
-    idempotency.finish()
     before = render.payment_intent(intent)
     status = _apply(intent, attempt, outcome)
     fraud.hear_bank(attempt, outcome)
@@ -108,9 +107,10 @@ def applied(asked: Attempt, outcome: Outcome, *, request_id: str) -> PaymentInte
     if attempt.status not in OPEN_ATTEMPT:
         idempotency.finish_for(attempt.merchant_id, attempt.request_id)
     if status == Status.PROCESSING == intent.status:
+        idempotency.finish()
         return intent  # Still no answer: no event.
     show_attempt(intent, attempt)
-    move(intent, status, before, request_id=request_id)
+    move(intent, status, before, request_id=request_id, answer=idempotency.answer)
     return intent
 
 

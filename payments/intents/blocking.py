@@ -17,11 +17,10 @@ def block(intent: PaymentIntent, attempt: Attempt) -> None:
 
     :param intent: locked.
     """
-    idempotency.finish()
     before = render.payment_intent(intent)
     attempt.error = authorization.error_of(attempt, FRAUD_BLOCKED, Outcome(Answer.DECLINED))
     status = authorization.fail(intent, attempt, AttemptStatus.FAILED)
     leases.end_with(attempt)
     attempt.save()
     authorization.show_attempt(intent, attempt)
-    move(intent, status, before, request_id=attempt.request_id)
+    move(intent, status, before, request_id=attempt.request_id, answer=idempotency.answer)

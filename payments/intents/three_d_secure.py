@@ -86,7 +86,6 @@ def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> PaymentInt
     intent, attempt = authorization.locked(asked)
     if attempt.status != AttemptStatus.PROCESSING or leases.is_overtaken(asked, attempt):
         return intent
-    idempotency.finish()
     before = render.payment_intent(intent)
     transitions.change(attempt, AttemptStatus.REQUIRES_ACTION, table=ATTEMPTS)
     attempt.acs_url = beginning.url
@@ -104,7 +103,8 @@ def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> PaymentInt
         "type": "redirect_to_url",
         "redirect_to_url": {"url": payer_links.address(attempt), "return_url": attempt.return_url},
     }
-    move(intent, Status.REQUIRES_ACTION, before, request_id=attempt.request_id)
+    cause = attempt.request_id
+    move(intent, Status.REQUIRES_ACTION, before, request_id=cause, answer=idempotency.answer)
     return intent
 
 

@@ -3,6 +3,7 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from merchants import idempotency
 from merchants.api import ApiViewSet
 from payments.intents import (
     cancellations,
@@ -68,5 +69,7 @@ class PaymentIntentViewSet(ApiViewSet):
         return self._shown(recovery.resume(self.merchant, self.earlier, cvc=cvc))
 
     def _shown(self, intent: PaymentIntent) -> Response:
+        if kept := idempotency.kept_answer():
+            return Response(kept)
         [shown] = self.expanded([render.payment_intent(intent)])
         return Response(shown)

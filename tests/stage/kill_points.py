@@ -18,6 +18,7 @@ from config.wsgi import application as web
 # Django is set up from here on.
 from acquirers.in_doubt import answers
 from core.rest import expansion
+from merchants import idempotency
 from payments.disputes import deliveries
 from payments.intents import authorization, modifications, pages
 from payments.refunds import asking
@@ -30,7 +31,11 @@ BOUNDARIES = {
     "after_the_first_transaction": ASKS_THE_BANK,
     "while_the_bank_works": ASKS_THE_BANK,
     "after_the_bank_answered": ((answers, "apply_with_retry"),),
-    "before_the_answer": ((expansion, "expand"), (pages, "back_to_shop")),
+    "before_the_answer": (
+        (idempotency, "kept_answer"),
+        (expansion, "expand"),
+        (pages, "back_to_shop"),
+    ),  # fmt: skip
     INSIDE: ((deliveries, "owe_evidence"), (deliveries, "owe_acceptance")),
 }
 

@@ -3,7 +3,6 @@
 import pytest
 from django.db import OperationalError
 
-from core.rest import expansion
 from merchants import idempotency
 from payments.intents import authorization, three_d_secure
 from tests.stage.bank_transport import BankTransport
@@ -37,7 +36,7 @@ def database_fails(monkeypatch: pytest.MonkeyPatch) -> object:
 def test_a_database_lost_after_the_charge_is_a_500(
     acme: ApiClient, bank: BankTransport, database_fails: object
 ) -> None:
-    database_fails(expansion, "expand")
+    database_fails(idempotency, "kept_answer")
 
     answer = acme.pay()
 

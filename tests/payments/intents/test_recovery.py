@@ -12,8 +12,8 @@ from django.utils import timezone
 from acquirers.in_doubt import answers
 from acquirers.sandbox.gateway import SandboxGateway
 from core import clock
-from core.rest import expansion
 from events.models import Event
+from merchants import idempotency
 from merchants.models import IdempotencyKey
 from payments.intents import authorization, modifications, recovery
 from payments.intents.models import Attempt, Modification, PaymentIntent
@@ -34,7 +34,7 @@ IN_USE = (409, "idempotency_key_in_use", None)
 BEFORE_THE_BANK = (authorization, "authorize", False)
 AFTER_THE_BANK = (authorization, "authorize", True)
 AFTER_THE_APPLYING = (answers, "apply_with_retry", True)
-WHILE_ANSWERING = (expansion, "expand", False)
+WHILE_ANSWERING = (idempotency, "kept_answer", False)
 EVERYWHERE = [BEFORE_THE_BANK, AFTER_THE_BANK, AFTER_THE_APPLYING, WHILE_ANSWERING]
 NAMES = ["before the bank", "after the bank", "after the applying", "while answering"]
 
@@ -230,7 +230,7 @@ def test_what_the_bank_declined_is_not_sent_again(acme: ApiClient, bank: BankTra
     assert len(bank_books.orders()) == 1
 
 
-def test_a_closed_attempt_is_the_answer_whatever_came_after(
+def test_a_request_that_died_with_its_answer_stored_is_answered_so_whatever_came_after(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     created = acme.post(PATH, unconfirmed(DECLINED_CARD))
@@ -240,7 +240,9 @@ def test_a_closed_attempt_is_the_answer_whatever_came_after(
 
     answer = acme.post(path, confirmation(DECLINED_CARD), idempotency_key="order 7")
 
-    assert answer["status"] == "succeeded"
+    # The request's own, which was stored with its outcome.
+    assert answer["status"] == "requires_payment_method"
+    assert answer.headers["Idempotent-Replayed"] == "true"
     assert sum(one.captured_amount > 0 for one in bank_books.orders()) == 1
 
 
