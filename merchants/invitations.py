@@ -8,8 +8,6 @@ import secrets
 from datetime import timedelta
 from typing import NamedTuple
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -25,7 +23,6 @@ PURPOSE = "link"
 VALID_FOR = timedelta(days=7)
 # Each is a mail to somebody who may not know us.
 INVITED_A_DAY_MAX = 50
-ADDRESS_LENGTH_MAX = 254
 # Members, and invitations that are open.
 PLACES_MAX = 100
 
@@ -61,7 +58,7 @@ def invite(by: Member, *, email: str, role: str) -> Invited:
     :raises TeamRefused: no address, a member's, no role, or too many.
     """
     by = team.lock_as_owner(by)
-    address = _address(email)
+    address = team.require_address(email)
     team.require_role(role)
     members = Member.objects.for_merchant(by.merchant)
     if members.filter(user__email=address).exists():
@@ -204,17 +201,6 @@ def _require_usable(row: Invitation) -> Invitation:
     if row.expires_at <= timezone.now():
         raise InvitationUnusable("expired")
     return row
-
-
-def _address(email: str) -> str:
-    address = User.objects.normalize_email(email)
-    if len(address) > ADDRESS_LENGTH_MAX:
-        raise TeamRefused("This is not an e-mail address.", param="email")
-    try:
-        validate_email(address)
-    except ValidationError:
-        raise TeamRefused("This is not an e-mail address.", param="email") from None
-    return address
 
 
 def _require_room(merchant: Merchant) -> None:

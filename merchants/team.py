@@ -5,13 +5,18 @@ the same moment leave one of them. Changes of a place end the person's sessions,
 is refused at its next click (panel contract: Sessions; docs/panel.md, Team).
 """
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.utils import timezone
 
+from core import clock
 from core.errors import ParameterInvalid
 from core.querysets import MerchantRows
 from merchants import audit_log, sessions
-from merchants.models import Invitation, Member, Merchant
+from merchants.models import Invitation, Member, Merchant, User
+
+ADDRESS_LENGTH_MAX = 254
 
 
 class TeamRefused(ParameterInvalid):
@@ -93,6 +98,43 @@ def _take_out(row: Member, *, session_key: str | None) -> None:
     )
 
 
+@transaction.atomic
+def appoint_owner(merchant: Merchant, email: str, *, reason: str) -> bool:
+    """Make a person an owner, for a team whose last owner is lost; tell whether they were none.
+
+    Somebody without an account gets one, and chooses its password by a mail to the address. The
+    person's sessions end, and so does an invitation that was open to them.
+
+    :param reason: the operator's, kept in the audit log.
+    :raises TeamRefused: no address, or of an account that is switched off.
+    """
+    address = require_address(email)
+    lock(merchant)
+    user = User.objects.filter(email=address).first() or User.objects.create_user(address)
+    if not user.is_active:
+        raise TeamRefused("This person's account is switched off.", param="email")
+    row = Member.objects.for_merchant(merchant).filter(user=user).first()
+    if row and row.role == Member.Role.OWNER:
+        return False
+    for invitation in open_invitations(merchant).filter(email=address):
+        end_invitation(merchant, invitation)
+    defaults = {"role": Member.Role.OWNER}
+    Member.objects.update_or_create(
+        merchant=merchant, user=user, defaults=defaults,
+        create_defaults={**defaults, "created_at": clock.now()},
+    )  # fmt: skip
+    sessions.end_all_of(user)
+    audit_log.record(
+        "member.role_changed" if row else "member.added",
+        merchant=merchant,
+        subject=str(user.pk),
+        before={"role": row.role} if row else None,
+        after=defaults,
+        reason=reason,
+    )
+    return True
+
+
 # --- Under the lock ---------------------------------------------------------------------------
 
 
@@ -136,6 +178,19 @@ def require_role(role: str) -> None:
     """:raises TeamRefused: there is no such role."""
     if role not in Member.Role.values:
         raise TeamRefused("There is no such role.", param="role")
+
+
+def require_address(email: str) -> str:
+    """Return an e-mail address as people sign in with it.
+
+    :raises TeamRefused: it is none.
+    """
+    address = User.objects.normalize_email(email)
+    try:
+        validate_email(address if len(address) <= ADDRESS_LENGTH_MAX else "")
+    except ValidationError:
+        raise TeamRefused("This is not an e-mail address.", param="email") from None
+    return address
 
 
 def open_invitations(merchant: Merchant) -> MerchantRows:

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable
 
 from django.conf import settings
+from django.http import QueryDict
 
 # The value of each `-d` is percent-encoded by curl where it has to be: `--data-urlencode`.
 Field = tuple[str, str]
@@ -31,6 +32,15 @@ def first_payment(currency: str) -> tuple[str, list[Field]]:
         (f"{_PAYER}[address][city]", "Istanbul"),
         (f"{_PAYER}[address][country]", "TR"),
     ]
+
+
+def listing(path: str, query: QueryDict) -> str:
+    """Return the command that asks for a list.
+
+    :param query: the list's filter, in the API's terms.
+    """
+    asked = query.urlencode()
+    return curl("GET", f"{path}?{asked}" if asked else path)
 
 
 def curl(method: str, path: str, fields: Iterable[Field] = ()) -> str:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from merchants.models import Member
 from panel import once, permissions
-from panel.merchants import listing
+from panel.merchants import links, listing
 from panel.merchants.pages import page, show
 from panel.permissions import Right
 from webhooks.delivery.http import headers
@@ -62,6 +62,7 @@ def pane(member: Member, row: Delivery) -> dict[str, Any]:
     return {
         "chosen": row,
         "event": row.event,
+        "object_url": links.to(member, row.event.aggregate_id),
         "attempts": [worded(one) for one in beside[:ATTEMPTS_SHOWN]],
         "answer": row.response_excerpt,
         "sent_headers": _headers(row),

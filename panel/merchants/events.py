@@ -41,8 +41,11 @@ def events(request: HttpRequest, member: Member) -> HttpResponse:
             with limited():
                 rows = Event.objects.for_merchant(member.merchant).defer("body")
                 shown["page"] = listing.page(rows, request.GET, filters.EVENTS)
+            for row in shown["page"].rows:
+                row.object_url = links.to(member, row.aggregate_id)
             wanted = listing.asked(request.GET, filters.EVENTS)
             shown["export_url"] = links.to_export(member, "events", wanted)
+            shown["call"] = calls.listing(PATH, wanted)
         except TookTooLong:
             form.add_error(None, _("This took too long. Narrow the time, and try again."))
         except DomainError as problem:
@@ -70,6 +73,8 @@ def event(request: HttpRequest, member: Member, event: str) -> HttpResponse:
     every = Delivery.objects.for_merchant(member.merchant).filter(event=row)
     shown: dict[str, Any] = {
         "event": row,
+        "object_url": links.to(member, row.aggregate_id),
+        "request_url": links.to(member, row.request_id),
         "body": body,
         "differences": differences(body["data"]["previous_attributes"], body["data"]["object"]),
         "may_resend": permissions.may(member, Right.RESEND),

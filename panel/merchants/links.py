@@ -10,6 +10,7 @@ from panel import permissions
 PAGES = {
     "req": "request_log",
     "evt": "event",
+    "whd": "delivery",
     "we": "endpoint",
     "key": "key",
     "aud": "audit_entry",
@@ -24,6 +25,8 @@ PAGES = {
 
 def to(member: Member, object_id: str | None) -> str:
     """Return the address of an object's page; nothing if it has none that the member may open."""
+    if object_id == member.merchant_id:
+        return reverse("panel:overview", args=[member.merchant_id])
     page = PAGES.get((object_id or "").partition("_")[0])
     if page not in permissions.PAGES or not permissions.may_open(member, page):
         return ""

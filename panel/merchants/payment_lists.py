@@ -72,14 +72,13 @@ def listed(
     if not form.errors:
         shown["page"] = _page(rows, query, form)
     wanted = QueryDict() if form.errors else listing.asked(query, form.spec)
-    asked = wanted.urlencode()
     shown |= {
         "form": form,
         "common": common(form),
         "rare": rare(form),
         "is_narrowed": form.is_narrowed,
         "export_url": links.to_export(member, name, wanted),
-        "call": calls.curl("GET", f"{path}?{asked}" if asked else path),
+        "call": calls.listing(path, wanted),
     }
     status = 400 if form.errors else 200
     return show(request, TEMPLATES[path], shown, status=status)

@@ -13,11 +13,11 @@ from django.utils.http import urlencode
 from core.rest.error_codes import meaning
 from events.models import Event
 from merchants.models import ApiKey, Member, RequestLog
-from panel.merchants import links
+from panel.merchants import calls, links
 from panel.merchants.log_filters import KINDS
 from panel.merchants.pages import page, show
 from panel.merchants.request_call import curl
-from panel.merchants.request_logs import BODIES
+from panel.merchants.request_logs import BODIES, PATH
 from webhooks.models import Delivery
 
 # More are reached by the lists.
@@ -70,6 +70,7 @@ def request_log(request: HttpRequest, member: Member, request_log: str) -> HttpR
         "sent": _body(row.request_body, row),
         "answered": _body(row.response_body, row),
         "call": curl(row),
+        "read": calls.curl("GET", f"{PATH}/{row.id}"),
         "object_url": links.to(member, row.object_id),
         "key": ApiKey.objects.for_merchant(member.merchant).filter(id=row.api_key).first(),
         "key_url": links.to(member, row.api_key),

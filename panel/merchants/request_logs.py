@@ -14,12 +14,13 @@ from core.rest.list_query import CURSORS
 from core.rest.lists import Page
 from merchants.filters import REQUEST_LOGS
 from merchants.models import Member, RequestLog
-from panel.merchants import addresses, links
+from panel.merchants import addresses, calls, links
 from panel.merchants.log_filters import TOO_LONG, LogFilters
 from panel.merchants.pages import page, show
 from panel.patience import TookTooLong, limited, tighten
 
 TEMPLATE = "panel/request_logs.html"
+PATH = "/v1/request_logs"
 ROWS_SHOWN = "25"
 # After three for the rows, so that the page ends within five seconds.
 COUNT_MS = 1_500
@@ -41,7 +42,8 @@ def request_logs(request: HttpRequest, member: Member) -> HttpResponse:
         return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
     found = None if form.errors else _found(member, form)
     export_url = links.to_export(member, "request_logs", form.asked) if found else ""
-    return _shown(request, form, page=found, export_url=export_url)
+    call = calls.listing(PATH, form.asked if found else QueryDict())
+    return _shown(request, form, page=found, export_url=export_url, call=call)
 
 
 def _by_id(request: HttpRequest, member: Member, text: str) -> HttpResponse:

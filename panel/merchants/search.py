@@ -4,22 +4,23 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from core.detection import contains_encoded_card_number
 from core.errors import DomainError
-from core.querysets import MerchantRows
 from core.rest import lists
 from core.rest.list_query import CURSORS, SEARCH_MAX
 from core.secrets_in_text import holds_secret_key
 from events.models import Event
 from ledger import transactions
 from ledger.models import Movement, Run
-from merchants.models import ApiKey, Member, Merchant, RequestLog
+from merchants.models import ApiKey, AuditEntry, Invitation, Member, Merchant, RequestLog
 from panel import permissions
+from panel.audit_words import in_words
 from panel.merchants import links
 from panel.merchants.pages import page, show
 from panel.patience import TookTooLong, limited
@@ -31,7 +32,7 @@ from payments.refunds.models import Refund
 from payments.search.sources import sources
 from payouts.models import Payout
 from payouts.topups.models import Topup
-from webhooks.models import Endpoint
+from webhooks.models import Delivery, Endpoint
 
 ROWS = "25"
 TEMPLATE = "panel/search.html"
@@ -70,7 +71,7 @@ def search(request: HttpRequest, member: Member) -> HttpResponse:
         return show(request, TEMPLATE, {"problem": TOO_LONG}, part="found", status=400)
     except DomainError:
         return show(request, TEMPLATE, {"problem": NO_SUCH_PLACE}, part="found", status=400)
-    rows = [_row(row)._replace(url=links.to(member, row.id)) for row in found.rows]
+    rows = [_row(row)._replace(url=_url(member, row)) for row in found.rows]
     return show(request, TEMPLATE, {"q": text, "rows": rows, "page": found}, part="found")
 
 
@@ -99,7 +100,7 @@ class Kind(NamedTuple):
     """A kind of object that is found by its id alone."""
 
     right: Right
-    rows: Callable[[Merchant], MerchantRows]
+    rows: Callable[[Merchant], QuerySet[Any]]
 
 
 KINDS: dict[str, Kind] = {
@@ -111,6 +112,10 @@ KINDS: dict[str, Kind] = {
     "po": Kind(Right.SEE_BALANCE, Payout.objects.for_merchant),
     "tu": Kind(Right.SEE_BALANCE, Topup.objects.for_merchant),
     "run": Kind(Right.SEE_BALANCE, Run.objects.for_merchant),
+    "whd": Kind(Right.SEE_LOGS, Delivery.objects.for_merchant),
+    "aud": Kind(Right.OWN, AuditEntry.objects.for_merchant),
+    "inv": Kind(Right.OWN, Invitation.objects.for_merchant),
+    "mer": Kind(Right.SEE, lambda merchant: Merchant.objects.filter(pk=merchant.pk)),
 }
 
 
@@ -136,6 +141,13 @@ def _in_lists(member: Member, query: QueryDict, text: str) -> lists.Page:
             asked[name] = cursor
     # All roles see these kinds.
     return lists.merged(sources(payments, payments, may_read=lambda _scope: True), asked, url="")
+
+
+def _url(member: Member, row: Any) -> str:
+    """Return the address of a row's page: of a refund its payment, of an invitation the team."""
+    if isinstance(row, Invitation):
+        return reverse("panel:team", args=[member.merchant_id])
+    return links.to(member, row.intent_id if isinstance(row, Refund) else row.id)
 
 
 def _row(row: Any) -> Found:
@@ -165,4 +177,8 @@ _TEXTS: dict[type[Model], Callable[[Any], Found]] = {
     Payout: _plain(_("Payout"), lambda row: row.description),
     Topup: _plain(_("Top-up"), lambda row: row.description or row.reference),
     Run: _plain(_("Settlement"), lambda row: row.date.isoformat()),
+    Delivery: _plain(_("Delivery"), lambda row: f"{row.event_type} {row.url}"),
+    AuditEntry: _plain(_("Audit log"), lambda row: str(in_words(row.action))),
+    Invitation: _plain(_("Invitation"), lambda row: row.email),
+    Merchant: _plain(_("Merchant"), str),
 }

@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from core.errors import DomainError
-from core.querysets import MerchantRows
 from merchants import accounts, invitations, second_factors, team
 from merchants.invitations import Invited
 from merchants.models import Invitation, Member
@@ -74,6 +73,8 @@ def invite(request: HttpRequest, member: Member) -> HttpResponse:
 def resend_invitation(request: HttpRequest, member: Member, invitation: str) -> HttpResponse:
     """Send an invitation again, with a new link: the old one ends."""
     row = _open_invitation(member, invitation)
+    if row is None:
+        return _gone(request, member)
     form = ConfirmForm(_typed(request))
     made: list[Invited] = []
 
@@ -97,6 +98,8 @@ def resend_invitation(request: HttpRequest, member: Member, invitation: str) -> 
 def withdraw_invitation(request: HttpRequest, member: Member, invitation: str) -> HttpResponse:
     """Ask, and end an invitation that nobody accepted."""
     row = _open_invitation(member, invitation)
+    if row is None:
+        return _gone(request, member)
     form = ConfirmForm(_typed(request))
 
     def change() -> None:
@@ -117,7 +120,9 @@ def withdraw_invitation(request: HttpRequest, member: Member, invitation: str) -
 @proof_required
 def change_role(request: HttpRequest, member: Member, person: str) -> HttpResponse:
     """Ask for another role of somebody, oneself too."""
-    row = _find(Member.objects.for_merchant(member.merchant).select_related("user"), person)
+    row = _colleague(member, person)
+    if row is None:
+        return _gone(request, member)
     form = RoleForm(_typed(request), initial={"role": row.role})
     is_oneself = row.pk == member.pk
 
@@ -137,7 +142,9 @@ def change_role(request: HttpRequest, member: Member, person: str) -> HttpRespon
 @proof_required
 def remove_member(request: HttpRequest, member: Member, person: str) -> HttpResponse:
     """Ask, and take somebody out of the team."""
-    row = _find(Member.objects.for_merchant(member.merchant).select_related("user"), person)
+    row = _colleague(member, person)
+    if row is None:
+        return _gone(request, member)
     if row.pk == member.pk:
         return HttpResponseRedirect(reverse("panel:leave_team", args=[member.merchant_id]))
     form = ConfirmForm(_typed(request))
@@ -235,18 +242,30 @@ def _list(member: Member) -> str:
     return reverse("panel:team", args=[member.merchant_id])
 
 
-def _find(rows: MerchantRows, number: str) -> Any:
-    """Return one of the merchant's rows by its number.
-
-    :raises Http404: it has no such row; another merchant's is none.
-    """
+def _colleague(member: Member, number: str) -> Member | None:
+    """Return one of the team's members by their number, None if there is none."""
     is_number = number.isascii() and number.isdecimal() and len(number) < 19
-    row = rows.filter(pk=int(number)).first() if is_number else None
-    if row is None:
+    rows = Member.objects.for_merchant(member.merchant).select_related("user")
+    return rows.filter(pk=int(number)).first() if is_number else None
+
+
+def _open_invitation(member: Member, invitation: str) -> Invitation | None:
+    try:
+        found: Invitation = listing.find(team.open_invitations(member.merchant), invitation)
+    except Http404:
+        return None
+    return found
+
+
+def _gone(request: HttpRequest, member: Member) -> HttpResponse:
+    """Answer for somebody who is not there: as before to the form that took them out, sent again.
+
+    :raises Http404: no form of this token has.
+    """
+
+    def change() -> None:
         raise Http404
-    return row
 
-
-def _open_invitation(member: Member, invitation: str) -> Invitation:
-    """:raises Http404: the merchant has no such invitation that is open."""
-    return listing.find(team.open_invitations(member.merchant), invitation)
+    if request.method != "POST":
+        raise Http404
+    return once.act(request, member, change, subject=member.merchant_id, done=_list(member))

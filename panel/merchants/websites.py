@@ -71,7 +71,7 @@ def websites(request: HttpRequest, member: Member) -> HttpResponse:
             return answer
     shown = {
         "websites": member.merchant.websites.order_by("id"),
-        "callbacks": member.merchant.callback_urls.order_by("id"),
+        "callbacks": [_with_examples(one) for one in member.merchant.callback_urls.order_by("id")],
         "website_form": website,
         "callback_form": callback,
         "token": once.token(request),
@@ -97,6 +97,15 @@ def _added(request: HttpRequest, member: Member, form: forms.Form) -> HttpRespon
     except ChangeRefused as refusal:
         form.add_error(field, refusals.sentence(refusal))
         return None
+
+
+def _with_examples(site: CallbackUrl) -> tuple[CallbackUrl, str, str]:
+    """Return a callback URL with an address that it covers, and one that it does not."""
+    url = site.url.rstrip("/")
+    has_path = "/" in url.partition("://")[2]
+    other = "http" if url.startswith("https:") else "https"
+    beside = f"{url}-2" if has_path else f"{other}:{url.partition(':')[2]}"
+    return site, f"{url}/any/path", beside
 
 
 def _tested(merchant: Merchant, url: str) -> dict[str, Any]:

@@ -53,3 +53,10 @@ class ReasonForm(DeskForm):
     )
     seen = forms.CharField(max_length=200, required=False, widget=forms.HiddenInput)
     field_order: Any = ("seen",)
+
+
+class OwnerForm(ReasonForm):
+    """A person who is made an owner, and the reason."""
+
+    email = forms.EmailField(max_length=254, label="Their e-mail address")
+    field_order = ("email", "why", "seen")

@@ -27,6 +27,13 @@ def tell_of_revoked_key(key: ApiKey) -> bool:
     return _send("An API key was revoked", "key_revoked", addresses, key=key)
 
 
+def tell_of_new_owner(merchant: Merchant, email: str) -> bool:
+    """Tell all owners of a merchant, the new one too, that an operator made one."""
+    owners = Member.objects.for_merchant(merchant).filter(role=Member.Role.OWNER)
+    addresses = owners.order_by("pk").values_list("user__email", flat=True)
+    return _send("A new owner", "new_owner", addresses, merchant=merchant, email=email)
+
+
 def tell_of_access(user: User, owners: Iterable[str], done: str) -> bool:
     """Tell a person, and the owners of their teams, what was done to their access.
 

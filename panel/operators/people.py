@@ -1,4 +1,4 @@
-"""People: found, let in again, signed out; and keys revoked. Nobody at the desk sees a secret."""
+"""People: found, let in again, signed out, made owners; keys revoked. The desk shows no secret."""
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -8,9 +8,10 @@ from django.urls import path
 from core.errors import ResourceMissing
 from merchants import keys, people, second_factors, sign_in
 from merchants.models import ApiKey, User
-from panel.operators import desk, listing, mails
+from merchants.team import TeamRefused
+from panel.operators import desk, listing, mails, merchants, owners
 from panel.operators.desk import Section
-from panel.operators.forms import ReasonForm
+from panel.operators.forms import OwnerForm, ReasonForm
 
 VIEW, MANAGE = "merchants.view_user", "merchants.manage_people"
 
@@ -121,6 +122,34 @@ def revoke_key(request: HttpRequest, key_id: str) -> HttpResponse:
     )
 
 
+@desk.page(MANAGE, methods=("GET", "POST"))
+def make_owner(request: HttpRequest, merchant_id: str) -> HttpResponse:
+    """Make a person an owner of a team whose last owner is lost."""
+    merchant = merchants.find(merchant_id)
+    form = OwnerForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        typed = form.cleaned_data
+        try:
+            said = owners.appoint(merchant, typed["email"], reason=typed["why"])
+        except TeamRefused as refusal:
+            form.add_error("email", refusal.text)
+        else:
+            messages.success(request, said)
+            return desk.see_other("desk_merchant", merchant.id)
+    back = desk.address("desk_merchant", merchant.id)
+    trail = [("Merchants", desk.address("desk_merchants")), (merchant.name, back)]
+    shown = {"form": form, "lead": LEAD_OF_OWNER, "back": back, "trail": trail}
+    status = 400 if form.is_bound else 200
+    return desk.show(request, "desk/people/act.html", "Make an owner", status, **shown)
+
+
+LEAD_OF_OWNER = (
+    "For a team whose last owner is lost. Make sure by another way that this person speaks for the"
+    " merchant: an owner may do everything there. Without an account they get one, and choose its"
+    ' password by "Forgot your password?".'
+)
+
+
 def _tell(request: HttpRequest, person: User, said: str, done: str) -> None:
     is_sent = mails.tell_of_access(person, people.owners_of_teams(person), done)
     messages.success(request, f"{said} {mails.said(is_sent)}")
@@ -155,6 +184,7 @@ SECTION = Section(
         path("people/<str:person_id>/unlock/", unlock, name="desk_person_unlock"),
         path("people/<str:person_id>/end_sessions/", end_sessions, name="desk_person_end_sessions"),
         path("people/<str:person_id>/take_off/", take_off, name="desk_person_take_off"),
+        path("merchants/<str:merchant_id>/owner/", make_owner, name="desk_merchant_owner"),
         path("keys/<str:key_id>/revoke/", revoke_key, name="desk_key_revoke"),
     ],
 )

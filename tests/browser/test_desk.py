@@ -129,6 +129,7 @@ def pages_of(payment_id: str) -> dict[str, tuple[str, int]]:
         "merchants": address("desk_merchants"),
         "merchant": address("desk_merchant", shop.id),
         "open": address("desk_merchant_open"),
+        "owner": address("desk_merchant_owner", shop.id),
         "limits": address("desk_merchant_change", shop.id, "limits"),
         "plans": address("desk_merchant_change", shop.id, "plans"),
         "status": address("desk_merchant_change", shop.id, "status"),

@@ -74,6 +74,39 @@ def test_an_owner_who_cannot_sign_in_does_not_count(ada: Member, owner: Member) 
         teams.leave(owner)
 
 
+@pytest.mark.parametrize("role", ["support", None])
+def test_an_operator_makes_an_owner_where_the_last_one_is_lost(
+    acme: ApiClient, owner: Member, role: str | None
+) -> None:
+    invitations.invite(owner, email="eve@acme.example", role="finance")
+    if role:
+        join(person("eve@acme.example"), acme.merchant, role)
+
+    made = [
+        teams.appoint_owner(acme.merchant, address, reason="The owner died.")
+        for address in ("Eve@acme.example", "eve@acme.example")
+    ]
+
+    member = acme.merchant.members.get(user__email="eve@acme.example")
+    row = AuditEntry.objects.for_merchant(acme.merchant).latest("sequence")
+    assert (made, member.role, owners(acme.merchant)) == ([True, False], "owner", 2)
+    assert row.action == ("member.role_changed" if role else "member.added")
+    assert (row.subject, row.reason) == (str(member.user_id), "The owner died.")
+    assert member.user.has_usable_password() == bool(role)
+    assert invitations.open_invitations(acme.merchant) == []
+
+
+def test_an_account_that_is_switched_off_owns_nothing(acme: ApiClient, ada: Member) -> None:
+    teams.change_role(ada, ada, "finance")
+    User.objects.filter(pk=ada.user_id).update(is_active=False)
+
+    for address in (ada.user.email, "no address", f"{'x' * 250}@a.example"):
+        with pytest.raises(TeamRefused):
+            teams.appoint_owner(acme.merchant, address, reason="x")
+
+    assert owners(acme.merchant) == 1
+
+
 @pytest.mark.parametrize(
     "changes",
     [

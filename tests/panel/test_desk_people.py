@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from merchants import keys, second_factors, sign_in
 from merchants.models import AuditEntry, User
 from tests.stage.client import ApiClient
-from tests.stage.desk import Desk
+from tests.stage.desk import PASSWORD, Desk
 from tests.stage.second_factors import add_app
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -84,6 +84,24 @@ def test_lost_second_factors_are_taken_off(desk: Desk, owner: User) -> None:
     assert "_auth_user_id" not in browser.session
     [row] = AuditEntry.objects.filter(action="mfa.removed")
     assert (row.chain, row.reason) == (f"user:{owner.pk}", "They came by.")
+
+
+def test_a_new_owner_chooses_a_password_by_mail_and_gets_in(desk: Desk, acme: ApiClient) -> None:
+    form = {"email": "Eve@acme.example", "why": "The owner died."}
+    refused = desk.send("desk_merchant_owner", acme.merchant.id, form={"email": "x", "why": "y"})
+    mail.outbox.clear()
+
+    desk.send("desk_merchant_owner", acme.merchant.id, form=form)
+    browser = Client()
+    browser.post("/account/password/reset", {"email": "eve@acme.example"})
+    link = next(word for word in mail.outbox[-1].body.split() if "/password/reset/" in word)
+    page = browser.get("/" + link.split("/", 3)[3])
+    browser.post(page.url, {"password1": PASSWORD, "password2": PASSWORD})
+    browser.post("/account/login", {"login": "eve@acme.example", "password": PASSWORD})
+
+    assert refused.status_code == 400
+    assert b"Make an owner" in desk.get("desk_merchant", acme.merchant.id).content
+    assert browser.get(f"/panel/{acme.merchant.id}/team").status_code == 200
 
 
 def test_a_key_is_revoked_and_never_shown(desk: Desk, acme: ApiClient, owner: User) -> None:

@@ -11,9 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from core import ids
 from merchants.models import AuditEntry
 from panel.merchants.differences import Difference, differences
+from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import EndpointFactory
-from tests.stage.hooks import tell
+from tests.stage.hooks import created, tell
 from tests.stage.teams import person, signed_in
 from webhooks.models import Delivery, Endpoint
 
@@ -65,6 +66,39 @@ def test_events_are_listed_newest_first_and_narrowed_as_the_api_narrows_them(
     assert set(listed(owner, acme, delivery_success="false")) == {one, two}
     assert listed(owner, acme, created_from="2050-01-01") == []
     assert set(every) == set(listed(owner, acme, created_to="2050-01-01"))
+
+
+def test_the_call_of_a_list_has_its_filter(owner: Client, acme: ApiClient) -> None:
+    tell(acme.merchant, "cus_1")
+
+    asked = {
+        name: owner.get(at(acme, name), query, follow=True).context["call"]
+        for name, query in {
+            "events": {"type": "customer.updated", "aggregate_id": ""},
+            "request_logs": {"status": "4xx", "path": ""},
+        }.items()
+    }
+
+    assert "/v1/events?type=customer.updated'" in asked["events"]
+    assert "/v1/request_logs?status=4xx'" in asked["request_logs"]
+
+
+def test_an_event_leads_to_its_object_and_its_request(
+    owner: Client, acme: ApiClient, bank: BankTransport
+) -> None:
+    created(acme)
+    paid = acme.pay()["id"]
+    [event, *_] = acme.events_of(paid)
+    sent = Delivery.objects.filter(event=event["id"])[0]
+
+    pages = ["events", f"events/{event['id']}", f"deliveries/{sent.id}"]
+    shown = {page: owner.get(at(acme, page)).content.decode() for page in pages}
+    request = owner.get(at(acme, "request_logs", event["request_id"])).content.decode()
+
+    for page, text in shown.items():
+        assert f'href="{at(acme, "payments", paid)}"' in text, page
+    assert f'href="{at(acme, "request_logs", event["request_id"])}"' in shown[pages[1]]
+    assert f'href="{at(acme, "deliveries", sent.id)}"' in request
 
 
 def test_days_become_instants_of_the_merchants_zone_and_are_shown_again(

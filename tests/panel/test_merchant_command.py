@@ -5,6 +5,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.core import mail
 from django.core.management import CommandError, call_command
 
 from merchants.models import AuditEntry, Merchant, RequestLog
@@ -134,3 +135,15 @@ def test_a_schedule_changes_in_what_is_given(acme: ApiClient) -> None:
 def test_a_schedule_without_a_change_is_refused(acme: ApiClient) -> None:
     with pytest.raises(CommandError, match="--delay-days"):
         run("schedule", acme.merchant.id, *WHY)
+
+
+def test_an_owner_is_made_where_the_last_one_is_lost(acme: ApiClient) -> None:
+    line = ("owner", acme.merchant.id, "eve@acme.example", "--reason", "The owner died.")
+
+    first, again = run(*line), run(*line)
+
+    assert "They are an owner now. A mail was sent." in first
+    assert "nothing has changed" in again
+    assert [letter.to for letter in mail.outbox] == [["owner@acme.example"], ["eve@acme.example"]]
+    with pytest.raises(CommandError, match="not an e-mail address"):
+        run("owner", acme.merchant.id, "nobody", "--reason", "x")

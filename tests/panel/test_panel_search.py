@@ -6,13 +6,15 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from merchants.models import RequestLog
+from merchants import invitations
+from merchants.models import AuditEntry, RequestLog
 from panel.merchants import search
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD, PaymentFactory, payment
-from tests.stage.hooks import created
+from tests.stage.hooks import created, tell
 from tests.stage.teams import person, signed_in
+from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -69,13 +71,39 @@ def test_a_thing_of_every_other_kind_is_found_by_its_id(
         assert f"<code>{found}</code>" in text_of(client, acme, found), found
 
 
+def test_what_only_the_panel_names_is_found_and_leads_to_its_page(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    client = client_of(acme)
+    created(acme)
+    paid = acme.post("/v1/payment_intents", payment(), idempotency_key="k").body
+    refund = acme.post("/v1/refunds", {"payment_intent": paid["id"]}, idempotency_key="r").body
+    owner = acme.merchant.members.get(user__email="owner@acme.example")
+    invited = invitations.invite(owner, email="new@x.example", role="finance").invitation
+    ways = {
+        refund["id"]: f"/payments/{paid['id']}",
+        paid["latest_attempt"]: f"/payments/{paid['id']}",
+        (sent := Delivery.objects.all()[0].id): f"/deliveries/{sent}",
+        (row := AuditEntry.objects.filter(merchant=acme.merchant)[0].id): f"/audit_log/{row}",
+        invited.id: "/team",
+        acme.merchant.id: "",
+    }
+
+    for found, way in ways.items():
+        page = text_of(client, acme, found)
+        assert f'href="/panel/{acme.merchant.id}{way}"><code>' in page, found
+    assert "Nothing was found" in text_of(client_of(acme, "support"), acme, row)
+
+
 def test_only_the_merchants_own_is_found(acme: ApiClient, globex: ApiClient) -> None:
     theirs = PaymentFactory(merchant=globex.merchant, description="Order #1000")
     hook = created(globex, url="https://globex.example/hooks")["id"]
 
     client = client_of(acme)
 
-    for q in (theirs.id, "order", hook, globex.merchant.api_keys.get().id):
+    told = Delivery.objects.get(event=tell(globex.merchant, "cus_1"))
+    others = (globex.merchant.id, globex.merchant.api_keys.get().id, told.id)
+    for q in (theirs.id, "order", hook, *others):
         assert "Nothing was found" in text_of(client, acme, q), q
 
 

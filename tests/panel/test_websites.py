@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import translation
 
 from events.models import Event
+from merchants import accounts, sites
 from merchants.models import AuditEntry, IdempotencyKey
 from panel import once
 from panel.refusals import SENTENCES
@@ -209,6 +210,26 @@ def test_the_tester_says_what_the_api_would(
     for problem, expected in zip(problems, (as_return, as_webhook), strict=True):
         assert problem.startswith(expected), problems
         assert bool(problem) == bool(expected), problems
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost:3000", "http://localhost:3000/", "https://pay.example/return",
+        "https://pay.example/a/b/",
+    ],
+)  # fmt: skip
+def test_a_callback_says_by_example_what_it_covers(
+    owner: Client, acme: ApiClient, url: str
+) -> None:
+    accounts.change(acme.merchant, {"add_callback": url})
+
+    page = owner.get(page_of(acme))
+
+    [(_site, covered, beside)] = page.context["callbacks"]
+    assert str(sites.why_not(acme.merchant, covered).covered_by) == url
+    assert sites.why_not(acme.merchant, beside).covered_by is None
+    assert f"Covers {covered}; not {beside}" in page.content.decode()
 
 
 def test_a_website_is_removed_and_the_endpoints_it_leaves_are_named(

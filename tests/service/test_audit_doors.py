@@ -83,6 +83,7 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("merchant", *LIMITS, "--per-day", "5000"), ("limit.changed",)),
     (("merchant", *LIMITS, "--negative", "7"), ("limit.changed",)),
     (("merchant", *LIMITS, "--remove"), ("limit.changed",)),
+    (("merchant", "owner", "MERCHANT", "new@acme.example", "--reason", "x"), ("member.added",)),
     (("merchant", "status", "MERCHANT", "restricted", "--charges", "off", "--reason", "x"),
      ("merchant.updated",)),
     (("merchant", "account", "add", "MERCHANT", "kasa", *ACCOUNT), ("payout_account.added",)),
@@ -411,6 +412,7 @@ DESK = {
     "desk_list_add": ("list_entry.added",),
     "desk_list_remove": ("list_entry.removed",),
     "desk_review_judge": ("payment.judged",),
+    "desk_merchant_owner": ("member.added",),
     "desk_person_unlock": ("sign_in.unlocked",),
     "desk_person_end_sessions": ("session.ended",),
     "desk_person_take_off": ("mfa.removed",),
@@ -456,6 +458,8 @@ def fill_in(doors: Doors, at: Desk, name: str) -> Any:
     if name == "desk_merchant_open":
         typed = {"name": "N", "email": "n@n.example", "country": "TR", "websites": "n.example"}
         return at.send(name, form={**typed, **why})
+    if name == "desk_merchant_owner":
+        return at.send(name, doors.acme.merchant.id, form={"email": "new@acme.example", **why})
     if name == "desk_merchant_change":
         typed = {"currency": "try", "non_secure": "on", "per_payment": "7"}
         return at.change(doors.acme.merchant.id, "limits", why["why"], **typed)

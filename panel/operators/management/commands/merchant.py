@@ -10,6 +10,8 @@ from merchants import accounts, payout_accounts, payout_schedules, risk_rules, s
 from merchants.commands import AuditedCommand
 from merchants.models import CallbackUrl, Merchant, NonSecureLimit, PayoutSchedule, Website
 from merchants.refusals import ChangeRefused
+from merchants.team import TeamRefused
+from panel.operators import owners
 from webhooks import destinations
 
 SWITCH = {"on": True, "off": False}
@@ -18,7 +20,7 @@ SWITCH = {"on": True, "off": False}
 class Command(AuditedCommand):
     help = (
         "List merchants, show one, or change its sites, limits, plans, rules about"
-        " risk, schedule or status."
+        " risk, schedule, status or owners."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -37,6 +39,7 @@ class Command(AuditedCommand):
             _rows(steps.add_parser(step, help=f"replace all its {noun}"))
         _schedule(steps.add_parser("schedule", help="when money is due and paid out"))
         _status(steps.add_parser("status", help="open, restrict or close the account"))
+        _owner(steps.add_parser("owner", help="make a person an owner, where the last one is lost"))
 
     def handle(self, *_args: Any, **options: Any) -> None:
         step = options["step"]
@@ -44,6 +47,8 @@ class Command(AuditedCommand):
             getattr(self, f"_{step}")(options)
         except ChangeRefused as refusal:
             raise CommandError(str(refusal)) from refusal
+        except TeamRefused as refusal:
+            raise CommandError(refusal.text) from refusal
 
     def _list(self, _options: dict[str, Any]) -> None:
         for row in Merchant.objects.order_by("-created_at", "-id").iterator():
@@ -115,6 +120,10 @@ class Command(AuditedCommand):
         switches = {f"{name}_enabled": options[name] for name in ("charges", "payouts")}
         changes = {name: SWITCH[value] for name, value in switches.items() if value}
         self._change(_merchant(options), options, {"status": options["status"], **changes})
+
+    def _owner(self, options: dict[str, Any]) -> None:
+        said = owners.appoint(_merchant(options), options["email"], reason=options["reason"])
+        self.stdout.write(said)
 
     def _change(self, merchant: Merchant, options: dict[str, Any], changes: dict[str, Any]) -> None:
         self._tell(accounts.change(merchant, changes, options["reason"]))
@@ -188,6 +197,12 @@ def _status(parser: CommandParser) -> None:
     parser.add_argument("status", choices=Merchant.Status.values)
     parser.add_argument("--charges", choices=SWITCH)
     parser.add_argument("--payouts", choices=SWITCH)
+    _reason(parser)
+
+
+def _owner(parser: CommandParser) -> None:
+    parser.add_argument("merchant")
+    parser.add_argument("email", help="of the person, with or without an account")
     _reason(parser)
 
 
