@@ -69,6 +69,7 @@ WEBSITE = ("website", "add", "MERCHANT", "https://new.example", "--reason", "ask
 CALLBACK = ("callback", "add", "MERCHANT", "https://pay.example/back", "--reason", "asked")
 WHO = ("--by", "OPERATOR", "--reason", "asked")
 PLANS = '[{"program": "bonus", "installments": 3, "surcharge_rate_bps": 275}]'
+PRICES = '[{"currency": "try", "bps": 250, "fixed": 25}]'
 RULES = '[{"rule": "card_velocity", "deed": "review", "threshold": 5}]'
 ACCOUNT = ("--holder", "Acme Ltd", "--iban", "TR330006100519786457841326", "--reason", "x")
 LIMITS = ("limits", "MERCHANT", "--currency", "try", "--reason", "asked")
@@ -91,6 +92,7 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("merchant", "account", "remove", "MERCHANT", "other", "--reason", "x"),
      ("payout_account.removed",)),
     (("merchant", "plans", "MERCHANT", PLANS, "--reason", "x"), ("plan.changed",)),
+    (("merchant", "prices", "MERCHANT", PRICES, "--reason", "x"), ("price.changed",)),
     (("merchant", "schedule", "MERCHANT", "--delay-days", "3", "--reason", "x"),
      ("merchant.updated",)),
     (("holidays", "add", "TR", "2027-03-12", "--reason", "x"), ("holiday.added",)),
