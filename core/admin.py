@@ -1,12 +1,18 @@
 import re
+from collections.abc import Callable
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.core.exceptions import SuspiciousOperation, ValidationError
+from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
 from django.db import DataError
 from django.db.models import CharField, DateTimeField, IntegerField, JSONField, QuerySet
+from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from core.errors import DomainError
 
 _ALL_LOOKUPS = {
     name
@@ -78,3 +84,41 @@ class ReadOnly:
 
 class ReadOnlyAdmin(ReadOnly, PlainLookups):
     """A table to read."""
+
+
+class ActingAdmin(ReadOnlyAdmin):
+    """A table to read, whose acts have views of their own.
+
+    Django wraps its own forms in a transaction, and use cases own theirs (architecture 7).
+    """
+
+    def require(self, request: Any, permission: str) -> None:
+        """:raises PermissionDenied: the operator may not act here."""
+        if not request.user.has_perm(permission):
+            raise PermissionDenied
+
+    def find(self, request: HttpRequest, object_id: str) -> Any:
+        """:raises Http404: there is no such row."""
+        row = self.get_object(request, object_id)
+        if row is None:
+            raise Http404
+        return row
+
+    def acted(self, request: HttpRequest, form: Form, act: Callable[[], Any]) -> Any:
+        """Act; None with the refusal on the form."""
+        try:
+            done = act()
+        except DomainError as refusal:
+            form.add_error(refusal.param if refusal.param in form.fields else None, refusal.text)
+            return None
+        self.message_user(request, f"{done} is {done.status}.", messages.SUCCESS)
+        return done
+
+    def act_page(
+        self, request: HttpRequest, form: Form, title: str, template: str = "admin/act.html"
+    ) -> HttpResponse:
+        """Show the form of an act."""
+        context = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
+        status = 400 if form.errors else 200
+        shown = {**context, "form": form}
+        return TemplateResponse(request, template, shown, status=status)

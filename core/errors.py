@@ -133,3 +133,11 @@ class Overloaded(DomainError):
     http_status = 503
     retry_after_seconds = 1
     message = "Too many requests are waiting, and this one was not begun. Try again shortly."
+
+
+class SentBefore(DomainError):
+    """An operator's form is one act, and this one was another act before."""
+
+    code = "parameter_invalid"
+    http_status = 409
+    message = "This form was sent before, with other values: open it anew."

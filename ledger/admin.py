@@ -6,10 +6,11 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from core.admin import ReadOnly, ReadOnlyAdmin
-from ledger import balance, book, operators
+from core.admin import ActingAdmin, ReadOnly, ReadOnlyAdmin
+from core.errors import SentBefore
+from ledger import balance, book, calendar_changes, operators
 from ledger.models import Account, Due, Entry, HolidayChange, Movement, Price, Run
-from ledger.operator_forms import WriteOffForm
+from ledger.operator_forms import HolidayForm, WriteOffForm
 
 
 class EntryInline(ReadOnly, admin.TabularInline):
@@ -69,8 +70,8 @@ class AccountAdmin(ReadOnlyAdmin):
         except book.NotOwed as refusal:
             form.add_error("amount", f"{refusal.owed} is owed, and no more is written off.")
             return False
-        except operators.SentBefore:
-            form.add_error(None, "This form was sent before, with another amount: open it anew.")
+        except SentBefore as refusal:
+            form.add_error(None, refusal.text)
             return False
         said = f"{movement.amount} {movement.currency} was written off by {movement.id}."
         self.message_user(request, said, messages.SUCCESS)
@@ -125,10 +126,31 @@ class DueAdmin(ReadOnlyAdmin):
 
 
 @admin.register(HolidayChange)
-class HolidayChangeAdmin(ReadOnlyAdmin):
+class HolidayChangeAdmin(ActingAdmin):
     """The public holidays that operators added, and the dates that are none by them."""
+
+    change_list_template = "admin/ledger/holidays.html"
 
     list_display = ("country", "date", "is_holiday", "reason", "created_at")
     list_filter = ("country", "is_holiday")
     ordering = ("-date", "country")
     show_full_result_count = False
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the pages of Django's, behind that of our own act."""
+        page = self.admin_site.admin_view(self.set_page)
+        return [path("set/", page, name="ledger_holidaychange_set"), *super().get_urls()]
+
+    def set_page(self, request: Any) -> HttpResponse:
+        """Say of a date whether it is a public holiday."""
+        self.require(request, "ledger.change_holidaychange")
+        form = HolidayForm(request.POST or None)
+        if form.is_valid():
+            typed = form.cleaned_data
+            row = calendar_changes.change(
+                typed["country"], typed["date"],
+                is_holiday=typed["is_holiday"], reason=typed["why"],
+            )  # fmt: skip
+            self.message_user(request, f"{row}.", messages.SUCCESS)
+            return HttpResponseRedirect(reverse("admin:ledger_holidaychange_changelist"))
+        return self.act_page(request, form, "Set a holiday")

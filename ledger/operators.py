@@ -8,6 +8,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import transaction
 
 from core import clock, context
+from core.errors import SentBefore
 from ledger import accounts, balance, book
 from ledger.models import Account, Movement
 from merchants import audit_log, request_logs
@@ -16,10 +17,6 @@ from merchants.models import User
 
 # The name of this work in the request logs.
 WRITTEN_OFF = "operators.write_off"
-
-
-class SentBefore(Exception):
-    """The act was done before, with another amount."""
 
 
 def write_off(

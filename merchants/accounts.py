@@ -230,6 +230,17 @@ def require_payouts(merchant: Merchant) -> None:
         raise MerchantRestricted("The account cannot be paid out at the moment.")
 
 
+def require_payouts_by_operator(merchant: Merchant) -> None:
+    """Refuse an operator's payout of an account that may not have any; of a closed one it is made.
+
+    Closed is final: the money that it still has could never leave otherwise.
+
+    :raises MerchantRestricted: pending or restricted, or payouts are switched off.
+    """
+    if merchant.status != Merchant.Status.CLOSED:
+        require_payouts(merchant)
+
+
 def require_captures(merchant: Merchant) -> None:
     """Refuse to capture for an account that is closed; others may take what was authorised.
 

@@ -35,6 +35,7 @@ VERBS = {
     "merchant": ("opened", "updated"),
     "limit": ("changed",),
     "plan": ("changed",),
+    "price": ("changed",),
     "risk_rule": ("changed",),
     "list_entry": ("added", "removed"),
     "customer": ("created", "updated", "deleted"),

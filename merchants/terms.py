@@ -206,22 +206,22 @@ ADDRESSES = (
 
 
 def _replace_plans(merchant: Merchant, rows: Iterable[Mapping[str, Any]]) -> None:
-    with _refused("installments"):
+    with refused("installments"):
         installment_plans.replace(merchant, [InstallmentPlan(**row) for row in rows])
 
 
 def _replace_rules(merchant: Merchant, rows: Iterable[Mapping[str, Any]]) -> None:
-    with _refused("risk_rules"):
+    with refused("risk_rules"):
         risk_rules.replace(merchant, [RiskRule(**row) for row in rows])
 
 
 def _change_schedule(merchant: Merchant, values: Mapping[str, Any]) -> None:
-    with _refused("payout_schedule", "the names of a schedule with their values"):
+    with refused("payout_schedule", "the names of a schedule with their values"):
         payout_schedules.change(merchant, values)
 
 
 @contextmanager
-def _refused(
+def refused(
     name: str, wanted: str = "a list of rows with the names that `show` tells"
 ) -> Iterator[None]:
     """Refuse rows that the model refuses, or that have other names than it."""

@@ -28,6 +28,7 @@ WORDS: dict[str, str | Promise] = {
     "merchant.updated": _("Account changed"),
     "limit.changed": _("Limit changed"),
     "plan.changed": _("Installment plans changed"),
+    "price.changed": _("Prices changed"),
     "risk_rule.changed": _("Risk rules changed"),
     "list_entry.added": _("Card or address blocked or allowed"),
     "list_entry.removed": _("Block or permission removed"),

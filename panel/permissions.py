@@ -139,6 +139,7 @@ PAGES: dict[str, Rights] = {
     "export_customers": Rights(Right.EXPORT, Right.EXPORT),
     "export_request_logs": Rights(Right.EXPORT_LOGS, Right.EXPORT_LOGS),
     "export_events": Rights(Right.EXPORT_LOGS, Right.EXPORT_LOGS),
+    "export_settlement": Rights(Right.EXPORT, Right.EXPORT),
     "export_audit_log": Rights(Right.OWN, Right.OWN),
     # Everybody may go.
     "leave_team": Rights(Right.SEE, Right.SEE),

@@ -20,12 +20,20 @@ def cancel(merchant: Merchant, payout_id: str) -> Payout:
     :raises PayoutUnexpectedState: it has been sent, or has ended.
     """
     idempotency.take(payout_id)
-    payout = Payout.objects.for_merchant(merchant).lock(payout_id)
+    payout = call_off(Payout.objects.for_merchant(merchant).lock(payout_id))
+    audit_log.record_by_person("payout.canceled", merchant=merchant, subject=payout.id)
+    return payout
+
+
+def call_off(payout: Payout) -> Payout:
+    """Call a locked payout off, in the caller's transaction.
+
+    :raises PayoutUnexpectedState: it has been sent, or has ended.
+    """
     if payout.status != Status.PENDING:
         raise PayoutUnexpectedState(payout)
     before = render.payout(payout)
     book.payout_canceled(payout.id, merchant_id=payout.merchant_id, now=clock.now())
     rows.close(payout)
     rows.move(payout, Status.CANCELED, before)
-    audit_log.record_by_person("payout.canceled", merchant=merchant, subject=payout.id)
     return payout

@@ -1,5 +1,6 @@
 """Payouts written down and changed: the money leaves `available` at creation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
@@ -80,10 +81,17 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> Payout:
         return payout
 
 
-def open_payout(payout_id: str, merchant: Merchant, wanted: Wanted) -> Payout:
+def open_payout(
+    payout_id: str,
+    merchant: Merchant,
+    wanted: Wanted,
+    require: Callable[[Merchant], None] = require_payouts,
+) -> Payout:
     """Write a payout down with its money and its event, in the caller's transaction.
 
     The merchant's money of the currency stays locked, also if the payout is refused.
+
+    :param require: refuses accounts that may have none.
 
     :raises MerchantRestricted: the account may have no payouts at the moment.
     :raises ResourceMissing: the merchant has no account of that reference.
@@ -93,7 +101,7 @@ def open_payout(payout_id: str, merchant: Merchant, wanted: Wanted) -> Payout:
     accounts.lock(merchant.id, wanted.currency)
     # As they are now: an operator may have restricted the merchant, or taken the account away.
     merchant = Merchant.objects.get(id=merchant.id)
-    require_payouts(merchant)
+    require(merchant)
     destination = destinations.of(merchant, wanted.destination)
     payout = _drafted(payout_id, merchant, wanted, destination)
     try:

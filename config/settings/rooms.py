@@ -70,7 +70,11 @@ AGGREGATES = [
     "payments.customers.events.AGGREGATE",
 ]
 # The things of a merchant that `accounts.change` may change.
-MERCHANT_TERMS = ["merchants.terms.TERMS", "payments.intents.merchant_terms.TERMS"]
+MERCHANT_TERMS = [
+    "merchants.terms.TERMS",
+    "ledger.merchant_terms.TERMS",
+    "payments.intents.merchant_terms.TERMS",
+]
 # The resources of the API, in the order of its document.
 RESOURCES = [
     "payments.intents.resource.RESOURCE",

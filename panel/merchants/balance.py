@@ -78,7 +78,8 @@ def balance(request: HttpRequest, member: Member) -> HttpResponse:
 def settlement(request: HttpRequest, member: Member, settlement: str) -> HttpResponse:
     """Show one settlement: what it made available, by the type of balance transaction."""
     run: Run = listing.find(Run.objects.for_merchant(member.merchant), settlement)
-    shown = {"run": run, "moved": _moved(run)}
+    may_export = permissions.may(member, Right.EXPORT)
+    shown = {"run": run, "moved": _moved(run), "may_export": may_export}
     return show(request, "panel/balance/settlement.html", shown)
 
 

@@ -1,33 +1,22 @@
-"""Exports: the rows of a list as a CSV file, with the list's own filter (panel contract: Exports).
+"""Exports: a list's rows as a CSV file, with its own filter (panel contract: Exports)."""
 
-A file is streamed: each page of rows is a short question of its own, and while a slow client reads
-the database's connection belongs to others. No file is kept.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from django.db import transaction
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-    HttpResponseRedirect,
-    QueryDict,
-    StreamingHttpResponse,
-)
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy as _
 
-from core import clock, connections, csv_rows
+from core import clock
 from core.errors import DomainError
 from core.rest import list_walks
 from core.rest.list_query import CURSORS
-from merchants import audit_log
 from merchants.models import Member
-from panel.merchants import addresses, export_columns, export_parts, listing
+from panel.merchants import addresses, downloads, export_columns, export_parts, listing
+from panel.merchants.downloads import File, Page
 from panel.merchants.export_lists import LISTS, Exported
-from panel.merchants.export_turns import AnotherIsRunning, Turn, TurnsAway
+from panel.merchants.export_turns import AnotherIsRunning, TurnsAway
 from panel.merchants.filter_words import in_words, moment_of
 from panel.merchants.list_forms import AMOUNTS, BOUNDS
 from panel.merchants.pages import page, proof_required, show
@@ -36,8 +25,6 @@ from panel.patience import TookTooLong, limited
 TEMPLATE = "panel/exports/export.html"
 ROWS_MOST = 100_000
 PAGE_ROWS = 1_000
-# More than a page of the panel has: an export that gave up in the middle would be begun again.
-PAGE_MS = 10_000
 # Inputs of the lists that only their own page translates into the API's terms.
 OF_PEOPLE = {*BOUNDS, *AMOUNTS, "metadata_key", "metadata_value"}
 # Filters with texts that a merchant may have to forget, with a customer.
@@ -117,34 +104,20 @@ def _shown(request: HttpRequest, asked: Asked, *, status: int = 400, **facts: An
 
 
 def _file(asked: Asked, count: int) -> HttpResponse:
-    """Answer the file, once its row of the audit log is written.
+    """Answer the file.
 
     :raises AnotherIsRunning: the person's last export has not ended.
     :raises TurnsAway: it is not known whether it has.
     """
-    turn = Turn(asked.member.user_id)
-    try:
-        _record(asked, count)
-    except BaseException:
-        turn.end()
-        raise
-    name = _name(asked)
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    # Of Any: a page's answer is an HttpResponse, of which this is a cousin.
-    answer: Any = StreamingHttpResponse(
-        Download(asked, turn), content_type=csv_rows.CONTENT_TYPE, headers=headers
-    )
-    return answer
+    kept = {"filter": _kept(asked.query), "rows": count}
+    page = asked.listed.page
+    file = File(_name(asked), asked.listed.columns, _pages(asked), subject=page, kept=kept)
+    return downloads.answer(asked.member, file)
 
 
-@transaction.atomic(durable=True)
-def _record(asked: Asked, count: int) -> None:
-    audit_log.record(
-        "export.made",
-        merchant=asked.member.merchant,
-        subject=asked.listed.page,
-        after={"filter": _kept(asked.query), "rows": count},
-    )
+def _pages(asked: Asked) -> Iterator[Page]:
+    for rows in list_walks.walk(*asked.source, size=PAGE_ROWS):
+        yield list(asked.listed.cells(asked.member, rows))
 
 
 def _kept(query: QueryDict) -> dict[str, list[str]]:
@@ -163,37 +136,3 @@ def _name(asked: Asked) -> str:
     until = export_columns.utc(end or clock.now())
     range_ = f"{since}_{until}".replace(":", "").replace("-", "")
     return f"{asked.listed.page}_{asked.member.merchant_id}_{range_}.csv"
-
-
-class Download:
-    """The pieces of a file; closed when all are sent, or when the client is gone."""
-
-    def __init__(self, asked: Asked, turn: Turn) -> None:
-        self.turn = turn
-        self.pieces = csv_rows.pieces(asked.listed.columns, _rows(asked, turn))
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self.pieces
-
-    def close(self) -> None:
-        # A generator that was never begun would not end the turn itself.
-        self.pieces.close()  # type: ignore[attr-defined]
-        self.turn.end()
-
-
-def _rows(asked: Asked, turn: Turn) -> Iterator[Sequence[Any]]:
-    """Return the cells of all rows, page by page.
-
-    :raises TookTooLong: a page was not found in time; the client sees that the file is cut off.
-    :raises AnotherIsRunning: the client was so slow that the turn was lost to another export.
-    """
-    pages = list_walks.walk(*asked.source, size=PAGE_ROWS)
-    has_more = True
-    while has_more:
-        with limited(PAGE_MS):
-            rows = next(pages, None)
-            cells = list(asked.listed.cells(asked.member, rows or ()))
-        connections.give_back()
-        turn.renew()
-        yield from cells
-        has_more = rows is not None

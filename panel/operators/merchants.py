@@ -12,7 +12,8 @@ from django.urls import path
 
 from core import ids, money
 from core.errors import ResourceMissing
-from merchants import installment_plans, risk_rules
+from ledger import prices
+from merchants import installment_plans, payout_accounts, payout_schedules, risk_rules
 from merchants.accounts import Application
 from merchants.models import ApiKey, Merchant
 from merchants.refusals import ChangeRefused
@@ -20,7 +21,8 @@ from panel.operators import desk, listing, mails, merchant_changes, opening
 from panel.operators.desk import Section
 from panel.operators.forms import ReasonForm
 from panel.operators.merchant_changes import ChangedMeanwhile
-from panel.operators.merchant_forms import FORMS, AddressForm, OpenForm, TermsForm
+from panel.operators.merchant_forms import FORMS, AddressForm, OpenForm
+from panel.operators.terms_forms import TermsForm
 from webhooks import destinations
 
 VIEW, TERMS = "merchants.view_merchant", "merchants.change_merchant_terms"
@@ -55,6 +57,9 @@ def shown(request: HttpRequest, merchant_id: str) -> HttpResponse:
         limits=_limits(merchant),
         plans=installment_plans.shown(merchant),
         rules=risk_rules.shown(merchant),
+        prices=prices.shown(merchant),
+        schedule=payout_schedules.of(merchant),
+        accounts=payout_accounts.shown(merchant),
         websites=merchant.websites.order_by("id"),
         callbacks=merchant.callback_urls.order_by("id"),
         keys=keys[:KEYS_SHOWN],

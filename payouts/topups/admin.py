@@ -1,53 +1,23 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.contrib import admin
 from django.forms import Form
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 
-from core.admin import ReadOnlyAdmin
-from core.errors import DomainError
+from core.admin import ActingAdmin
 from payouts.topups import operators
+from payouts.topups.creation import Wanted
 from payouts.topups.models import IncomingTransfer, Topup
-from payouts.topups.operator_forms import AssignForm, MakeForm, SendBackForm
-
-
-class ActingAdmin(ReadOnlyAdmin):
-    """A table to read, whose acts have views of their own (architecture 7)."""
-
-    permission = ""
-
-    def require(self, request: Any) -> None:
-        """:raises PermissionDenied: the operator may not act here."""
-        if not request.user.has_perm(self.permission):
-            raise PermissionDenied
-
-    def acted(self, request: HttpRequest, form: Form, act: Callable[[], Topup | Any]) -> Any:
-        """Act; None with the refusal on the form."""
-        try:
-            done = act()
-        except DomainError as refusal:
-            form.add_error(refusal.param if refusal.param in form.fields else None, refusal.text)
-            return None
-        self.message_user(request, f"{done} is {done.status}.", messages.SUCCESS)
-        return done
-
-    def act_page(self, request: HttpRequest, form: Form, title: str) -> HttpResponse:
-        """Show the form of an act."""
-        context = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
-        status = 400 if form.errors else 200
-        shown = {**context, "form": form}
-        return TemplateResponse(request, "admin/act.html", shown, status=status)
+from payouts.topups.operator_forms import AssignForm, CancelForm, MakeForm, SendBackForm
+from payouts.topups.states import Initiator
 
 
 @admin.register(Topup)
 class TopupAdmin(ActingAdmin):
-    """Topups; an operator makes them for merchants."""
+    """Topups; operators make them for merchants, and call them off."""
 
-    permission = "topups.add_topup"
     list_display = (
         "id", "merchant", "amount", "currency", "status", "initiated_by", "reference",
         "expected_at", "failure_code", "created_at",
@@ -57,26 +27,39 @@ class TopupAdmin(ActingAdmin):
     search_fields = ("=id", "=reference")
     show_full_result_count = False
     change_list_template = "admin/topups/list.html"
+    change_form_template = "admin/topups/topup.html"
 
     def get_urls(self) -> list[URLPattern]:
-        """Return the pages of Django's, behind that of our own act."""
-        page = self.admin_site.admin_view(self.make_page)
-        return [path("make/", page, name="topups_topup_make"), *super().get_urls()]
+        """Return the pages of Django's, behind those of our own acts."""
+        wrap = self.admin_site.admin_view
+        return [
+            path("make/", wrap(self.make_page), name="topups_topup_make"),
+            path("<str:topup_id>/cancel/", wrap(self.cancel_page), name="topups_topup_cancel"),
+            *super().get_urls(),
+        ]
 
     def make_page(self, request: Any) -> HttpResponse:
         """Make a topup for a merchant."""
-        self.require(request)
+        self.require(request, "topups.add_topup")
         form = MakeForm(request.POST or None)
         if form.is_valid() and (made := self.acted(request, form, lambda: _make(request, form))):
-            return HttpResponseRedirect(reverse("admin:topups_topup_change", args=[made.pk]))
+            return _back_to(made.pk)
         return self.act_page(request, form, "Make a topup")
+
+    def cancel_page(self, request: Any, topup_id: str) -> HttpResponse:
+        """Call a pending topup off."""
+        self.require(request, "topups.change_topup")
+        topup = self.find(request, topup_id)
+        form = CancelForm(request.POST or None)
+        if form.is_valid() and self.acted(request, form, lambda: _cancel(request, topup, form)):
+            return _back_to(topup_id)
+        return self.act_page(request, form, f"Cancel {topup}")
 
 
 @admin.register(IncomingTransfer)
 class IncomingTransferAdmin(ActingAdmin):
     """Transfers that came in; an operator decides about those that match nothing."""
 
-    permission = "topups.decide_transfer"
     list_display = (
         "reference", "status", "amount", "currency", "remittance", "merchant", "topup",
         "decided_by", "arrived_at",
@@ -111,10 +94,8 @@ class IncomingTransferAdmin(ActingAdmin):
     def _act(
         self, request: Any, pk: int, form_class: type[Form], act: Callable[..., Any], title: str
     ) -> HttpResponse:
-        self.require(request)
-        transfer = self.get_object(request, str(pk))
-        if transfer is None:
-            raise Http404
+        self.require(request, "topups.decide_transfer")
+        transfer = self.find(request, str(pk))
         form = form_class(request.POST or None)
         if form.is_valid():
             terms = dict(form.cleaned_data)
@@ -127,10 +108,15 @@ class IncomingTransferAdmin(ActingAdmin):
 
 def _make(request: Any, form: MakeForm) -> Topup:
     typed = form.cleaned_data
+    wanted = Wanted(typed["amount"], typed["currency"], initiated_by=Initiator.OPERATOR)
     return operators.create(
-        request.user,
-        typed["merchant"],
-        amount=typed["amount"],
-        currency=typed["currency"],
-        reason=typed["why"],
+        request.user, typed["merchant"], wanted, topup_id=typed["act"], reason=typed["why"]
     )
+
+
+def _cancel(request: Any, topup: Topup, form: CancelForm) -> Topup:
+    return operators.cancel(request.user, topup, reason=form.cleaned_data["why"])
+
+
+def _back_to(topup_id: str) -> HttpResponse:
+    return HttpResponseRedirect(reverse("admin:topups_topup_change", args=[topup_id]))

@@ -18,9 +18,17 @@ def cancel(merchant: Merchant, topup_id: str) -> Topup:
     :raises TopupUnexpectedState: its transfer has come, or it has ended.
     """
     idempotency.take(topup_id)
-    topup: Topup = Topup.objects.for_merchant(merchant).lock(topup_id)
+    topup = call_off(Topup.objects.for_merchant(merchant).lock(topup_id))
+    audit_log.record_by_person("topup.canceled", merchant=merchant, subject=topup.id)
+    return topup
+
+
+def call_off(topup: Topup) -> Topup:
+    """Call a locked topup off, in the caller's transaction.
+
+    :raises TopupUnexpectedState: its transfer has come, or it has ended.
+    """
     if topup.status != Status.PENDING:
         raise TopupUnexpectedState(topup)
     rows.cancel(topup)
-    audit_log.record_by_person("topup.canceled", merchant=merchant, subject=topup.id)
     return topup

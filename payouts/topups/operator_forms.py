@@ -1,13 +1,15 @@
 """The forms by which operators make topups, and decide about transfers, in the admin."""
 
+from typing import Any
+
 from django import forms
 from django.conf import settings
 
 from core.money import MAX_REQUESTED_MINOR
-from core.operator_forms import WithReason
+from core.operator_forms import OnceForm, WithReason
 
 
-class MakeForm(WithReason):
+class MakeForm(OnceForm):
     """A topup for a merchant."""
 
     merchant = forms.CharField(max_length=40, label="The merchant's id (mer_…)")
@@ -18,6 +20,13 @@ class MakeForm(WithReason):
     )
     currency = forms.ChoiceField(choices=[(one, one.upper()) for one in settings.CURRENCIES])
     field_order = ("merchant", "amount", "currency")
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments, about="topups.make", noun="tu")
+
+
+class CancelForm(WithReason):
+    """A pending topup that is called off."""
 
 
 class AssignForm(WithReason):

@@ -8,42 +8,50 @@ from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.db import transaction
 
 from core import clock, context, ids
-from core.errors import ResourceMissing
+from core.errors import ResourceMissing, SentBefore
 from events import transitions
 from merchants import audit_log, request_logs
 from merchants.audit_log import Change
 from merchants.models import Merchant, User
-from payouts.topups import creation, matching, rows
+from payouts.topups import cancellations, creation, matching, rows
 from payouts.topups.creation import Wanted
 from payouts.topups.models import IncomingTransfer, Topup
 from payouts.topups.refusals import TopupUnfit, TransferDecided
 from payouts.topups.states import ARRIVALS, Arrival, Initiator
 
 # The names of this work in the request logs.
-MADE, ASSIGNED, SENT_BACK = (
-    "operators.create_topup", "operators.assign_transfer", "operators.send_transfer_back",
-)  # fmt: skip
+MADE, CANCELED = "operators.create_topup", "operators.cancel_topup"
+ASSIGNED, SENT_BACK = "operators.assign_transfer", "operators.send_transfer_back"
 TOPUP, PARAM = "tu_", "goes_to"
 
 
-def create(operator: User, merchant_id: str, *, amount: int, currency: str, reason: str) -> Topup:
-    """Make a topup for a merchant, who is given its reference.
+def create(
+    operator: User, merchant_id: str, wanted: Wanted, *, topup_id: str, reason: str
+) -> Topup:
+    """Make a topup for a merchant, who is given its reference; the same act again changes nothing.
 
-    :param amount: in minor units.
+    :param topup_id: of the new topup; the same id is the same act.
     :param reason: the operator's.
+    :return: the topup of the act, also if it was made before.
+    :raises SentBefore: the act was done before, with other values.
     :raises ResourceMissing: there is no such merchant.
     :raises MerchantRestricted: the account is closed.
     :raises UpstreamUnavailable: the installation has no bank that takes transfers.
     """
-    merchant = _merchant(merchant_id)
-    creation.prepare(merchant, currency)
-    wanted = Wanted(amount, currency, initiated_by=Initiator.OPERATOR)
-    with request_logs.job(MADE), transaction.atomic(durable=True):
-        topup = creation.open_topup(ids.new("tu"), merchant, wanted)
-        LogEntry.objects.log_actions(operator.pk, [topup], ADDITION, reason, single_object=True)
-        after = {"amount": amount, "currency": currency, "status": topup.status}
-        _record(topup, "topup.created", after, reason)
-        return topup
+    merchant = _merchant(merchant_id, param="merchant")
+    creation.prepare(merchant, wanted.currency)
+    with request_logs.job(MADE):
+        return _create(operator, merchant, wanted, topup_id, reason)
+
+
+def cancel(operator: User, topup: Topup, *, reason: str) -> Topup:
+    """Call a pending topup off: a transfer that comes later is a case.
+
+    :param reason: the operator's.
+    :raises TopupUnexpectedState: its transfer has come, or it has ended.
+    """
+    with request_logs.job(CANCELED):
+        return _cancel(operator, topup, reason)
 
 
 def assign(operator: User, transfer: IncomingTransfer, *, goes_to: str, reason: str) -> Topup:
@@ -69,6 +77,36 @@ def send_back(operator: User, transfer: IncomingTransfer, *, reason: str) -> Inc
     """
     with request_logs.job(SENT_BACK):
         return _send_back(operator, transfer, reason)
+
+
+@transaction.atomic(durable=True)
+def _create(
+    operator: User, merchant: Merchant, wanted: Wanted, topup_id: str, reason: str
+) -> Topup:
+    # The same act waits here until the other one has ended.
+    Merchant.objects.select_for_update(no_key=True).get(id=merchant.id)
+    if earlier := Topup.objects.filter(id=topup_id).first():
+        return _as_wanted(earlier, merchant, wanted)
+    topup = creation.open_topup(topup_id, merchant, wanted)
+    LogEntry.objects.log_actions(operator.pk, [topup], ADDITION, reason, single_object=True)
+    after = {"amount": topup.amount, "currency": topup.currency, "status": topup.status}
+    _record(topup, "topup.created", after, reason)
+    return topup
+
+
+def _as_wanted(earlier: Topup, merchant: Merchant, wanted: Wanted) -> Topup:
+    made = (earlier.merchant_id, earlier.amount, earlier.currency)
+    if made != (merchant.id, wanted.amount, wanted.currency):
+        raise SentBefore
+    return earlier
+
+
+@transaction.atomic(durable=True)
+def _cancel(operator: User, seen: Topup, reason: str) -> Topup:
+    topup = cancellations.call_off(rows.locked(seen.id))
+    LogEntry.objects.log_actions(operator.pk, [topup], CHANGE, reason, single_object=True)
+    _record(topup, "topup.canceled", {"status": topup.status}, reason)
+    return topup
 
 
 @transaction.atomic(durable=True)
@@ -130,8 +168,8 @@ def _record(topup: Topup, action: str, after: dict[str, object], reason: str) ->
     context.note_change(topup.merchant_id, topup.id)
 
 
-def _merchant(merchant_id: str) -> Merchant:
+def _merchant(merchant_id: str, param: str = PARAM) -> Merchant:
     found = Merchant.objects.filter(id=merchant_id).first()
     if found is None:
-        raise ResourceMissing(param=PARAM)
+        raise ResourceMissing(param=param)
     return found

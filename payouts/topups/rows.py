@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core import clock
+from core import clock, context
 from events.transitions import Door
 from ledger import book
 from payouts.topups import render
@@ -41,8 +41,9 @@ def fail(topup: Topup, failure_code: str | None) -> None:
 
 
 def cancel(topup: Topup) -> None:
-    """Call a locked, pending topup off."""
-    _close(topup, Status.CANCELED, render.topup(topup))
+    """Call a locked, pending topup off, in the name of the request that does it."""
+    before = render.topup(topup)
+    _close(topup, Status.CANCELED, before, request_id=context.request_id())
 
 
 def reverse(topup: Topup) -> None:
@@ -55,6 +56,8 @@ def reverse(topup: Topup) -> None:
     _close(topup, Status.REVERSED, before)
 
 
-def _close(topup: Topup, status: Status, before: dict[str, Any]) -> None:
+def _close(
+    topup: Topup, status: Status, before: dict[str, Any], request_id: str | None = None
+) -> None:
     topup.closed_at, topup.tell_at = clock.now(), None
-    DOOR.move(topup, status, before, request_id=topup.request_id)
+    DOOR.move(topup, status, before, request_id=request_id or topup.request_id)

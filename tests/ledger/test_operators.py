@@ -1,4 +1,4 @@
-"""Operators write off what a merchant owes, in the admin, with a reason."""
+"""Operators write off what a merchant owes, and set holidays, in the admin, with a reason."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 
-from ledger.models import Movement, Price
+from ledger.models import HolidayChange, Movement, Price
 from ledger.models.accounts import account_id
 from merchants.models import AuditEntry, NegativeLimit, RequestLog, User
 from tests.stage.acts import form_of, owe, page_of, written_off
@@ -34,8 +34,9 @@ def till(acme: ApiClient) -> Till:
 
 @pytest.fixture
 def operator(client: Client) -> Client:
-    """An operator who may read the accounts and write off."""
-    return signed_in(client, "view_account", "write_off")
+    """An operator who may read the accounts, write off and set holidays."""
+    acts = ("write_off", "change_holidaychange", "view_holidaychange")
+    return signed_in(client, "view_account", *acts)
 
 
 @pytest.fixture
@@ -313,3 +314,47 @@ def test_prices_and_limits_are_read_and_not_edited(client: Client, till: Till) -
             assert shown in client.get(page).content.decode()
         assert client.post(row, {}).status_code == 403
         assert client.get(reverse(f"{name}_add")).status_code == 403
+
+
+# --- Holidays ---------------------------------------------------------------------------------
+
+HOLIDAY = {"country": "TR", "date": "2026-11-03", "is_holiday": "yes", "why": "a decree"}
+
+
+def test_a_holiday_that_is_set_moves_what_is_captured_from_then_on(
+    operator: Client, till: Till
+) -> None:
+    page = reverse("admin:ledger_holidaychange_set")
+    before = till.charge(1000)
+    operator.post(page, HOLIDAY)
+    during = till.charge(1000)
+    operator.post(page, {**HOLIDAY, "is_holiday": "no"})
+
+    after = till.charge(1000)
+
+    dates = [str(row.entries.get(available_on__isnull=False).available_on)
+             for row in (before, during, after)]  # fmt: skip
+    assert dates == ["2026-11-03", "2026-11-04", "2026-11-03"]
+    of_holidays = AuditEntry.objects.filter(action__startswith="holiday.").order_by("id")
+    assert [row.action for row in of_holidays] == ["holiday.added", "holiday.removed"]
+    listed = operator.get(reverse("admin:ledger_holidaychange_changelist"))
+    assert "Set a holiday" in listed.content.decode()
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [{"country": "tr"}, {"date": "2026-13-01"}, {"date": ""}, {"is_holiday": "maybe"}, {"why": ""}],
+    ids=str,
+)
+def test_a_holiday_that_cannot_be_is_refused(operator: Client, typed: dict[str, str]) -> None:
+    answer = operator.post(reverse("admin:ledger_holidaychange_set"), {**HOLIDAY, **typed})
+
+    assert answer.status_code == 400
+    assert not HolidayChange.objects.exists()
+
+
+def test_who_may_only_look_may_not_set_a_holiday(reader: Client) -> None:
+    page = reverse("admin:ledger_holidaychange_set")
+
+    assert reader.post(page, HOLIDAY).status_code == 403
+    assert reader.get(page).status_code == 403

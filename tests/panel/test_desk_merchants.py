@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from events.models import Event
 from merchants import accounts
 from merchants.models import ApiKey, AuditEntry, Merchant, RequestLog, User
+from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.desk import HIDDEN, Desk
 from tests.stage.factories import GOOD_CARD, MerchantFactory
@@ -23,6 +24,13 @@ LIMITS = {
     "per_day": "",
     "negative": "5",
 }
+SCHEDULE = {
+    "interval": "manual", "weekly_anchor": "", "monthly_anchor": "", "minimum_amount": "0",
+    "delay_days": "1", "installments": "whole",
+}  # fmt: skip
+ACCOUNT = {
+    "reference": "kasa", "holder_name": "Acme Ltd", "iban": "TR33 0006 1005 1978 6457 8413 26",
+}  # fmt: skip
 OPENING = {
     "name": "Anka", "email": "ada@anka.example", "country": "TR",
     "websites": "https://anka.example", "callbacks": "", "why": "They signed the contract.",
@@ -68,6 +76,9 @@ CHANGES: list[tuple[str, dict[str, Any], str]] = [
     }, "merchant.updated"),
     ("plans", {"lines": "* 2 0\nbonus 3 275 10000"}, "plan.changed"),
     ("risk", {"lines": "card_velocity=review/5\namount:try=review/500000"}, "risk_rule.changed"),
+    ("prices", {"lines": "try * * 250 25\ntry credit 3 300 0 returns_fee"}, "price.changed"),
+    ("schedule", {**SCHEDULE, "interval": "weekly", "weekly_anchor": "friday"}, "merchant.updated"),
+    ("add_account", ACCOUNT, "payout_account.added"),
     ("add_website", {"address": "new.example"}, "website.added"),
     ("remove_website", {"address": "acme.example"}, "website.removed"),
     ("add_callback", {"address": "https://pay.example/back"}, "callback.added"),
@@ -144,6 +155,25 @@ def test_no_change_is_made_without_a_reason(desk: Desk, acme: ApiClient) -> None
         ("risk", {"lines": "card_velocity=block/0"}),
         ("risk", {"lines": "card_velocity"}),
         ("risk", {"lines": "amount:try=review/1/2/3"}),
+        ("prices", {"lines": "try * * 250"}),
+        ("prices", {"lines": "try * * -1 0"}),
+        ("prices", {"lines": "try * * 10001 0"}),
+        ("prices", {"lines": "try * 13 100 0"}),
+        ("prices", {"lines": "try * * 100 1000000000000"}),
+        ("prices", {"lines": "try cash * 100 0"}),
+        ("prices", {"lines": "try * * 100 0 returns"}),
+        ("prices", {"lines": "jpy * * 100 0"}),
+        ("prices", {"lines": "try * * 100 0\nTRY * * 200 0"}),
+        ("schedule", {**SCHEDULE, "interval": "weekly"}),
+        ("schedule", {**SCHEDULE, "interval": "monthly", "monthly_anchor": "32"}),
+        ("schedule", {**SCHEDULE, "delay_days": "31"}),
+        ("schedule", {**SCHEDULE, "minimum_amount": "-1"}),
+        ("schedule", {**SCHEDULE, "minimum_amount": "1000000000000"}),
+        ("add_account", {**ACCOUNT, "iban": "TR00 0006 1005 1978 6457 8413 26"}),
+        ("add_account", {**ACCOUNT, "reference": "a b"}),
+        ("add_account", {**ACCOUNT, "holder_name": ""}),
+        ("remove_account", {"reference": "unknown"}),
+        ("default_account", {"reference": "unknown"}),
         ("add_website", {"address": "co.uk"}),
         ("add_website", {"address": "\ufffd"}),
         ("add_callback", {"address": "ftp://pay.example"}),
@@ -317,3 +347,60 @@ def test_a_merchants_page_asks_as_much_of_many_rows_as_of_few(desk: Desk, acme: 
         )
 
     assert asked() == few
+
+
+# --- Money ------------------------------------------------------------------------------------
+
+
+def test_a_price_that_is_written_down_is_taken_of_the_next_charge(
+    desk: Desk, acme: ApiClient, bank: BankTransport
+) -> None:
+    lines = "try * * 250 25\ntry credit * 300 0 returns_fee"
+    assert desk.change(acme.merchant.id, "prices", lines=lines).status_code == 303
+
+    page = desk.get("desk_merchant_change", acme.merchant.id, "prices").content.decode()
+    acme.pay(amount=10_000)
+    [charged] = acme.get("/v1/balance_transactions")["data"]
+
+    assert "try * * 250 25\ntry credit * 300 0 returns_fee</textarea>" in page
+    assert charged["fee"] == 300
+
+
+def test_the_anchor_goes_with_its_interval(desk: Desk, acme: ApiClient) -> None:
+    weekly = {**SCHEDULE, "interval": "weekly", "weekly_anchor": "friday"}
+    desk.change(acme.merchant.id, "schedule", **weekly)
+
+    desk.change(acme.merchant.id, "schedule", **{**weekly, "interval": "monthly",
+                                                 "monthly_anchor": "31"})  # fmt: skip
+
+    shown = acme.get("/v1/merchant")["payout_schedule"]
+    assert (shown["interval"], shown["weekly_anchor"], shown["monthly_anchor"]) == (
+        "monthly", None, 31,
+    )  # fmt: skip
+
+
+def test_another_account_becomes_the_default_and_the_first_one_goes(
+    desk: Desk, acme: ApiClient
+) -> None:
+    merchant = acme.merchant.id
+    for reference in ("kasa", "other"):
+        desk.change(merchant, "add_account", **{**ACCOUNT, "reference": reference})
+
+    refused = desk.change(merchant, "remove_account", reference="kasa")
+    desk.change(merchant, "default_account", reference="other")
+    desk.change(merchant, "remove_account", reference="kasa")
+
+    assert "It is the default account" in refused.content.decode()
+    assert [(row.reference, row.is_default) for row in acme.merchant.payout_accounts.all()] == [
+        ("other", True)
+    ]
+
+
+def test_of_an_iban_the_pages_and_the_log_have_the_end_alone(desk: Desk, acme: ApiClient) -> None:
+    desk.change(acme.merchant.id, "add_account", **ACCOUNT)
+
+    page = desk.get("desk_merchant", acme.merchant.id).content.decode()
+    [row] = AuditEntry.objects.filter(action="payout_account.added")
+
+    assert "…1326" in page
+    assert "0519786457841326" not in f"{page}{row.after}"

@@ -13,7 +13,7 @@ from core import clock, redis
 from core.rest import list_walks
 from merchants.models import AuditEntry, RequestLog
 from panel import patience
-from panel.merchants import export_turns, exports
+from panel.merchants import downloads, export_turns, exports
 from panel.merchants.export_lists import LISTS
 from payments.customers import customers
 from payments.customers.forms import CreateCustomerForm
@@ -418,7 +418,7 @@ def test_a_page_that_takes_too_long_cuts_the_file_off(
             cursor.execute("SELECT pg_sleep(60)")
         yield []
 
-    monkeypatch.setattr(exports, "PAGE_MS", 20)
+    monkeypatch.setattr(downloads, "PAGE_MS", 20)
     monkeypatch.setattr(list_walks, "walk", late)
     answer = owner.post(at(acme, "payments"))
 

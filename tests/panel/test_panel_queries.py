@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 QUERIES_MOST = 15
 # Those of one thing with all that belongs to it.
-QUERIES_OF_DETAILS = {"payment": 20, "payment_now": 20}
+QUERIES_OF_DETAILS = {"payment": 20, "payment_now": 20, "export_settlement": 16}
 # They repeat what was typed, and so they take no card number.
 REFUSING_CARDS = {
     "search", "request_logs", "events", "audit_log", "customers", "payments", "refunds", "disputes",

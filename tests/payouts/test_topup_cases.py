@@ -133,7 +133,7 @@ def test_others_may_not_decide(shop: ApiClient) -> None:
 def test_an_operator_makes_a_topup(shop: ApiClient, desk: Desk) -> None:
     form = {"merchant": shop.merchant.id, "amount": 500, "currency": "try", "why": WHY}
 
-    desk.post("topups_topup_make", form=form)
+    desk.send("topups_topup_make", form=form)
 
     made = Topup.objects.get()
     assert (made.status, made.initiated_by) == ("pending", "operator")

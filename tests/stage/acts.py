@@ -32,3 +32,10 @@ def form_of(operator: Client, till: Till, **typed: Any) -> dict[str, Any]:
 def written_off(operator: Client, till: Till, amount: int, *, why: str) -> Any:
     """Open the page, and write so much off."""
     return operator.post(page_of(till), form_of(operator, till, amount=amount, why=why))
+
+
+def sent_once(operator: Client, name: str, typed: dict[str, Any]) -> Any:
+    """Open the page of an act that happens once, and send its form."""
+    page = reverse(f"admin:{name}")
+    act = operator.get(page).context["form"]["act"].value()
+    return operator.post(page, {"act": act, **typed})

@@ -64,6 +64,7 @@ THINGS: dict[str, Callable[[Merchant], Any]] = {
     **dict.fromkeys(("payout", "cancel_payout"), lambda merchant: _payout(merchant).pk),
     **dict.fromkeys(("topup", "cancel_topup"), lambda merchant: _topup(merchant).pk),
     "settlement": lambda merchant: _run(merchant).pk,
+    "export_settlement": lambda merchant: _run(merchant).pk,
     "event": lambda merchant: _delivery(merchant).event_id,
     "resend_event": lambda merchant: _delivery(merchant).event_id,
     **dict.fromkeys(

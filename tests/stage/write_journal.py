@@ -20,6 +20,7 @@ WATCHED = {
     "merchants_payoutaccount": "",
     "merchants_payoutschedule": "",
     "ledger_holidaychange": "",
+    "ledger_price": "",
     "risk_listentry": "",
     "installments_binimport": "",
     "webhooks_endpoint": "",

@@ -36,8 +36,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "ledger.write_off",
         "disputes.add_dispute",
         "disputes.change_dispute",
+        "payouts.add_payout",
+        "payouts.change_payout",
         "topups.add_topup",
+        "topups.change_topup",
         "topups.decide_transfer",
+        "ledger.change_holidaychange",
     ),
 }
 

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 from django.core.management.base import CommandError, CommandParser
 
+from ledger import prices
 from merchants import accounts, payout_accounts, payout_schedules, risk_rules, sites
 from merchants.commands import AuditedCommand
 from merchants.models import CallbackUrl, Merchant, NonSecureLimit, PayoutSchedule, Website
@@ -19,8 +20,8 @@ SWITCH = {"on": True, "off": False}
 
 class Command(AuditedCommand):
     help = (
-        "List merchants, show one, or change its sites, limits, plans, rules about"
-        " risk, schedule, status or owners."
+        "List merchants, show one, or change its sites, limits, plans, prices, rules about"
+        " risk, schedule, payout accounts, status or owners."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -35,7 +36,11 @@ class Command(AuditedCommand):
             _reason(sites_parser)
         _limits(steps.add_parser("limits", help="payments without 3-D Secure; balances below 0"))
         _accounts(steps.add_parser("account", help="register, remove, choose a payout account"))
-        for step, noun in (("plans", "installment plans"), ("risk", "own rules about risk")):
+        for step, noun in (
+            ("plans", "installment plans"),
+            ("prices", "prices of charges"),
+            ("risk", "own rules about risk"),
+        ):
             _rows(steps.add_parser(step, help=f"replace all its {noun}"))
         _schedule(steps.add_parser("schedule", help="when money is due and paid out"))
         _status(steps.add_parser("status", help="open, restrict or close the account"))
@@ -97,18 +102,22 @@ class Command(AuditedCommand):
                 "iban": options["iban"],
             }
         changed = accounts.change(merchant, {f"{verb}_payout_account": change}, options["reason"])
-        for row in payout_accounts.shown(changed):
-            self.stdout.write(orjson.dumps(row).decode())
+        self._tell_rows(payout_accounts.shown(changed))
 
     def _plans(self, options: dict[str, Any]) -> None:
         self._change(_merchant(options), options, {"installments": options["rows"]})
+
+    def _prices(self, options: dict[str, Any]) -> None:
+        merchant = accounts.change(
+            _merchant(options), {"prices": options["rows"]}, options["reason"]
+        )
+        self._tell_rows(prices.shown(merchant))
 
     def _risk(self, options: dict[str, Any]) -> None:
         merchant = accounts.change(
             _merchant(options), {"risk_rules": options["rows"]}, options["reason"]
         )
-        for rule in risk_rules.shown(merchant):
-            self.stdout.write(orjson.dumps(rule).decode())
+        self._tell_rows(risk_rules.shown(merchant))
 
     def _schedule(self, options: dict[str, Any]) -> None:
         given = {name: options[name] for name in payout_schedules.NAMES if name in options}
@@ -131,6 +140,10 @@ class Command(AuditedCommand):
     def _tell(self, merchant: Merchant) -> None:
         shown = orjson.dumps(accounts.shown(merchant), option=orjson.OPT_INDENT_2)
         self.stdout.write(shown.decode())
+
+    def _tell_rows(self, rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            self.stdout.write(orjson.dumps(row).decode())
 
 
 # --- Arguments --------------------------------------------------------------------------------

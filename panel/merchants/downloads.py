@@ -1,0 +1,92 @@
+"""Downloads: rows as a CSV file that is streamed, once its row of the audit log is written.
+
+Each page of rows is a short question of its own, and while a slow client reads the database's
+connection belongs to others. No file is kept.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.http import HttpResponse, StreamingHttpResponse
+
+from core import connections, csv_rows
+from merchants import audit_log
+from merchants.models import Member
+from panel.merchants.export_turns import Turn
+from panel.patience import limited
+
+# More than a page of the panel has: an export that gave up in the middle would be begun again.
+PAGE_MS = 10_000
+Page = Sequence[Sequence[Any]]
+
+
+class File(NamedTuple):
+    """A file that a person is sent.
+
+    :param subject: of the row in the audit log; `kept` is what the row says of it.
+    :param pages: of rows, each asked of the database when it is wanted.
+    """
+
+    name: str
+    columns: Sequence[str]
+    pages: Iterator[Page]
+    subject: str
+    kept: Mapping[str, Any]
+
+
+def answer(member: Member, file: File) -> HttpResponse:
+    """Answer a file, once its row of the audit log is written.
+
+    :raises AnotherIsRunning: the person's last export has not ended.
+    :raises TurnsAway: it is not known whether it has.
+    """
+    turn = Turn(member.user_id)
+    try:
+        _record(member, file)
+    except BaseException:
+        turn.end()
+        raise
+    headers = {"Content-Disposition": f'attachment; filename="{file.name}"'}
+    # Of Any: a page's answer is an HttpResponse, of which this is a cousin.
+    streamed: Any = StreamingHttpResponse(
+        Download(file, turn), content_type=csv_rows.CONTENT_TYPE, headers=headers
+    )
+    return streamed
+
+
+@transaction.atomic(durable=True)
+def _record(member: Member, file: File) -> None:
+    audit_log.record("export.made", merchant=member.merchant, subject=file.subject, after=file.kept)
+
+
+class Download:
+    """The pieces of a file; closed when all are sent, or when the client is gone."""
+
+    def __init__(self, file: File, turn: Turn) -> None:
+        self.turn = turn
+        self.pieces = csv_rows.pieces(file.columns, _rows(file.pages, turn))
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.pieces
+
+    def close(self) -> None:
+        # A generator that was never begun would not end the turn itself.
+        self.pieces.close()  # type: ignore[attr-defined]
+        self.turn.end()
+
+
+def _rows(pages: Iterator[Page], turn: Turn) -> Iterator[Sequence[Any]]:
+    """Return all rows, page by page.
+
+    :raises TookTooLong: a page was not found in time; the client sees that the file is cut off.
+    :raises AnotherIsRunning: the client was so slow that the turn was lost to another export.
+    """
+    has_more = True
+    while has_more:
+        with limited(PAGE_MS):
+            rows = next(pages, None)
+        connections.give_back()
+        turn.renew()
+        yield from rows or ()
+        has_more = rows is not None
