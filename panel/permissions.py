@@ -133,6 +133,8 @@ PAGES: dict[str, Rights] = {
     "create_customer": Rights(Right.CHANGE_CUSTOMERS, Right.CHANGE_CUSTOMERS),
     "edit_customer": Rights(Right.CHANGE_CUSTOMERS, Right.CHANGE_CUSTOMERS),
     "delete_customer": Rights(Right.CHANGE_CUSTOMERS, Right.CHANGE_CUSTOMERS),
+    "settings": Rights(Right.OWN),
+    "edit_settings": Rights(Right.OWN, Right.OWN),
     "audit_log": Rights(Right.OWN),
     "audit_entry": Rights(Right.OWN),
     "export_payments": Rights(Right.EXPORT, Right.EXPORT),
