@@ -72,6 +72,7 @@ class Rights(NamedTuple):
 # By the names of the addresses in `panel/merchants/urls.py`.
 PAGES: dict[str, Rights] = {
     "overview": Rights(Right.SEE),
+    "go_live": Rights(Right.SEE),
     "search": Rights(Right.SEE),
     "payments": Rights(Right.SEE),
     "payment": Rights(Right.SEE),

@@ -25,7 +25,7 @@ def settings(request: HttpRequest, member: Member) -> HttpResponse:
     shown = {
         "addresses": merchant.notice_emails or [merchant.email],
         "kinds": kinds_of(merchant),
-        "language": dict(SettingsForm.LANGUAGES).get(merchant.notice_language or "en"),
+        "language_of_mails": dict(SettingsForm.LANGUAGES).get(merchant.notice_language or "en"),
         **_ours(merchant),
     }
     return show(request, "panel/settings/settings.html", shown)

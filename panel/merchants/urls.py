@@ -36,6 +36,7 @@ urlpatterns = [
     path("", home.home, name="home"),
     path("look", home.choose_look, name="look"),
     path("<str:merchant>", overview.overview, name="overview"),
+    path("<str:merchant>/go_live", overview.go_live, name="go_live"),
     path(
         "<str:merchant>/payments/export",
         exports.export,
