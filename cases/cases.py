@@ -4,10 +4,14 @@ The finders of cases call `open_case` in their own transaction. A decision about
 the room that owns the payment (`payments.intents.deciding`), which calls `decide` at its end.
 """
 
+from functools import partial
 from typing import Protocol
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from cases.models import Case, CaseChange, CaseNote
 from cases.refusals import (
@@ -19,14 +23,15 @@ from cases.refusals import (
     ReasonUnfit,
 )
 from cases.states import ABOUT_MONEY, CASES, Act, Decision, Kind, Status
-from core import clock, context, ids
+from core import clock, context, ids, money
 from core.detection import contains_card_number
 from events import transitions
-from merchants import audit_log
+from merchants import audit_log, notices
 from merchants.models import User
 
 RESOLVE = "cases.resolve_case"
 REASON_MIN, REASON_MAX, NOTE_MAX = 10, 1000, 4000
+CLOSED = _("We have looked into a payment of yours")
 
 
 class KnownAttempt(Protocol):
@@ -248,6 +253,20 @@ def _resolve(case: Case) -> None:
     transitions.change(case, Status.RESOLVED, table=CASES)
     case.resolved_at = clock.now()
     case.version += 1
+    transaction.on_commit(partial(_tell_merchant, case), robust=True)
+
+
+def _tell_merchant(case: Case) -> None:
+    """Mail those who want such notices that nobody looks into the payment any more."""
+    page = reverse("panel:payment", args=[case.merchant_id, case.intent_id])
+    facts = {
+        "case": case,
+        # Asked by the template, in the reader's language.
+        "amount": lambda: money.written(case.amount, case.currency),
+        "page": f"{settings.PANEL_URL}{page}",
+    }
+    to = notices.readers(case.merchant, notices.Kind.CASE_CLOSED)
+    notices.send(notices.Letter(CLOSED, "panel/mails/case_closed.txt", facts), to)
 
 
 def _keep(case: Case, act: Act, *, by: User | None = None, told: str | None = None) -> None:

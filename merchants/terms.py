@@ -12,16 +12,26 @@ from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.utils.module_loading import import_string
 
 from core.detection import contains_card_number
-from merchants import installment_plans, payout_accounts, payout_schedules, risk_rules, sites
+from merchants import (
+    installment_plans,
+    notices,
+    payout_accounts,
+    payout_schedules,
+    risk_rules,
+    sites,
+)
 from merchants.models import InstallmentPlan, Merchant, NegativeLimit, NonSecureLimit, RiskRule
 from merchants.refusals import ChangeRefused
 from merchants.states import MERCHANTS
 
 # As the API's own amounts (contract 1).
 AMOUNT_MAX = 999_999_999_999
+# As the column of an account's own address.
+ADDRESS_LENGTH_MAX = 254
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +112,42 @@ def _require_category(_merchant: Merchant, code: str) -> None:
         raise ChangeRefused("mcc: four digits.")
 
 
+def _require_addresses(_merchant: Merchant, addresses: Any) -> None:
+    if not _is_list_of_texts(addresses) or len(addresses) > notices.ADDRESSES_MAX:
+        raise ChangeRefused("Notices go to up to 10 addresses.")
+    for address in addresses:
+        try:
+            validate_email(address)
+        except ValidationError as problem:
+            raise ChangeRefused("This is not an e-mail address.") from problem
+        if len(address) > ADDRESS_LENGTH_MAX or contains_card_number(address):
+            raise ChangeRefused("This is not an e-mail address.")
+    if len({address.lower() for address in addresses}) != len(addresses):
+        raise ChangeRefused("An address is named twice.")
+
+
+def _require_kinds(_merchant: Merchant, kinds: Any) -> None:
+    if not _is_list_of_texts(kinds) or not {*kinds} <= {*notices.Kind}:
+        raise ChangeRefused(f"A kind of notice is one of: {', '.join(notices.Kind)}.")
+
+
+def _require_language(_merchant: Merchant, code: str) -> None:
+    if code and code not in dict(settings.LANGUAGES):
+        raise ChangeRefused(f"notice_language: one of {', '.join(dict(settings.LANGUAGES))}.")
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
 COLUMNS = (
     *map(column, ("name", "legal_name", "email", "charges_enabled", "payouts_enabled")),
     column("status", _require_listed),
     column("non_secure_allowed"),
     column("second_factor_required"),
+    column("notice_emails", _require_addresses),
+    column("silenced_notices", _require_kinds),
+    column("notice_language", _require_language),
     column("timezone", _require_zone),
     column("mcc", _require_category),
 )

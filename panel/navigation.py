@@ -33,7 +33,7 @@ class Link(NamedTuple):
 
 
 # Overview · Payments · Refunds · Disputes · Balance · Customers | Developers: API keys · Request
-# logs · Webhooks · Events | Settings: Websites and callbacks · Team · Audit log.
+# logs · Webhooks · Events | Settings: Merchant · Websites and callbacks · Team · Audit log.
 GROUPS: Sequence[Group] = (
     Group(
         "",
@@ -59,6 +59,7 @@ GROUPS: Sequence[Group] = (
     Group(
         _("Settings"),
         (
+            Entry("settings", _("Merchant")),
             Entry("websites", _("Websites and callbacks")),
             Entry("team", _("Team")),
             Entry("audit_log", _("Audit log")),

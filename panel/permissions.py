@@ -72,6 +72,7 @@ class Rights(NamedTuple):
 # By the names of the addresses in `panel/merchants/urls.py`.
 PAGES: dict[str, Rights] = {
     "overview": Rights(Right.SEE),
+    "go_live": Rights(Right.SEE),
     "search": Rights(Right.SEE),
     "payments": Rights(Right.SEE),
     "payment": Rights(Right.SEE),
@@ -133,6 +134,8 @@ PAGES: dict[str, Rights] = {
     "create_customer": Rights(Right.CHANGE_CUSTOMERS, Right.CHANGE_CUSTOMERS),
     "edit_customer": Rights(Right.CHANGE_CUSTOMERS, Right.CHANGE_CUSTOMERS),
     "delete_customer": Rights(Right.CHANGE_CUSTOMERS, Right.CHANGE_CUSTOMERS),
+    "settings": Rights(Right.OWN),
+    "edit_settings": Rights(Right.OWN, Right.OWN),
     "audit_log": Rights(Right.OWN),
     "audit_entry": Rights(Right.OWN),
     "export_payments": Rights(Right.EXPORT, Right.EXPORT),

@@ -57,6 +57,10 @@ SENTENCES = (
     gettext_noop("The webhook endpoint's status, disabled, does not allow this."),
     gettext_noop("The webhook endpoint's status, failing, does not allow this."),
     gettext_noop("The endpoint is not subscribed to the event's type."),
+    # merchants.terms
+    gettext_noop("Notices go to up to 10 addresses."),
+    gettext_noop("An address is named twice."),
+    gettext_noop("name: there is a card number in it."),
     # merchants.team and merchants.invitations
     gettext_noop("You are no longer an owner of this team."),
     gettext_noop("A team keeps at least one owner. Make somebody else an owner first."),

@@ -1,22 +1,24 @@
-"""Notices: mails to merchants about endpoints that became `failing` (contract 9)."""
+"""Mails to merchants about endpoints that became `failing` (contract 9)."""
 
 from datetime import datetime, timedelta
 from smtplib import SMTPException
 
 import structlog
 from django.conf import settings
-from django.core.mail import send_mail
+from django.core.mail import get_connection
 from django.db import transaction
 from django.db.models import Q
-from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
-from core.scrub import scrub
+from merchants import notices
 from webhooks.models import Delivery, Endpoint
 
 # A process that takes a mail has this long to send it before another one tries (real time).
 LEASE = timedelta(minutes=10)
-SUBJECT = "Your webhook endpoint is failing"
+SUBJECT = _("Your webhook endpoint is failing")
+TEMPLATE = "webhooks/failing.txt"
 COUNT_MAX = 10_000
 
 log = structlog.get_logger(__name__)
@@ -25,9 +27,9 @@ log = structlog.get_logger(__name__)
 def send_due() -> int:
     """Send the due mails and return how many the mail server took.
 
-    Each time that an endpoint becomes `failing`, its merchant gets one mail. A mail that the
-    server refuses is tried again after ten minutes. After a crash between sending it and writing
-    that down it is sent twice.
+    Each time that an endpoint becomes `failing`, each address of its merchant's that wants such
+    notices gets one mail. Mails that the server refuses are tried again after ten minutes. After a
+    crash between sending them and writing that down they are sent twice.
     """
     sent = 0
     while (endpoint := _take()) is not None:
@@ -47,16 +49,18 @@ def _take() -> Endpoint | None:
     return endpoint
 
 
-def _send(endpoint: Endpoint) -> bool:
-    """Send one mail with no transaction open; tell whether the mail server took it."""
+def _send(endpoint: Endpoint) -> int:
+    """Send an endpoint's mails with no transaction open; return how many the server took."""
     leased_until = endpoint.mail_due_at
+    readers = notices.readers(endpoint.merchant, notices.Kind.ENDPOINT_FAILING)
+    mails = [*notices.written(_letter(endpoint), readers)]
     try:
-        send_mail(SUBJECT, scrub(_text(endpoint)), None, [endpoint.merchant.email])
+        sent = get_connection().send_messages(mails) if mails else 0
     except (SMTPException, OSError) as problem:
         log.warning("mail_not_sent", endpoint=endpoint.id, reason=type(problem).__name__)
-        return False
+        return 0
     _note_sent(endpoint, leased_until)
-    return True
+    return sent
 
 
 def _note_sent(endpoint: Endpoint, leased_until: datetime | None) -> None:
@@ -64,14 +68,16 @@ def _note_sent(endpoint: Endpoint, leased_until: datetime | None) -> None:
     Endpoint.objects.filter(id=endpoint.id, mail_due_at=leased_until).update(mail_due_at=None)
 
 
-def _text(endpoint: Endpoint) -> str:
+def _letter(endpoint: Endpoint) -> notices.Letter:
+    page = reverse("panel:endpoint", args=[endpoint.merchant_id, endpoint.id])
     facts = {
         "endpoint": endpoint,
         "base_url": settings.BASE_URL,
+        "page": f"{settings.PANEL_URL}{page}",
         "error": _last_error(endpoint),
         "stopped": _stopped(endpoint),
     }
-    return render_to_string("webhooks/failing.txt", facts)
+    return notices.Letter(SUBJECT, TEMPLATE, facts)
 
 
 def _last_error(endpoint: Endpoint) -> str:
@@ -88,4 +94,4 @@ def _stopped(endpoint: Endpoint) -> str:
     rows = Delivery.objects.filter(owed, endpoint=endpoint)
     rows = rows.exclude(trigger=Delivery.Trigger.RESEND)
     count = rows.order_by()[: COUNT_MAX + 1].count()
-    return f"more than {COUNT_MAX}" if count > COUNT_MAX else str(count)
+    return f"{COUNT_MAX}+" if count > COUNT_MAX else str(count)

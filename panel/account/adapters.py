@@ -19,6 +19,7 @@ from core.http import client_address
 from merchants import second_factors, sessions, sign_in
 from merchants.models import User
 from panel import languages
+from panel.account import new_browsers
 
 # The one address that answers a script: it asks there for the options of a passkey.
 ASKED_BY_SCRIPT = "mfa_login_webauthn"
@@ -53,6 +54,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def post_login(self, request: HttpRequest, user: User, **hook: Any) -> HttpResponse:
         context.act_as(ActorKind.USER, str(user.pk), user.email)
+        is_new = new_browsers.is_new(request, user)
         sign_in.succeeded(user, is_by_passkey=did_use_passwordless_login(request, user))
         sessions.note_origin(
             request.session,
@@ -61,6 +63,9 @@ class AccountAdapter(DefaultAccountAdapter):
         )
         response = super().post_login(request, user, **hook)
         languages.bring(request, response, user)
+        new_browsers.remember(request, response, user)
+        if is_new:
+            new_browsers.tell(user, self.get_http_user_agent(request))
         return response
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:

@@ -1,96 +1,51 @@
-"""A merchant's home: the steps of setting up, as far as the data say that they are done."""
+"""A merchant's home: what is to be set up, what needs somebody, and how the week goes."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from merchants.models import ApiKey, CallbackUrl, Member, Merchant, Website
+from core import clock
+from merchants.models import Member
 from panel import permissions
-from panel.merchants import calls
+from panel.merchants import kept_figures, week
+from panel.merchants.attention import notes
 from panel.merchants.pages import page, show
-from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.states import Status
-from webhooks.models import Endpoint
-
-# A merchant without one among so many tries has not set 3-D Secure up; more are not looked at.
-ATTEMPTS_LOOKED_AT = 1000
-
-
-class Step(NamedTuple):
-    """A step of setting up.
-
-    :param is_next: it is the first that is not done.
-    :param call: a command that takes the step over the API, if one does.
-    :param url: of the page that takes it, if the person may open it.
-    :param page: the page's name in the navigation.
-    """
-
-    title: str | Promise
-    text: str | Promise
-    is_done: bool
-    is_next: bool
-    call: str
-    url: str
-    page: str | Promise
+from panel.merchants.setting_up import steps
 
 
 @page()
 def overview(request: HttpRequest, member: Member) -> HttpResponse:
-    """Show the steps of setting up."""
-    steps = _steps(member)
-    done = sum(step.is_done for step in steps)
-    shown: dict[str, Any] = {"steps": steps, "done": done, "is_set_up": done == len(steps)}
-    shown["role"] = ROLES[Member.Role(member.role)]
+    """Show the steps of setting up until they are done, and the figures of the week."""
+    figures = kept_figures.of(member.merchant)
+    shown: dict[str, Any] = {
+        **_set_up(member),
+        "figures": figures,
+        "notes": notes(member, figures, clock.now()) if figures else [],
+        "currencies": week.currencies(figures) if figures else [],
+        "success": week.success(figures) if figures else None,
+        "reasons": week.reasons(figures) if figures else [],
+        "refused_url": week.refused_url(member),
+        "may_see_logs": permissions.may_open(member, "request_errors"),
+        "role": ROLES[Member.Role(member.role)],
+    }
     return show(request, "panel/overview.html", shown)
 
 
-def _steps(member: Member) -> Sequence[Step]:
-    merchant = member.merchant
-    done = _facts(merchant)
-    next_one = next((name for name, is_done in done.items() if not is_done), None)
-    return [
-        Step(
-            title,
-            text,
-            done[name],
-            name == next_one,
-            _call(name, merchant),
-            _url(name, member),
-            PAGES.get(name, ("", ""))[1],
-        )
-        for name, (title, text) in WORDS.items()
-    ]
+@page()
+def go_live(request: HttpRequest, member: Member) -> HttpResponse:
+    """Say what is different where real money moves; there is no such page there."""
+    if settings.LIVEMODE:
+        raise Http404
+    return show(request, "panel/go_live.html", _set_up(member))
 
 
-def _facts(merchant: Merchant) -> dict[str, bool]:
-    """Return which steps are done, by their names in `WORDS`; one statement for all."""
-    own = {"merchant": OuterRef("pk")}
-    tries = Attempt.objects.filter(merchant=merchant).order_by("-created_at")
-    # Bounded: none of a million may have it, and no index tells.
-    newest = tries.values("pk")[:ATTEMPTS_LOOKED_AT]
-    charged = [Status.SUCCEEDED, Status.REQUIRES_CAPTURE]
-    asked = Merchant.objects.filter(pk=merchant.pk).values_list(
-        Exists(ApiKey.objects.filter(**own, last_used_at__isnull=False)),
-        Exists(Website.objects.filter(**own)),
-        Exists(CallbackUrl.objects.filter(**own)),
-        Exists(PaymentIntent.objects.filter(**own, status__in=charged)),
-        Exists(Endpoint.objects.filter(**own, deleted_at=None)),
-        Exists(Attempt.objects.filter(pk__in=newest, authenticated_at__isnull=False)),
-    )
-    key, website, callback, payment, webhook, three_d_secure = asked.get()
-    return {
-        "key": key,
-        "website": website or callback,
-        "payment": payment,
-        "webhook": webhook,
-        "three_d_secure": three_d_secure,
-    }
+def _set_up(member: Member) -> dict[str, Any]:
+    found = steps(member)
+    done = sum(step.is_done for step in found)
+    return {"steps": found, "done": done, "is_set_up": done == len(found)}
 
 
 ROLES: dict[str, str | Promise] = {
@@ -98,70 +53,4 @@ ROLES: dict[str, str | Promise] = {
     Member.Role.DEVELOPER: _("Developer"),
     Member.Role.FINANCE: _("Finance"),
     Member.Role.SUPPORT: _("Support"),
-}
-WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
-    "key": (
-        _("Call the API with a secret key"),
-        _("Your server sends it with each request. Keep it away from browsers and apps."),
-    ),
-    "website": (
-        _("Register your website"),
-        _("Payers come back to your own addresses only, and webhooks go nowhere else."),
-    ),
-    "payment": (
-        _("Take a first payment"),
-        _("One call takes it. This test card is charged without any question."),
-    ),
-    "webhook": (
-        _("Listen to webhooks"),
-        _("We tell your server what happened: payers may close their browsers too early."),
-    ),
-    "three_d_secure": (
-        _("Bring a payer through 3-D Secure"),
-        _("Send the payer to the address in next_action, and read the payment when they are back."),
-    ),
-}
-
-
-def _url(step: str, member: Member) -> str:
-    """Return the address of the page that takes a step; nothing if there is none for this role."""
-    name, _label = PAGES.get(step, ("", ""))
-    if not name or not permissions.may_open(member, name):
-        return ""
-    return reverse(f"panel:{name}", args=[member.merchant_id])
-
-
-def _call(step: str, merchant: Merchant) -> str:
-    """Return the command that takes a step over the API; nothing if none does."""
-    path, body = CALLS.get(step, ("", {}))
-    if not path:
-        return ""
-    lines = [f"curl {settings.BASE_URL}{path}", '-H "Authorization: Bearer $SECRET_KEY"']
-    values = {"currency": merchant.default_currency}
-    lines += [f"-d '{name}={value.format(**values)}'" for name, value in body.items()]
-    return " \\\n  ".join(lines)
-
-
-# The pages that take a step, and their names in the navigation, by the step's name.
-PAGES: dict[str, tuple[str, str | Promise]] = {
-    "key": ("keys", _("API keys")),
-    "website": ("websites", _("Websites and callbacks")),
-    "webhook": ("webhooks", _("Webhooks")),
-}
-_PAYMENT = dict(calls.first_payment("{currency}")[1])
-CALLS: dict[str, tuple[str, dict[str, str]]] = {
-    "key": ("/v1/balance", {}),
-    "payment": ("/v1/payment_intents", _PAYMENT),
-    "webhook": (
-        "/v1/webhook_endpoints",
-        {"url": "https://shop.example/hooks", "enabled_events[]": "*"},
-    ),
-    "three_d_secure": (
-        "/v1/payment_intents",
-        {
-            **_PAYMENT,
-            "return_url": "https://shop.example/return",
-            "payment_method_options[card][three_d_secure]": "required",
-        },
-    ),
 }

@@ -17,7 +17,8 @@ from merchants import installment_plans, payout_accounts, payout_schedules, risk
 from merchants.accounts import Application
 from merchants.models import ApiKey, Merchant
 from merchants.refusals import ChangeRefused
-from panel.operators import desk, listing, mails, merchant_changes, opening
+from panel import house_mails as mails
+from panel.operators import desk, listing, merchant_changes, opening
 from panel.operators.desk import Section
 from panel.operators.forms import ReasonForm
 from panel.operators.merchant_changes import ChangedMeanwhile

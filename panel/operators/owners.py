@@ -2,7 +2,7 @@
 
 from merchants import team
 from merchants.models import Merchant
-from panel.operators import mails
+from panel import house_mails as mails
 
 
 def appoint(merchant: Merchant, email: str, *, reason: str) -> str:

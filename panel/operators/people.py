@@ -4,12 +4,14 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
+from django.utils.functional import Promise
 
 from core.errors import ResourceMissing
 from merchants import keys, people, second_factors, sign_in
 from merchants.models import ApiKey, User
 from merchants.team import TeamRefused
-from panel.operators import desk, listing, mails, merchants, owners
+from panel import house_mails as mails
+from panel.operators import desk, listing, merchants, owners
 from panel.operators.desk import Section
 from panel.operators.forms import OwnerForm, ReasonForm
 
@@ -52,8 +54,7 @@ def unlock(request: HttpRequest, person_id: str) -> HttpResponse:
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         if people.let_in_again(person, reason=form.cleaned_data["why"]):
-            done = "Your sign-in was unlocked: wrong passwords were forgotten."
-            _tell(request, person, "They may sign in again.", done)
+            _tell(request, person, "They may sign in again.", mails.UNLOCKED)
         else:
             messages.info(request, "They were not locked: nothing has changed.")
         return desk.see_other("desk_person", person.pk)
@@ -68,7 +69,7 @@ def end_sessions(request: HttpRequest, person_id: str) -> HttpResponse:
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         if people.end_sessions(person, reason=form.cleaned_data["why"]):
-            _tell(request, person, "They are signed out.", "You were signed out everywhere.")
+            _tell(request, person, "They are signed out.", mails.SIGNED_OUT)
         else:
             messages.info(request, "They were signed in nowhere: nothing has changed.")
         return desk.see_other("desk_person", person.pk)
@@ -83,8 +84,7 @@ def take_off(request: HttpRequest, person_id: str) -> HttpResponse:
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         if people.take_off_second_factors(person, reason=form.cleaned_data["why"]):
-            done = "Your passkeys, your app and your recovery codes were removed."
-            _tell(request, person, "Their second factors are removed.", done)
+            _tell(request, person, "Their second factors are removed.", mails.FACTORS_REMOVED)
         else:
             messages.info(request, "They had none: nothing has changed.")
         return desk.see_other("desk_person", person.pk)
@@ -150,7 +150,7 @@ LEAD_OF_OWNER = (
 )
 
 
-def _tell(request: HttpRequest, person: User, said: str, done: str) -> None:
+def _tell(request: HttpRequest, person: User, said: str, done: Promise) -> None:
     is_sent = mails.tell_of_access(person, people.owners_of_teams(person), done)
     messages.success(request, f"{said} {mails.said(is_sent)}")
 

@@ -13,6 +13,7 @@ from django.templatetags.static import static
 from django.utils import formats
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from core import money as amounts
 from core.rest.lists import Page
@@ -59,6 +60,13 @@ def answer_status(value: int | None) -> SafeString | str:
 def money(amount: int, currency: str) -> SafeString:
     """Draw an amount in minor units."""
     return format_html('<span class="amt">{}</span>', amounts.written(amount, currency))
+
+
+@register.filter
+def percent(value: float) -> str:
+    """Write a percentage as the page's language does: 12.5 %, or %12,5 in Turkish."""
+    number = formats.number_format(abs(value), decimal_pos=1 if isinstance(value, float) else 0)
+    return ("-" if value < 0 else "") + gettext("%(number)s %%") % {"number": number}
 
 
 @register.simple_tag

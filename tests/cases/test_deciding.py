@@ -1,6 +1,9 @@
 """A person decides where the bank is silent, by the way of the bank's answer; its word wins."""
 
+from typing import Any
+
 import pytest
+from django.core import mail
 
 from acquirers.in_doubt import leases
 from acquirers.models import BankExchange
@@ -398,3 +401,32 @@ def test_an_acknowledged_difference_is_no_new_case(
     change_the_banks_book(amount=14000)
     audit()
     assert Case.objects.count() == 2
+
+
+# --- The merchant is told -----------------------------------------------------------------------
+
+
+def test_those_who_want_such_notices_are_told_that_it_was_looked_into(
+    case: Case, operator: User, django_capture_on_commit_callbacks: Any
+) -> None:
+    accounts.change(case.merchant, {"notice_emails": ["x@acme.example"], "notice_language": "tr"})
+
+    with django_capture_on_commit_callbacks(execute=True):
+        decide(operator, case, NOT_CHARGED)
+
+    [sent] = mail.outbox
+    assert (sent.to, sent.subject) == (["x@acme.example"], "Bir ödemenizi inceledik")
+    assert f"/panel/{case.merchant_id}/payments/{case.intent_id}" in str(sent.body)
+    assert "₺125,00" in sent.body
+    assert REASON not in sent.body
+
+
+def test_a_merchant_who_wants_no_such_notice_gets_none(
+    case: Case, operator: User, django_capture_on_commit_callbacks: Any
+) -> None:
+    accounts.change(case.merchant, {"silenced_notices": ["case_closed"]})
+
+    with django_capture_on_commit_callbacks(execute=True):
+        decide(operator, case, NOT_CHARGED)
+
+    assert mail.outbox == []

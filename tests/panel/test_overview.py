@@ -4,10 +4,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from merchants import invitations
 from tests.stage.client import ApiClient
 from tests.stage.factories import AttemptFactory, PaymentFactory
-from tests.stage.hooks import created
-from tests.stage.teams import person, signed_in
+from tests.stage.hooks import created, tell
+from tests.stage.teams import join, person, signed_in
+from webhooks.models import Delivery, Endpoint
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -26,21 +28,37 @@ def done(owner: Client, acme: ApiClient) -> list[bool]:
 def test_a_step_is_done_when_the_data_say_so(owner: Client, acme: ApiClient) -> None:
     merchant = acme.merchant
     merchant.websites.all().delete()
+    merchant.members.exclude(user__email="ada@acme.example").delete()
     nothing = done(owner, acme)
 
     merchant.api_keys.update(last_used_at=timezone.now())
     merchant.websites.create(host="acme.example", created_at=timezone.now())
     paid = PaymentFactory(merchant=merchant)
     three = done(owner, acme)
-    created(acme)
+    endpoint = Endpoint.objects.get(pk=created(acme)["id"])
+    told = done(owner, acme)
+    tell(merchant, "cus_1")
+    Delivery.objects.filter(endpoint=endpoint).update(
+        status="succeeded", attempted_at=timezone.now(), duration_ms=1, response_status=200
+    )
     four = done(owner, acme)
     AttemptFactory(intent=paid, authenticated_at=timezone.now())
+    five = done(owner, acme)
+    join(person("eve@acme.example"), merchant, "support")
 
-    assert nothing == [False] * 5
-    assert three == [True, True, True, False, False]
-    assert four == [True, True, True, True, False]
-    assert done(owner, acme) == [True] * 5
-    assert "Everything is set up" in owner.get(f"/panel/{merchant.id}").content.decode()
+    assert nothing == [False] * 6
+    assert three == told == [True, True, True, False, False, False]
+    assert four == [True, True, True, True, False, False]
+    assert five == [True, True, True, True, True, False]
+    assert done(owner, acme) == [True] * 6
+    assert "Set up payments" not in owner.get(f"/panel/{merchant.id}").content.decode()
+
+
+def test_an_invitation_brings_the_team_in(owner: Client, acme: ApiClient) -> None:
+    acme.merchant.members.exclude(user__email="ada@acme.example").delete()
+    invitations.invite(acme.merchant.members.get(), email="eve@acme.example", role="support")
+
+    assert done(owner, acme)[5]
 
 
 def test_another_merchants_doings_are_nothing_of_ours(
@@ -50,7 +68,7 @@ def test_another_merchants_doings_are_nothing_of_ours(
     AttemptFactory(intent=PaymentFactory(merchant=globex.merchant), authenticated_at=timezone.now())
     created(globex, url="https://globex.example/hooks")
 
-    assert not any(done(owner, acme)[1:])
+    assert not any(done(owner, acme)[1:5])
 
 
 @pytest.mark.parametrize(("role", "leads_on"), [("developer", True), ("support", False)])

@@ -1,0 +1,79 @@
+"""Mails about what operators do to people's access; each is sent once its change is committed.
+
+The desk is English; these are read by merchants' people, each in their language.
+"""
+
+from collections.abc import Iterable
+from smtplib import SMTPException
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from merchants import notices
+from merchants.models import ApiKey, Merchant, User
+from merchants.notices import Kind, Letter, Reader
+
+log = structlog.get_logger(__name__)
+
+# Sentences about what was done to a person's access.
+UNLOCKED: Promise = _("Your sign-in was unlocked: wrong passwords were forgotten.")
+SIGNED_OUT: Promise = _("You were signed out everywhere.")
+FACTORS_REMOVED: Promise = _("Your passkeys, your app and your recovery codes were removed.")
+
+
+def tell_owner_of_account(merchant: Merchant) -> bool:
+    """Tell the owner that the account is open; return whether the mail server took it."""
+    subject = _("Your account is open")
+    return _send(subject, "opened", _known([merchant.email]), merchant=merchant)
+
+
+def tell_of_revoked_key(key: ApiKey) -> bool:
+    """Tell a merchant's owners, and those who want such notices, that a key was revoked."""
+    to = [*notices.owners(key.merchant), *notices.readers(key.merchant, Kind.KEY_CHANGED)]
+    return _send(_("An API key was revoked"), "key_revoked", to, key=key)
+
+
+def tell_of_new_owner(merchant: Merchant, email: str) -> bool:
+    """Tell all owners of a merchant, the new one too, that an operator made one."""
+    to = notices.owners(merchant)
+    return _send(_("A new owner"), "new_owner", to, merchant=merchant, email=email)
+
+
+def tell_of_access(user: User, owners: Iterable[str], done: Promise) -> bool:
+    """Tell a person, and the owners of their teams, what was done to their access.
+
+    :param done: a sentence about it.
+    """
+    # Each apart: the owners of several teams do not know each other.
+    to = [notices.person(user), *_known(owners)]
+    return _send(_("Your access"), "access", to, user=user, done=done)
+
+
+def said(is_sent: bool) -> str:
+    """Return the sentence by which the operator hears of the mail."""
+    return "A mail was sent." if is_sent else "The mail could not be sent: tell them yourself."
+
+
+def _known(addresses: Iterable[str]) -> list[Reader]:
+    """Return the readers at addresses that people sign in with."""
+    asked = list(addresses)
+    rows = User.objects.filter(email__in=[User.objects.normalize_email(one) for one in asked])
+    known = {user.email: notices.person(user) for user in rows}
+    return [
+        known.get(User.objects.normalize_email(one)) or Reader(one, settings.LANGUAGE_CODE)
+        for one in asked
+    ]
+
+
+def _send(subject: str | Promise, template: str, to: Iterable[Reader], **facts: Any) -> bool:
+    shown = {"base_url": settings.BASE_URL, **facts}
+    try:
+        for letter in notices.written(Letter(subject, f"panel/mails/{template}.txt", shown), to):
+            letter.send()
+    except (SMTPException, OSError) as problem:
+        log.warning("mail_not_sent", about=template, reason=type(problem).__name__)
+        return False
+    return True

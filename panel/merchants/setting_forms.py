@@ -1,0 +1,81 @@
+"""The form of a merchant's settings; `merchants.terms` has the last word."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.conf import settings
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from merchants.models import Merchant
+from merchants.notices import ADDRESSES_MAX, Kind
+from merchants.refusals import ChangeRefused
+from panel import refusals
+
+KINDS: dict[str, Any] = {
+    Kind.ENDPOINT_FAILING.value: _("A webhook endpoint is failing"),
+    Kind.KEY_CHANGED.value: _("An API key was created, rolled or revoked (the owners always hear)"),
+    Kind.SIGNED_IN.value: _("Somebody signed in in a new browser (they always hear themselves)"),
+    Kind.CASE_CLOSED.value: _("We have looked into a payment"),
+}
+
+
+class SettingsForm(forms.Form):
+    """The display name, and the mails: to which addresses, about what, in which language."""
+
+    LANGUAGES: ClassVar[list[tuple[str, Any]]] = list(settings.LANGUAGES)
+
+    use_required_attribute = False
+
+    name = forms.CharField(
+        label=_("Display name"),
+        max_length=200,
+        help_text=_("Payers see it on the page before their bank's."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    notice_emails = forms.CharField(
+        label=_("Addresses for notices"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+    )
+    notices = forms.MultipleChoiceField(
+        label=_("Mails about"),
+        required=False,
+        choices=[*KINDS.items()],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    notice_language = forms.ChoiceField(label=_("Language of the mails"), choices=LANGUAGES)
+
+    def __init__(self, data: QueryDict | None, *, merchant: Merchant) -> None:
+        wanted = [kind for kind in KINDS if kind not in merchant.silenced_notices]
+        initial = {
+            "name": merchant.name,
+            "notice_emails": "\n".join(merchant.notice_emails),
+            "notices": wanted,
+            "notice_language": merchant.notice_language or settings.LANGUAGE_CODE,
+        }
+        super().__init__(data, initial=initial)
+        self.fields["notice_emails"].help_text = _(
+            "One on each line, up to %(most)s. Without any they go to %(address)s."
+        ) % {"most": ADDRESSES_MAX, "address": merchant.email}
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """Return the values as `accounts.change` takes them."""
+        typed = self.cleaned_data
+        return {
+            "name": typed["name"],
+            "notice_emails": typed["notice_emails"].replace(",", " ").split(),
+            "silenced_notices": [kind for kind in KINDS if kind not in typed["notices"]],
+            "notice_language": typed["notice_language"],
+        }
+
+    def refuse(self, problem: ChangeRefused) -> None:
+        """Show a refusal of the room below at its input: they are about addresses or the name."""
+        is_of_name = str(problem).startswith("name:")
+        self.add_error("name" if is_of_name else "notice_emails", refusals.sentence(problem))
+
+
+def kinds_of(merchant: Merchant) -> list[Any]:
+    """Return in words what the merchant's addresses get mails about."""
+    return [word for kind, word in KINDS.items() if kind not in merchant.silenced_notices]
