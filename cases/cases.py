@@ -102,12 +102,15 @@ def confirm(case: Case, told: str) -> None:
     _keep(case, Act.CONFIRMED, told=told)
 
 
-def lock_decided(attempt: KnownAttempt) -> Case | None:
+def lock_decided(attempt: KnownAttempt, *, modification_id: str | None = None) -> Case | None:
     """Return the newest case in which a person has decided about the attempt's money, locked.
 
     The caller has locked payment and attempt.
+
+    :param modification_id: of the capture or release; None for the authorisation.
     """
     rows = Case.objects.filter(attempt_id=attempt.id, decision__in=ABOUT_MONEY)
+    rows = rows.filter(modification_id=modification_id)
     found: Case | None = rows.select_for_update().order_by("-decided_at").first()
     return found
 
@@ -186,7 +189,7 @@ def acknowledge(operator: User, case_id: str, *, reason: str, seen: int) -> Case
     text = fit_reason(reason)
     case = locked(case_id)
     require_as_seen(case, seen)
-    if case.kind == Kind.UNKNOWN_OUTCOME and case.decision is None:
+    if case.awaits_decision:
         raise NotDecidable
     decide(case, operator, Decision.ACKNOWLEDGED, text)
     return case
