@@ -23,8 +23,8 @@ class Case(models.Model):
     )
     kind = models.CharField(max_length=24, choices=Kind)
     status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
-    # The capture or release whose end is unknown; null if it is the authorisation's.
-    modification_id = CodeField(max_length=40, null=True)
+    # The capture, release or refund that it is about; null if it is the authorisation.
+    operation_id = CodeField(max_length=40, null=True)
     # Of the attempt, in minor units, surcharge included: lists are sorted by it.
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)

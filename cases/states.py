@@ -25,7 +25,7 @@ class Decision(models.TextChoices):
     # About an authorisation or a capture.
     CHARGED = "charged", "The bank has charged the card"
     NOT_CHARGED = "not_charged", "The bank has not charged the card"
-    # About a void, a release, or a late charge that is given back.
+    # About a void, a release, a refund, or a late charge that is given back.
     RELEASED = "released", "The bank has released the money, or given it back"
     NOT_RELEASED = "not_released", "The bank has not released the money"
     ACKNOWLEDGED = "acknowledged", "Seen; nothing changes"

@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                         max_length=8,
                     ),
                 ),
-                ("modification_id", core.fields.CodeField(max_length=40, null=True)),
+                ("operation_id", core.fields.CodeField(max_length=40, null=True)),
                 ("amount", models.BigIntegerField()),
                 ("currency", models.CharField(max_length=3)),
                 ("finding", models.TextField(null=True)),

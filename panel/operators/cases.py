@@ -19,8 +19,8 @@ from merchants.models import User
 from panel.operators import case_evidence, desk
 from panel.operators.desk import Section
 from panel.operators.forms import DeskForm
-from payments.intents import deciding
 from payments.intents.deciding import Word
+from payments.refunds import deciding
 
 VIEW, RESOLVE = "cases.view_case", cases.RESOLVE
 ROWS_SHOWN = 25
@@ -45,6 +45,10 @@ AFTER_CAPTURE = (
 AFTER_RELEASE = (
     "Released: the payment ends, and the bank is asked to release it once more if it still holds"
     " the money. Not released: the payment awaits its capture again."
+)
+AFTER_REFUND = (
+    "Released: the refund has succeeded. Not released: the refund has failed, the merchant has its"
+    " money again, and may refund once more; a later yes of the bank opens the case again."
 )
 AFTER_RETURN = (
     "Released: the money is back with the cardholder, and the bank is asked for it no more. While"
@@ -191,10 +195,12 @@ def decide(request: HttpRequest, case_id: str) -> HttpResponse:
 
 def _consequences(case: Case) -> str:
     """Say what each of the decisions about money does (docs/cases.md)."""
-    if case.modification_id is None:
+    if case.operation_id is None:
         return AFTER_CHARGE
     if case.kind == Kind.REVERSAL_STUCK:
         return AFTER_RETURN
+    if case.operation_id.startswith("re_"):
+        return AFTER_REFUND
     return AFTER_CAPTURE if Decision.CHARGED in deciding.offered(case) else AFTER_RELEASE
 
 

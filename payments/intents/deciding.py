@@ -5,7 +5,7 @@ answer: the row's lease is held, the bank is asked once more in that moment, and
 only a silence is replaced by the person's word.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -45,16 +45,46 @@ ANSWERS = {
     Decision.NOT_RELEASED: Answer.NOT_CHARGED,
 }
 ABOUT_CHARGE = (Decision.CHARGED, Decision.NOT_CHARGED)
-ABOUT_VOID = (Decision.RELEASED, Decision.NOT_RELEASED)
+GIVEN_BACK = (Decision.RELEASED, Decision.NOT_RELEASED)
 # Of a release that the service itself wants, and goes on asking for until it is done.
 ABOUT_RELEASE = (Decision.RELEASED,)
+
+
+class Question(Protocol):
+    """A row that a case is about, and the ways of the bank's and a person's words to it.
+
+    :param row: as it was read when its lease was taken.
+    """
+
+    row: Any
+
+    def offered(self) -> tuple[Decision, ...]:
+        """Return the decisions that a person may take."""
+
+    def ask(self) -> Outcome:
+        """Inquire at the bank, which changes nothing there; no transaction is open."""
+
+    def locked(self) -> Any:
+        """Return the row as it is now, locked after its payment and attempt."""
+
+    def is_open(self, row: Any) -> bool:
+        """Tell whether the bank has not ended it."""
+
+    def apply(self, row: Any, said: Outcome) -> None:
+        """Apply the bank's answer, in the caller's transaction."""
+
+    def apply_word(self, row: Any, answer: Answer, said: Outcome) -> None:
+        """Apply a person's word as an answer, and let the bank be asked daily from now on."""
+
+
+About = Callable[[Case], Question]
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     """A person's word about a case.
 
-    :param decision: one of those that `offered` returns.
+    :param decision: one of those that the case's question offers.
     :param reason: 10 to 1000 characters.
     :param seen: the case's version that the person saw.
     """
@@ -75,22 +105,10 @@ class Decided:
     by_bank: bool
 
 
-def offered(case: Case) -> tuple[Decision, ...]:
-    """Return the decisions that an open case takes: about money, or that it was seen to."""
-    if not case.awaits_decision:
-        return (Decision.ACKNOWLEDGED,)
-    if case.modification_id is None:
-        return ABOUT_CHARGE
-    row = Modification.objects.get(id=case.modification_id)
-    if row.kind == ModificationKind.CAPTURE:
-        return ABOUT_CHARGE
-    is_merchants = row.kind == ModificationKind.VOID and row.reason != EXPIRED
-    return ABOUT_VOID if is_merchants else ABOUT_RELEASE
-
-
-def decide(operator: User, case_id: str, word: Word) -> Decided:
+def decide(operator: User, case_id: str, word: Word, *, about: About | None = None) -> Decided:
     """Settle what is unknown by a person's word, unless the bank has one in this moment.
 
+    :param about: makes the question of a case, for the rooms above that have cases of their own.
     :raises MayNotResolve: the operator's permissions do not allow it.
     :raises ReasonUnfit: the reason is too short or too long.
     :raises ResourceMissing: there is no such case.
@@ -103,15 +121,15 @@ def decide(operator: User, case_id: str, word: Word) -> Decided:
     text = cases.fit_reason(word.reason)
     case = Case.objects.select_related("attempt", "decided_by").find(case_id)
     cases.require_as_seen(case, word.seen)
-    if not case.awaits_decision or word.decision not in offered(case):
+    asked = (about or question)(case) if case.awaits_decision else None
+    if asked is None or word.decision not in asked.offered():
         raise NotDecidable
     told = Word(word.decision, text, word.seen)
     with slots.for_merchant(case.merchant_id), request_logs.job(DECIDED):
-        return _decide(operator, case, told)
+        return _decide(operator, case, told, asked)
 
 
-def _decide(operator: User, case: Case, word: Word) -> Decided:
-    asked = _about(case)
+def _decide(operator: User, case: Case, word: Word, asked: Question) -> Decided:
     with _leased(asked.row) as row:
         asked.row = row
         said = asked.ask()
@@ -130,16 +148,16 @@ def _leased(row: InDoubt) -> Iterator[InDoubt]:
 
 
 @transaction.atomic(durable=True)
-def _settle(operator: User, case_id: str, word: Word, asked: "_Question", said: Outcome) -> Decided:
+def _settle(operator: User, case_id: str, word: Word, asked: Question, said: Outcome) -> Decided:
     """Apply the bank's answer, and the person's word if it was none; safe to call twice."""
     now = asked.locked()
     case = cases.locked(case_id)
     cases.require_as_seen(case, word.seen)
-    if _is_open(now) and leases.is_overtaken(asked.row, now):
+    if asked.is_open(now) and leases.is_overtaken(asked.row, now):
         raise BankIsBeingAsked  # The new holder may know more.
     asked.apply(asked.row, said)
     now = asked.locked()
-    if not _is_open(now):
+    if not asked.is_open(now):
         cases.settle(case, f"The bank said {said.answer.value} as it was asked for the decision.")
         return Decided(case, by_bank=True)
     asked.apply_word(now, ANSWERS[word.decision], said)
@@ -147,30 +165,18 @@ def _settle(operator: User, case_id: str, word: Word, asked: "_Question", said: 
     return Decided(case, by_bank=False)
 
 
-def _is_open(row: Any) -> bool:
-    return row.status in (AttemptStatus.PROCESSING, ModificationStatus.PROCESSING)
-
-
-class _Question(Protocol):
-    """A row that a case is about, and the ways of the bank's and a person's words to it.
-
-    :param row: as it was read when its lease was taken.
-    """
-
-    row: Any
-
-    def ask(self) -> Outcome: ...
-    def locked(self) -> Any: ...
-    def apply(self, row: Any, said: Outcome) -> None: ...
-    def apply_word(self, row: Any, answer: Answer, said: Outcome) -> None: ...
-
-
-class _Authorization:
+class _Authorization(Question):
     def __init__(self, row: Attempt) -> None:
         self.row = row
 
+    def offered(self) -> tuple[Decision, ...]:
+        return ABOUT_CHARGE
+
     def ask(self) -> Outcome:
         return inquiries.ask(self.row)
+
+    def is_open(self, row: Attempt) -> bool:
+        return row.status == AttemptStatus.PROCESSING
 
     def locked(self) -> Attempt:
         return authorization.locked(self.row)[1]
@@ -184,12 +190,21 @@ class _Authorization:
         second_word.ask_daily(self.locked())
 
 
-class _Modification:
+class _Modification(Question):
     def __init__(self, row: Modification) -> None:
         self.row = row
 
+    def offered(self) -> tuple[Decision, ...]:
+        if self.row.kind == ModificationKind.CAPTURE:
+            return ABOUT_CHARGE
+        is_merchants = self.row.kind == ModificationKind.VOID and self.row.reason != EXPIRED
+        return GIVEN_BACK if is_merchants else ABOUT_RELEASE
+
     def ask(self) -> Outcome:
         return modifications.inquire(self.row)
+
+    def is_open(self, row: Modification) -> bool:
+        return row.status == ModificationStatus.PROCESSING
 
     def locked(self) -> Modification:
         return modification_rows.locked(self.row)
@@ -203,7 +218,8 @@ class _Modification:
         late_answers.ask_daily(self.locked())
 
 
-def _about(case: Case) -> _Question:
-    if case.modification_id is None:
+def question(case: Case) -> Question:
+    """Return the question that a case asks about an authorisation, a capture or a release."""
+    if case.operation_id is None:
         return _Authorization(case.attempt)
-    return _Modification(Modification.objects.get(id=case.modification_id))
+    return _Modification(Modification.objects.get(id=case.operation_id))

@@ -5,11 +5,14 @@ money, that yes is booked; otherwise a person has to look. What a person has dec
 once a day for thirty days, and the bank's word wins in the end (contract: Cases).
 """
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 import structlog
 
 from acquirers.in_doubt import leases, schedule
+from acquirers.in_doubt.models import InDoubt
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case
@@ -35,7 +38,7 @@ WORDS = (Answer.APPROVED, Answer.LAPSED, Answer.NO_RECORD)
 log = structlog.get_logger(__name__)
 
 
-def ask_daily(row: Modification) -> None:
+def ask_daily(row: InDoubt) -> None:
     """Let the bank be asked once a day about a locked row that a person has just decided."""
     schedule.ask_daily(row, clock.now())
     row.save(update_fields=["inquiry_count", "due_at"])
@@ -45,9 +48,11 @@ def hear(row: Modification, outcome: Outcome) -> None:
     """Take in the bank's word about a locked row that has ended; payment and attempt are locked."""
     is_late = _is_done(row, outcome.answer) and row.status == ModificationStatus.FAILED
     is_booked = is_late and _booked(row, outcome)
-    case = cases.lock_decided(row.attempt, modification_id=row.id)
+    case = cases.lock_decided(row.attempt, operation_id=row.id)
     if case is not None:
-        _hear_decided(row, case, _believed(row, outcome.answer), is_booked=is_booked)
+        said = _believed(row, outcome.answer)
+        compare = partial(_compare, row, case, said, is_booked=is_booked)
+        lay_beside(row, case, is_word=said in WORDS, compare=compare)
     elif is_late and not is_booked:
         _open_case(row, outcome.answer)
 
@@ -91,7 +96,7 @@ def _open_case(row: Modification, answer: Answer) -> None:
         return
     log.error("modification_contradicted", modification=row.id)
     cases.open_case(
-        CaseKind.BANK_CONTRADICTS_BOOK, row.attempt, modification_id=row.id,
+        CaseKind.BANK_CONTRADICTS_BOOK, row.attempt, operation_id=row.id,
         finding=f"The bank says {answer.value} to the {row.kind} {row.id}, which had failed.",
     )  # fmt: skip
 
@@ -99,11 +104,17 @@ def _open_case(row: Modification, answer: Answer) -> None:
 # --- What a person has decided ----------------------------------------------------------------
 
 
-def _hear_decided(row: Modification, case: Case, answer: Answer, *, is_booked: bool) -> None:
+def lay_beside(row: InDoubt, case: Case, *, is_word: bool, compare: Callable[[], None]) -> None:
+    """Lay the bank's answer beside a person's decision; ask no more once there is a word.
+
+    :param row: locked; it is saved.
+    :param is_word: the bank has said something about the order, and is believed.
+    :param compare: confirms the case, or opens it again.
+    """
     leases.end_with(row)
-    if answer in WORDS:
+    if is_word:
         if not case.is_open:  # Otherwise it was opened again.
-            _compare(row, case, answer, is_booked=is_booked)
+            compare()
         schedule.never_look(row)
     elif row.due_at is not None and row.due_at > _asked_until(case):
         schedule.never_look(row)

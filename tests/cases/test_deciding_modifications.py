@@ -17,8 +17,9 @@ from cases.refusals import (
 from cases.states import ABOUT_MONEY, Decision, Kind
 from merchants import accounts
 from merchants.models import AuditEntry, Merchant, RequestLog, User
-from payments.intents import authorization, deciding, modification_answers, tasks
+from payments.intents import authorization, modification_answers, tasks
 from payments.intents.models import Attempt, Modification
+from payments.refunds import deciding
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree, audit
 from tests.stage.bank_transport import BankTransport
@@ -60,7 +61,7 @@ def void(acme: ApiClient, bank: BankTransport) -> Case:
 
 
 def of(case: Case) -> Modification:
-    return Modification.objects.get(id=case.modification_id)
+    return Modification.objects.get(id=case.operation_id)
 
 
 def days_pass(count: int = 3) -> None:
@@ -144,7 +145,7 @@ def test_only_the_inquiry_is_kept_and_nothing_that_was_not_sent(
     decide(operator, capture, CHARGED)
 
     assert bank.inquiries_seen() == before + 1
-    kept = BankExchange.objects.filter(operation_id=capture.modification_id).order_by("id")
+    kept = BankExchange.objects.filter(operation_id=capture.operation_id).order_by("id")
     assert [(one.operation, one.answer) for one in kept] == [
         ("capture", "unknown"), ("modification_inquiry", "unknown"),
     ]  # fmt: skip
@@ -546,7 +547,7 @@ def test_a_captures_late_yes_after_the_release_is_a_case(
         modification_answers.apply(row, Outcome(Answer.APPROVED, captured=12500))
 
     case = Case.objects.get(kind=Kind.BANK_CONTRADICTS_BOOK)
-    assert (case.status, case.modification_id) == ("open", row.id)
+    assert (case.status, case.operation_id) == ("open", row.id)
     assert (acme.payment(row.attempt.intent_id)["status"], acme.pending()) == ("canceled", 0)
     assert audit()[0] == 0  # The bank's book agrees after all, and the case is over.
     case.refresh_from_db()

@@ -47,7 +47,7 @@ def operators() -> list[User]:
 
 
 def of(case: Case) -> Modification:
-    return Modification.objects.get(id=case.modification_id)
+    return Modification.objects.get(id=case.operation_id)
 
 
 def deciding_as(operator: User, case: Case, decision: Decision) -> Callable[[], str]:

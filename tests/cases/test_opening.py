@@ -79,7 +79,7 @@ def test_a_capture_that_the_bank_does_not_answer_is_a_case_too(
     tasks.watch_cases()
 
     case = Case.objects.get()
-    assert (case.kind, case.modification_id) == ("unknown_outcome", Modification.objects.get().id)
+    assert (case.kind, case.operation_id) == ("unknown_outcome", Modification.objects.get().id)
     assert case.awaits_decision
 
     bank.fault = None

@@ -16,11 +16,14 @@ from cases.refusals import BankIsBeingAsked, CaseChanged
 from cases.states import Decision, Kind
 from core import clock
 from merchants.models import AuditEntry, User
-from payments.intents import deciding, modification_rows, tasks
+from payments.intents import modification_rows, tasks
 from payments.intents.deciding import Decided, Word
 from payments.intents.models import Attempt
 from payments.intents.states import ModificationKind
+from payments.refunds import deciding
+from payments.refunds import tasks as refund_tasks
 from testbank.models import Authorization
+from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_transport import BankTransport, call_bank
 from tests.stage.client import ApiClient
 from tests.stage.sweeper import sweep_after
@@ -69,6 +72,21 @@ def silent_modification(shop: ApiClient, bank: Any, act: str = "capture") -> Cas
     clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))
     tasks.watch_cases()
     return Case.objects.get(intent=paid["id"])
+
+
+def silent_refund(shop: ApiClient, bank: Any, amount: int | None) -> Case:
+    """Return the case of a refund that the bank has not answered for an hour.
+
+    :param amount: in minor units; None for all of it, which is a void.
+    """
+    bank.fault = None
+    begin_at_noon()
+    paid = shop.pay()
+    bank.fault = "lost"
+    refund = shop.refund(paid["id"], amount)
+    clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))
+    refund_tasks.watch_cases()
+    return Case.objects.get(operation_id=refund["id"])
 
 
 def dead_capture(shop: ApiClient) -> Case:
