@@ -52,7 +52,7 @@ def open_case(
     kind: Kind,
     attempt: KnownAttempt,
     *,
-    modification_id: str | None = None,
+    operation_id: str | None = None,
     finding: str | None = None,
 ) -> Case | None:
     """Open a case in the caller's transaction, who has locked payment and attempt.
@@ -65,7 +65,7 @@ def open_case(
         intent_id=attempt.intent_id,
         attempt_id=attempt.id,
         kind=kind,
-        modification_id=modification_id,
+        operation_id=operation_id,
         amount=attempt.amount + attempt.surcharge,
         currency=attempt.currency,
         finding=finding,
@@ -107,12 +107,15 @@ def confirm(case: Case, told: str) -> None:
     _keep(case, Act.CONFIRMED, told=told)
 
 
-def lock_decided(attempt: KnownAttempt) -> Case | None:
+def lock_decided(attempt: KnownAttempt, *, operation_id: str | None = None) -> Case | None:
     """Return the newest case in which a person has decided about the attempt's money, locked.
 
     The caller has locked payment and attempt.
+
+    :param operation_id: of the capture, release or refund; None for the authorisation.
     """
     rows = Case.objects.filter(attempt_id=attempt.id, decision__in=ABOUT_MONEY)
+    rows = rows.filter(operation_id=operation_id)
     found: Case | None = rows.select_for_update().order_by("-decided_at").first()
     return found
 
@@ -191,7 +194,7 @@ def acknowledge(operator: User, case_id: str, *, reason: str, seen: int) -> Case
     text = fit_reason(reason)
     case = locked(case_id)
     require_as_seen(case, seen)
-    if case.kind == Kind.UNKNOWN_OUTCOME and case.decision is None:
+    if case.awaits_decision:
         raise NotDecidable
     decide(case, operator, Decision.ACKNOWLEDGED, text)
     return case

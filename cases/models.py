@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from cases.states import Act, Decision, Kind, Status
+from cases.states import DECIDABLE, Act, Decision, Kind, Status
 from core.fields import CodeField, id_field
 from core.querysets import MerchantManager
 from merchants.models import Merchant, User
@@ -23,8 +23,8 @@ class Case(models.Model):
     )
     kind = models.CharField(max_length=24, choices=Kind)
     status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
-    # The capture or release whose end is unknown; null if it is the authorisation's.
-    modification_id = CodeField(max_length=40, null=True)
+    # The capture, release or refund that it is about; null if it is the authorisation.
+    operation_id = CodeField(max_length=40, null=True)
     # Of the attempt, in minor units, surcharge included: lists are sorted by it.
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
@@ -94,8 +94,7 @@ class Case(models.Model):
     @property
     def awaits_decision(self) -> bool:
         """Tell whether a person may say what the bank does not."""
-        is_asked = self.is_open and self.kind == Kind.UNKNOWN_OUTCOME
-        return is_asked and self.decision is None and self.modification_id is None
+        return self.is_open and self.kind in DECIDABLE and self.decision is None
 
 
 class CaseNote(models.Model):

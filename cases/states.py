@@ -20,10 +20,14 @@ class Status(models.TextChoices):
 
 
 class Decision(models.TextChoices):
-    """A person's word. `charged` and `not_charged` stand in for the bank's, until it has spoken."""
+    """A person's word: it stands in for the bank's, until the bank has spoken."""
 
+    # About an authorisation or a capture.
     CHARGED = "charged", "The bank has charged the card"
     NOT_CHARGED = "not_charged", "The bank has not charged the card"
+    # About a void, a release, a refund, or a late charge that is given back.
+    RELEASED = "released", "The bank has released the money, or given it back"
+    NOT_RELEASED = "not_released", "The bank has not released the money"
     ACKNOWLEDGED = "acknowledged", "Seen; nothing changes"
 
 
@@ -38,8 +42,12 @@ class Act(models.TextChoices):
     REOPENED = "reopened"
 
 
-# The decisions about money; the third one moves nothing.
-ABOUT_MONEY = (Decision.CHARGED, Decision.NOT_CHARGED)
+# The decisions about money; the last one moves nothing.
+ABOUT_MONEY = (
+    Decision.CHARGED, Decision.NOT_CHARGED, Decision.RELEASED, Decision.NOT_RELEASED,
+)  # fmt: skip
+# The kinds of cases that close by a decision about money, or by the bank's word alone.
+DECIDABLE = (Kind.UNKNOWN_OUTCOME, Kind.REVERSAL_STUCK)
 
 CASES = Table("case", "cases.Case", beginnings=(Status.OPEN,), changes=(
     Change(

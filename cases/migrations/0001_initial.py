@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                         max_length=8,
                     ),
                 ),
-                ("modification_id", core.fields.CodeField(max_length=40, null=True)),
+                ("operation_id", core.fields.CodeField(max_length=40, null=True)),
                 ("amount", models.BigIntegerField()),
                 ("currency", models.CharField(max_length=3)),
                 ("finding", models.TextField(null=True)),
@@ -52,6 +52,8 @@ class Migration(migrations.Migration):
                         choices=[
                             ("charged", "The bank has charged the card"),
                             ("not_charged", "The bank has not charged the card"),
+                            ("released", "The bank has released the money, or given it back"),
+                            ("not_released", "The bank has not released the money"),
                             ("acknowledged", "Seen; nothing changes"),
                         ],
                         max_length=12,

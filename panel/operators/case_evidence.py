@@ -16,6 +16,7 @@ from events.models import Event
 from ledger.models import Entry
 from merchants.models import RequestLog
 from payments.intents.models import Attempt, Modification
+from payments.refunds.models import Refund
 
 ROWS_MAX = 100
 UNREADABLE = "The bank's statement cannot be read at this moment. Load the page again."
@@ -51,6 +52,7 @@ def facts_of(case: Case) -> dict[str, Any]:
         "email": (intent.billing_details or {}).get("email"),
         "reference": case.attempt.acquirer_reference,
         "terminal": str(case.attempt.terminal),
+        "asked_for": _named(case),
     }
 
 
@@ -118,6 +120,7 @@ def _written(line: StatementLine) -> dict[str, str]:
 
 def _entries(case: Case, attempts: Iterable[Attempt]) -> list[tuple[Entry, str]]:
     causes = [attempt.id for attempt in attempts]
+    causes += Refund.objects.filter(intent=case.intent_id).values_list("id", flat=True)
     rows = Entry.objects.filter(merchant=case.merchant_id, movement__cause_id__in=causes)
     found = rows.select_related("movement", "account").order_by("id")[:ROWS_MAX]
     return [(entry, money.written(entry.amount, entry.currency)) for entry in found]
@@ -132,7 +135,21 @@ def _logs(case: Case, of_rows: Iterable[Any]) -> list[RequestLog]:
 
 
 def _next_inquiry(case: Case) -> datetime | None:
-    if case.modification_id is None:
-        return case.attempt.due_at
-    row = Modification.objects.filter(id=case.modification_id).first()
+    row = case.attempt if case.operation_id is None else _asked_for(case)
     return row.due_at if row else None
+
+
+def _asked_for(case: Case) -> Modification | Refund | None:
+    """Return the capture, release or refund that the case is about; None for the authorisation."""
+    modification: Modification | None = Modification.objects.filter(id=case.operation_id).first()
+    refund: Refund | None = Refund.objects.filter(id=case.operation_id).first()
+    return modification or refund
+
+
+def _named(case: Case) -> str | None:
+    """Say what the bank was asked for, with its amount in the case's currency."""
+    row = _asked_for(case) if case.operation_id else None
+    if row is None:
+        return None
+    name = "refund" if isinstance(row, Refund) else row.get_kind_display().lower()
+    return f"{name} of {money.written(row.amount, case.currency)}" if row.amount else name

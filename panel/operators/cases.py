@@ -12,15 +12,15 @@ from django.utils.http import urlencode
 
 from cases import cases
 from cases.models import Case
-from cases.states import ABOUT_MONEY, Decision, Kind, Status
+from cases.states import Decision, Kind, Status
 from core import clock, money
 from core.errors import DomainError
 from merchants.models import User
 from panel.operators import case_evidence, desk
 from panel.operators.desk import Section
 from panel.operators.forms import DeskForm
-from payments.intents import deciding
 from payments.intents.deciding import Word
+from payments.refunds import deciding
 
 VIEW, RESOLVE = "cases.view_case", cases.RESOLVE
 ROWS_SHOWN = 25
@@ -33,6 +33,27 @@ ORDERS = {
     "newest": (("-opened_at", "-id"), "Newest first"),
     "amount": (("-amount", "-id"), "Largest amount first"),
 }
+
+AFTER_CHARGE = (
+    "Charged: the money is booked, and the merchant delivers. Not charged: the payer may try"
+    " another card, and a later charge is given back."
+)
+AFTER_CAPTURE = (
+    "Charged: the capture is booked, and the merchant delivers. Not charged: the payment awaits its"
+    " capture again, and a later yes of the bank is booked."
+)
+AFTER_RELEASE = (
+    "Released: the payment ends, and the bank is asked to release it once more if it still holds"
+    " the money. Not released: the payment awaits its capture again."
+)
+AFTER_REFUND = (
+    "Released: the refund has succeeded. Not released: the refund has failed, the merchant has its"
+    " money again, and may refund once more; a later yes of the bank opens the case again."
+)
+AFTER_RETURN = (
+    "Released: the money is back with the cardholder, and the bank is asked for it no more. While"
+    " it is not, leave the case open: the service goes on asking."
+)
 
 
 class FilterForm(DeskForm):
@@ -67,7 +88,7 @@ class DecideForm(DeskForm):
 
     def __init__(self, case: Case, data: Any = None) -> None:
         super().__init__(data, initial={"seen": case.version})
-        offered = ABOUT_MONEY if case.awaits_decision else (Decision.ACKNOWLEDGED,)
+        offered = deciding.offered(case)
         self.fields["decision"].choices = [(one.value, one.label) for one in offered]  # type: ignore[attr-defined]
 
     def shown_again(self, case: Case) -> None:
@@ -168,8 +189,19 @@ def decide(request: HttpRequest, case_id: str) -> HttpResponse:
     return desk.show(
         request, "desk/cases/decide.html", "Decide", status, case=case, facts=facts, form=form,
         refusal=refusal and refusal.text, typed=form.data.get("reason", ""), trail=trail,
-        back=desk.address("desk_case", case.id),
+        back=desk.address("desk_case", case.id), consequences=_consequences(case),
     )  # fmt: skip
+
+
+def _consequences(case: Case) -> str:
+    """Say what each of the decisions about money does (docs/cases.md)."""
+    if case.operation_id is None:
+        return AFTER_CHARGE
+    if case.kind == Kind.REVERSAL_STUCK:
+        return AFTER_RETURN
+    if case.operation_id.startswith("re_"):
+        return AFTER_REFUND
+    return AFTER_CAPTURE if Decision.CHARGED in deciding.offered(case) else AFTER_RELEASE
 
 
 def _decided(request: HttpRequest, case: Case, form: DecideForm) -> DomainError | None:

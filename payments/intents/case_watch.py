@@ -28,6 +28,10 @@ CHUNK = 200
 UNDER_WAY = Modification.objects.filter(
     attempt=OuterRef("attempt"), status=ModificationStatus.PROCESSING
 )
+# The capture or release that a case is about, once it has ended.
+ENDED = Modification.objects.filter(id=OuterRef("operation_id")).exclude(
+    status=ModificationStatus.PROCESSING
+)
 REVERSED_CASES = (Kind.LATE_SUCCESS_REVERSED, Kind.REVERSAL_STUCK)
 
 
@@ -76,16 +80,17 @@ def _open_modified(since: datetime, kinds: tuple[ModificationKind, ...], case_ki
     of = ("self", "attempt", "attempt__intent")
     found = list(rows.select_for_update(of=of, skip_locked=True)[:CHUNK])
     for row in found:
-        cases.open_case(case_kind, row.attempt, modification_id=row.id)
+        cases.open_case(case_kind, row.attempt, operation_id=row.id)
     return len(found)
 
 
 @transaction.atomic(durable=True)
 def _close_known() -> int:
     """Close the cases about what is known by now; one that a person has decided is not asked."""
-    known = _open_cases(Kind.UNKNOWN_OUTCOME).filter(decision=None)
-    known = known.exclude(attempt__status=AttemptStatus.PROCESSING)
-    return _settle(known.filter(~Exists(UNDER_WAY.filter(kind__in=IN_FLIGHT))), "The bank said.")
+    asked = _open_cases(Kind.UNKNOWN_OUTCOME).filter(decision=None)
+    known = asked.filter(operation_id=None).exclude(attempt__status=AttemptStatus.PROCESSING)
+    modified = asked.filter(Exists(ENDED))
+    return _settle(known | modified, "The bank said.")
 
 
 @transaction.atomic(durable=True)

@@ -19,7 +19,7 @@ from core import clock
 from merchants.models import Merchant
 from payments.intents import authorization, deadlines, modification_rows, modifications, render
 from payments.intents.models import Attempt, Modification, PaymentIntent
-from payments.intents.modification_answers import EXPIRED
+from payments.intents.modification_effects import EXPIRED
 from payments.intents.orders import order_of
 from payments.intents.states import (
     IN_FLIGHT,

@@ -14,14 +14,20 @@ from acquirers.in_doubt import answers, leases, schedule
 from acquirers.models import BankExchange
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from core import context
-from events import transitions
 from merchants import idempotency
-from payments.intents import authorization, modification_rows, render, reversals
-from payments.intents.models import Attempt, Modification, PaymentIntent
+from payments.intents import (
+    authorization,
+    late_answers,
+    modification_effects,
+    modification_rows,
+    render,
+    reversals,
+)
+from payments.intents.models import Attempt, Modification
+from payments.intents.modification_effects import EXPIRED
 from payments.intents.modification_rows import close
 from payments.intents.repayments import RELEASED
 from payments.intents.states import (
-    ATTEMPTS,
     AttemptStatus,
     ModificationKind,
     ModificationStatus,
@@ -29,7 +35,6 @@ from payments.intents.states import (
 )
 from payments.intents.transition import move
 
-EXPIRED = "expired"
 EXCHANGES = {
     ModificationKind.CAPTURE: BankExchange.Operation.CAPTURE,
     ModificationKind.VOID: BankExchange.Operation.VOID,
@@ -55,10 +60,22 @@ def apply(modification: Modification, outcome: Outcome) -> Applied:
 
     :param modification: as the asker read it before it asked, with its lease.
     """
+    return applied(modification, outcome)
+
+
+def applied(
+    modification: Modification, outcome: Outcome, *, request_id: str | None = None
+) -> Applied:
+    """Apply the bank's answer as `apply` does, in the caller's transaction.
+
+    :param request_id: the request that the event names as its cause: an operator's, whose
+        decision stands in for the bank's answer; None for the one that began the modification.
+    """
     asked, modification = modification, modification_rows.locked(modification)
     _record_exchanges(modification, outcome)
     if modification.status != ModificationStatus.PROCESSING:
         _finish_unless_released(modification)
+        late_answers.hear(modification, outcome)
         return Applied(modification)  # Another process has applied an answer already.
     if not reversals.is_about(modification, asked, outcome):
         return Applied(modification)
@@ -76,7 +93,7 @@ def apply(modification: Modification, outcome: Outcome) -> Applied:
     if release is None:
         _finish(modification)
     if status != intent.status:
-        cause = modification.request_id or context.request_id()
+        cause = request_id or modification.request_id or context.request_id()
         move(intent, status, before, request_id=cause)
     return Applied(modification, release)
 
@@ -140,32 +157,22 @@ def _captured(modification: Modification, outcome: Outcome) -> Status:
     attempt, intent = modification.attempt, modification.attempt.intent
     if outcome.answer is Answer.APPROVED:
         close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
-        amount = outcome.captured or modification.amount or 0
-        status = authorization.take_money(intent, attempt, amount)
-        _keep_numbers(attempt, outcome)
-        attempt.save()
-        return status
+        return modification_effects.capture(modification, outcome)
     close(modification, ModificationStatus.FAILED, outcome.answer)
     if outcome.answer is Answer.DECLINED:
         attempt.error = authorization.error_of(attempt, PROCESSING_ERROR, outcome)
         attempt.save()
         return Status(intent.status)
     if outcome.answer is Answer.LAPSED:
-        return _cancel(intent, attempt, EXPIRED)
+        return modification_effects.cancel(intent, attempt, EXPIRED)
     return _not_done(attempt)
-
-
-def _keep_numbers(attempt: Attempt, outcome: Outcome) -> None:
-    """Keep the capture's numbers beside the sale's: a void or a refund may need them."""
-    numbers = {f"capture.{name}": value for name, value in outcome.exchange.numbers.items()}
-    attempt.bank_numbers = {**(attempt.bank_numbers or {}), **numbers} or None
 
 
 def _voided(modification: Modification, outcome: Outcome) -> Status:
     attempt = modification.attempt
     if outcome.answer in RELEASED:
         close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
-        return _cancel(attempt.intent, attempt, modification.reason)
+        return modification_effects.cancel(attempt.intent, attempt, modification.reason)
     close(modification, ModificationStatus.FAILED, outcome.answer)
     return _not_done(attempt)
 
@@ -182,7 +189,7 @@ def _fallen_back(modification: Modification, outcome: Outcome) -> Status:
         # The bank says that the authorisation has expired (contract 3). That is no failure of the
         # card, so the payment does not ask for another one.
         attempt.error = None
-        return _cancel(intent, attempt, EXPIRED)
+        return modification_effects.cancel(intent, attempt, EXPIRED)
     status = authorization.fail(intent, attempt, AttemptStatus.FAILED)
     attempt.save()
     return status
@@ -195,13 +202,6 @@ def _reversed(modification: Modification, outcome: Outcome) -> Status:
         return Status(modification.attempt.intent.status)
     close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
     return Status(modification.attempt.intent.status)
-
-
-def _cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Status:
-    transitions.change(attempt, AttemptStatus.CANCELED, table=ATTEMPTS)
-    schedule.never_look(attempt)
-    attempt.save()
-    return authorization.cancel(intent, reason)
 
 
 def _not_done(attempt: Attempt) -> Status:

@@ -10,9 +10,9 @@ from acquirers.outcomes import Deed, Outcome
 from core import context
 from payments.intents import modification_answers, repayments, reversals
 from payments.intents.models import Modification
-from payments.intents.modification_answers import EXPIRED
+from payments.intents.modification_effects import EXPIRED
 from payments.intents.orders import order_of
-from payments.intents.states import ModificationKind
+from payments.intents.states import ModificationKind, ModificationStatus
 
 
 class Modifications(Kind[Modification]):
@@ -21,6 +21,8 @@ class Modifications(Kind[Modification]):
     model = Modification
 
     def begun(self, row: Modification) -> Modification | None:
+        if row.status != ModificationStatus.PROCESSING:
+            return row  # A person has decided it, and the bank is asked what it says by now.
         is_refund = row.refund_reference and not row.dispute_reference
         return reversals.begun(row) if is_refund else row
 
@@ -62,13 +64,24 @@ def ask(modification: Modification) -> Outcome:
     """Inquire how the modification ended; one that must succeed in the end is asked for again.
 
     That is every release that no merchant asked for: of a refused capture, of a late charge, of an
-    expired authorisation. A late charge may have to be refunded instead.
+    expired authorisation. A late charge may have to be refunded instead. What a person has decided
+    is asked about only.
     """
+    if modification.status != ModificationStatus.PROCESSING:
+        return inquire(modification)
     if modification.kind == ModificationKind.REVERSE:
         return reversals.ask(modification)
     if modification.kind == ModificationKind.FALL_BACK or modification.reason == EXPIRED:
         return answers.in_doubt(_void(modification))
-    return _inquire(modification)
+    return inquire(modification)
+
+
+def inquire(modification: Modification) -> Outcome:
+    """Inquire how the modification ended, which changes nothing at the bank."""
+    attempt, is_capture = modification.attempt, modification.kind == ModificationKind.CAPTURE
+    if modification.refund_reference and modification.refund_sent_at:
+        return repayments.inquire_refund(attempt, reference=modification.refund_reference)
+    return repayments.inquire(attempt, Deed.CAPTURE if is_capture else Deed.VOID)
 
 
 def resolve(modification: Modification, outcome: Outcome) -> Modification:
@@ -89,8 +102,3 @@ def _order(modification: Modification) -> Outcome:
 
 def _void(modification: Modification) -> Outcome:
     return repayments.void(modification.attempt)
-
-
-def _inquire(modification: Modification) -> Outcome:
-    is_capture = modification.kind == ModificationKind.CAPTURE
-    return repayments.inquire(modification.attempt, Deed.CAPTURE if is_capture else Deed.VOID)

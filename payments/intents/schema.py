@@ -15,7 +15,7 @@ from payments.intents.captures import (
     PartialCaptureNotAllowed,
 )
 from payments.intents.models import LineItem, PaymentIntent
-from payments.intents.modification_answers import EXPIRED
+from payments.intents.modification_effects import EXPIRED
 from payments.intents.non_secure import NonSecureNotAllowed
 from payments.intents.states import AttemptStatus, Status
 

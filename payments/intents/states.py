@@ -274,4 +274,8 @@ MODIFICATIONS = Table("modification", "intents.Modification", beginnings=(
         ModificationStatus.PROCESSING, ModificationStatus.SUPERSEDED, None,
         "The merchant canceled the payment while an expired authorisation was being released.",
     ),
+    Change(
+        ModificationStatus.FAILED, ModificationStatus.SUCCEEDED, None,
+        "The bank had done it after all, and says so late; the money was still held in the book.",
+    ),
 ))  # fmt: skip

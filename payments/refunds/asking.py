@@ -4,7 +4,7 @@ from django.db import transaction
 
 from acquirers.in_doubt import answers, leases, schedule
 from acquirers.in_doubt.kinds import Kind
-from acquirers.outcomes import Outcome
+from acquirers.outcomes import Deed, Outcome
 from core import clock, context
 from payments.intents import repayments
 from payments.intents.states import Errand
@@ -36,8 +36,10 @@ def begun(leased: Refund) -> Refund | None:
     :returns: None if there is nothing to do at the bank; the lease is over then.
     """
     refund = rows.locked(leased)
-    if refund.status != Status.PENDING or leases.is_overtaken(leased, refund):
+    if leases.is_overtaken(leased, refund):
         return None
+    if refund.status != Status.PENDING:
+        return _decided(refund)
     if refund.is_waiting:
         _wait_on(refund)
         return None
@@ -47,6 +49,11 @@ def begun(leased: Refund) -> Refund | None:
         schedule.begin_again(refund, clock.now())
         refund.save(update_fields=["sent_at", "asked_at", "no_record_count"])
     return refund
+
+
+def _decided(refund: Refund) -> Refund | None:
+    """Return a refund that a person has decided: the bank is asked what it says by now."""
+    return refund if refund.due_at is not None else None
 
 
 def _errand(refund: Refund) -> Errand:
@@ -68,14 +75,24 @@ def _wait_on(refund: Refund) -> None:
 def ask(refund: Refund) -> Outcome:
     """Do the refund's errand at the bank; the caller holds its lease, and no transaction is open.
 
-    A void is simply asked for again: a bank releases an authorisation once.
+    A void is simply asked for again: a bank releases an authorisation once. What a person has
+    decided is asked about only.
     """
     attempt = refund.attempt
+    if refund.status != Status.PENDING:
+        return inquire(refund)
     if refund.method == Method.VOID:
         is_first = refund.errand is Errand.SEND
         return repayments.void(attempt) if is_first else repayments.void_again(attempt)
     reference, amount = refund.acquirer_reference, refund.amount
     return repayments.run(refund.errand, attempt, reference=reference, amount=amount)
+
+
+def inquire(refund: Refund) -> Outcome:
+    """Inquire how the refund ended, which changes nothing at the bank."""
+    if refund.method == Method.VOID:
+        return repayments.inquire(refund.attempt, Deed.VOID)
+    return repayments.inquire_refund(refund.attempt, reference=refund.acquirer_reference)
 
 
 def pursue(refund: Refund) -> Refund:

@@ -6,7 +6,6 @@ sweeper.
 
 from typing import Any
 
-import structlog
 from django.db import transaction
 
 from acquirers import declines, exchanges
@@ -16,7 +15,7 @@ from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import clock
 from ledger import book
 from merchants import idempotency
-from payments.refunds import render, rows
+from payments.refunds import late_answers, render, rows
 from payments.refunds.models import Refund
 from payments.refunds.states import FailureReason, Method, Status
 
@@ -30,8 +29,6 @@ FAILURES = {
     "expired_card": FailureReason.EXPIRED_OR_CANCELED_CARD,
 }
 
-log = structlog.get_logger(__name__)
-
 
 @transaction.atomic(durable=True)
 def apply(asked: Refund, outcome: Outcome) -> Refund:
@@ -40,18 +37,29 @@ def apply(asked: Refund, outcome: Outcome) -> Refund:
     :param asked: as the asker read it before it asked, with its lease.
     :returns: the refund as it is now. If its method has changed, it has not been sent yet.
     """
+    return applied(asked, outcome)
+
+
+def applied(asked: Refund, outcome: Outcome, *, request_id: str | None = None) -> Refund:
+    """Apply the bank's answer as `apply` does, in the caller's transaction.
+
+    :param request_id: the request that the event names as its cause: an operator's, whose
+        decision stands in for the bank's answer; None for the one that created the refund.
+    """
     refund = rows.locked(asked)
     _record_exchanges(asked, outcome)
     idempotency.finish()
-    _tell_contradiction(refund, asked, outcome)
+    if refund.method != asked.method:
+        # The answer to a void says nothing about the refund that the void has become since.
+        late_answers.hear_of_void(refund, outcome.answer)
+        return refund
     if refund.status != Status.PENDING:
+        late_answers.hear(refund, outcome.answer)
         return refund  # Another process has applied an answer already.
-    # The answer to a void says nothing about the refund that the void has become since.
-    is_about_it = asked.method == refund.method
-    if not is_about_it or not answers.counts(outcome, asked=asked, locked=refund):
+    if not answers.counts(outcome, asked=asked, locked=refund):
         return refund
     leases.end_with(refund)
-    _apply(refund, outcome)
+    _apply(refund, outcome, request_id)
     if refund.status != Status.PENDING:
         idempotency.finish_for(refund.merchant_id, refund.request_id)
     return refund
@@ -62,35 +70,27 @@ def _record_exchanges(asked: Refund, outcome: Outcome) -> None:
     exchanges.record_modification(asked.attempt, outcome, operation=operation, row_id=asked.id)
 
 
-def _tell_contradiction(refund: Refund, asked: Refund, outcome: Outcome) -> None:
-    """Log a yes to what has ended, or has become a refund, since: a person has to look."""
-    if outcome.answer is not Answer.APPROVED:
-        return
-    if refund.method != asked.method:
-        log.error("refund_done_another_way", refund=refund.id, done=asked.method)
-    elif refund.status in (Status.FAILED, Status.CANCELED):
-        log.error("refund_done_after_its_end", refund=refund.id, status=refund.status)
-
-
-def _apply(refund: Refund, outcome: Outcome) -> None:
+def _apply(refund: Refund, outcome: Outcome, request_id: str | None) -> None:
     before = render.refund(refund)
     match outcome.answer:
         case Answer.APPROVED:
-            _succeed(refund, outcome, before)
+            _succeed(refund, outcome, before, request_id)
         case Answer.DECLINED:
             reason = reason_of(outcome.response_code) or FailureReason.DECLINED
-            rows.fail(refund, reason, before)
+            rows.fail(refund, reason, before, request_id=request_id)
         case Answer.SETTLED if refund.method == Method.VOID:
             _become_refund(refund, before)
         case _:
             _still_pending(refund, outcome, before)
 
 
-def _succeed(refund: Refund, outcome: Outcome, before: dict[str, Any]) -> None:
+def _succeed(
+    refund: Refund, outcome: Outcome, before: dict[str, Any], request_id: str | None
+) -> None:
     book.refund_paid(refund.id, merchant_id=refund.merchant_id, now=clock.now())
     _note_reference(refund, outcome)
     rows.close(refund)
-    rows.move(refund, Status.SUCCEEDED, before)
+    rows.move(refund, Status.SUCCEEDED, before, request_id=request_id)
 
 
 def _note_reference(refund: Refund, outcome: Outcome) -> None:

@@ -86,10 +86,8 @@ class Refund(InDoubt):
                 condition=Q(
                     status=Status.PENDING, pending_reason__isnull=False, closed_at__isnull=True
                 )
-                | (
-                    ~Q(status=Status.PENDING)
-                    & Q(pending_reason__isnull=True, closed_at__isnull=False, due_at__isnull=True)
-                ),
+                # Due again after its end is one that a person has decided.
+                | (~Q(status=Status.PENDING) & Q(pending_reason=None, closed_at__isnull=False)),
                 name="a_refund_is_pending_or_closed",
             ),
             models.CheckConstraint(

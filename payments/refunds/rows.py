@@ -66,12 +66,18 @@ def gives_up_at(refund: Refund) -> datetime:
     return refund.created_at + WAITS_FOR
 
 
-def fail(refund: Refund, reason: FailureReason, before: dict[str, Any]) -> None:
+def fail(
+    refund: Refund,
+    reason: FailureReason,
+    before: dict[str, Any],
+    *,
+    request_id: str | None = None,
+) -> None:
     """Fail a locked refund that is pending, or that has bounced: its money is the merchant's."""
     _give_back(refund)
     refund.failure_reason = reason
     close(refund)
-    move(refund, Status.FAILED, before)
+    move(refund, Status.FAILED, before, request_id=request_id)
 
 
 def cancel(refund: Refund, before: dict[str, Any], *, request_id: str) -> None:

@@ -32,6 +32,7 @@ from tests.stage.undecided import (
     REASON,
     YES,
     a_day_passes,
+    acts,
     an_operator,
     attempt_of,
     decide,
@@ -52,10 +53,6 @@ def operator() -> User:
 @pytest.fixture
 def case(acme: ApiClient, bank: BankTransport) -> Case:
     return silent_case(acme)
-
-
-def acts(case: Case) -> list[str]:
-    return list(CaseChange.objects.filter(case=case).order_by("id").values_list("act", flat=True))
 
 
 # --- The decision -----------------------------------------------------------------------------

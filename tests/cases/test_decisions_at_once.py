@@ -1,18 +1,18 @@
 """Decisions that meet: two operators, and the sweeper or the bank in the same moment."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, connections, transaction
+from django.db import DatabaseError, transaction
 
 from acquirers.in_doubt import leases
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
-from cases.models import Case, CaseChange
-from cases.refusals import BankIsBeingAsked, CaseChanged
+from cases.models import Case
+from cases.refusals import CaseChanged
 from cases.states import Decision
 from events.models import Event
 from merchants.models import AuditEntry, User
@@ -30,6 +30,9 @@ from tests.stage.undecided import (
     an_operator,
     attempt_of,
     decide,
+    decisions_written,
+    ended,
+    in_background,
     silent_case,
     the_bank_says,
 )
@@ -37,36 +40,11 @@ from tests.stage.undecided import (
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
 CHARGED, NOT_CHARGED = Decision.CHARGED, Decision.NOT_CHARGED
-REFUSED = (BankIsBeingAsked, CaseChanged)
 
 
 @pytest.fixture
 def operators() -> list[User]:
     return [an_operator("first@pay.example"), an_operator("second@pay.example")]
-
-
-def ended(call: Callable[[], Any]) -> str:
-    """Return how a decision ended, as one word."""
-    try:
-        decided = call()
-    except REFUSED as refusal:
-        return type(refusal).__name__
-    return "bank" if decided.by_bank else "decided"
-
-
-def in_background(pool: ThreadPoolExecutor, call: Callable[[], Any]) -> Any:
-    def work() -> Any:
-        try:
-            return call()
-        finally:
-            connections.close_all()
-
-    return pool.submit(work)
-
-
-def decisions_written() -> tuple[int, int]:
-    entries = AuditEntry.objects.filter(action="case.decided").count()
-    return entries, CaseChange.objects.filter(act="decided").count()
 
 
 def test_of_two_operators_at_once_one_decides(

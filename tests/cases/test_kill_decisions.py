@@ -10,6 +10,7 @@ from cases.models import Case, CaseChange
 from cases.refusals import BankIsBeingAsked
 from cases.states import Decision
 from merchants.models import AuditEntry, User
+from payments.intents.models import Modification
 from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.client import ApiClient
 from tests.stage.mortal import PROOF_OF_KILLS, Installation, until
@@ -18,6 +19,7 @@ from tests.stage.undecided import (
     DECISIONS_BOUNDARIES,
     an_operator,
     attempt_of,
+    dead_capture,
     decide,
     silent_case,
 )
@@ -70,6 +72,30 @@ def test_after_a_kill_a_decision_is_whole_or_can_be_taken_again(
     status, told, booked = ENDS[decision]
     assert (attempt_of(case).status, acme.told(case.intent_id)) == (status, told)
     assert (decided_rows(), acme.pending()) == ((1, 1), booked)
+    assert_our_own_books_agree()
+
+
+@pytest.mark.parametrize("boundary", DECISIONS_BOUNDARIES)
+def test_after_a_kill_a_decision_about_a_capture_is_whole_or_can_be_taken_again(
+    boundary: str, installation: Installation, acme: ApiClient
+) -> None:
+    case, operator = dead_capture(acme), an_operator()
+    installation.start(boundary)
+    dies_deciding(installation, case, operator, Decision.CHARGED)
+
+    case.refresh_from_db()
+    if boundary == DECISIONS_BOUNDARIES[-1]:
+        assert decided_rows() == (1, 1)
+    else:
+        assert (case.status, decided_rows(), acme.pending()) == ("open", (0, 0), 0)
+        assert Modification.objects.get().status == "processing"
+        until(lambda: is_decided(operator, case, Decision.CHARGED))
+
+    assert (Modification.objects.get().status, attempt_of(case).status) == ("succeeded",) * 2
+    # That the bank did not say when it was asked is told too.
+    told = ["created", "amount_capturable_updated", "processing", "succeeded"]
+    assert acme.told(case.intent_id) == told
+    assert (decided_rows(), acme.pending()) == ((1, 1), 12500)
     assert_our_own_books_agree()
 
 

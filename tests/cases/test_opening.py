@@ -22,6 +22,7 @@ from tests.stage.threeds import challenged
 from tests.stage.undecided import (
     NEVER_KNOWN,
     YES,
+    acts,
     an_operator,
     attempt_of,
     silent_case,
@@ -33,10 +34,6 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 def opened() -> list[tuple[str, str]]:
     return sorted(Case.objects.values_list("kind", "status"))
-
-
-def acts(case: Case) -> list[str]:
-    return list(CaseChange.objects.filter(case=case).order_by("id").values_list("act", flat=True))
 
 
 def test_an_outcome_that_is_unknown_for_an_hour_becomes_a_case(
@@ -82,8 +79,8 @@ def test_a_capture_that_the_bank_does_not_answer_is_a_case_too(
     tasks.watch_cases()
 
     case = Case.objects.get()
-    assert (case.kind, case.modification_id) == ("unknown_outcome", Modification.objects.get().id)
-    assert not case.awaits_decision
+    assert (case.kind, case.operation_id) == ("unknown_outcome", Modification.objects.get().id)
+    assert case.awaits_decision
 
     bank.fault = None
     for _ in range(3):  # "No record" is believed then.

@@ -23,6 +23,8 @@ from tests.stage.undecided import (
     attempt_of,
     decide,
     silent_case,
+    silent_modification,
+    silent_refund,
     the_bank_says,
 )
 
@@ -176,6 +178,48 @@ def test_a_decision_is_pressed(
     event = acme.events_of(case.intent_id)[-1]
     log = RequestLog.objects.get(id=event["request_id"])
     assert (log.kind, log.ip, entry.request_id) == ("job", None, log.id)
+
+
+@pytest.mark.parametrize(
+    ("act", "decision", "status"),
+    [("capture", "charged", "succeeded"), ("capture", "not_charged", "requires_capture"),
+     ("cancel", "released", "canceled"), ("cancel", "not_released", "requires_capture")],
+)  # fmt: skip
+def test_a_capture_or_a_release_is_decided_by_its_own_words(
+    act: str, decision: str, status: str, desk: Client, acme: ApiClient, bank: BankTransport
+) -> None:
+    case = silent_modification(acme, bank, act)
+    asked = text(desk.get(page(case, "decide")))
+    other = "released" if act == "capture" else "charged"
+    assert ("awaits its capture again" in asked, f'value="{decision}"' in asked) == (True, True)
+    assert {"capture": "of the capture of ₺125.00", "cancel": "of the void"}[act] in asked
+    assert f'value="{other}"' not in asked
+    assert press(desk, case, other).status_code == 400
+
+    answer = press(desk, case, decision)
+
+    assert (answer.status_code, answer["Location"]) == (303, page(case))
+    assert acme.payment(case.intent_id)["status"] == status
+    assert AuditEntry.objects.get(action="case.decided").after["decision"] == decision
+
+
+@pytest.mark.parametrize(
+    ("decision", "status"), [("released", "succeeded"), ("not_released", "failed")]
+)
+def test_a_refund_is_decided_with_its_evidence(
+    decision: str, status: str, desk: Client, acme: ApiClient, bank: BankTransport
+) -> None:
+    case = silent_refund(acme, bank, 4000)
+    shown, asked = text(desk.get(page(case))), text(desk.get(page(case, "decide")))
+    assert "of the refund of ₺40.00" in shown
+    assert ("<td>refund</td>" in shown, case.operation_id in asked) == (True, True)
+    assert "may refund once more" in asked
+
+    assert press(desk, case, decision).status_code == 303
+
+    assert acme.refunded(case.operation_id)["status"] == status
+    event = acme.events_of(case.operation_id)[-1]
+    assert RequestLog.objects.get(id=event["request_id"]).path == "operators.decide_case"
 
 
 def test_the_banks_word_wins_and_is_said(desk: Client, case: Case, acme: ApiClient) -> None:

@@ -14,7 +14,7 @@ from acquirers.in_doubt import answers
 from cases import cases
 from cases.states import Decision
 from merchants.models import User
-from payments.intents import deciding, inquiries
+from payments.intents import deciding, inquiries, modifications
 from payments.intents.deciding import Word
 from tests.stage.undecided import DECISIONS_BOUNDARIES, REASON
 
@@ -23,6 +23,7 @@ LEASED, WORKING, ANSWERED, INSIDE, WRITTEN, COMMITTED = DECISIONS_BOUNDARIES
 
 def main(case_id: str, operator: str, decision: str, version: str) -> None:
     inquiries.ask = deadly(deadly(inquiries.ask, WORKING), LEASED)
+    modifications.inquire = deadly(deadly(modifications.inquire, WORKING), LEASED)
     answers.apply_with_retry = deadly(answers.apply_with_retry, ANSWERED, then=COMMITTED)
     cases.decide = deadly(cases.decide, INSIDE, then=WRITTEN)
     word = Word(Decision(decision), REASON, int(version))

@@ -1,19 +1,30 @@
 """Payments that the bank never answers, the operators who decide them, and the bank's late word."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import Permission
+from django.db import connections, transaction
 
+from acquirers.in_doubt import leases
 from cases import cases
-from cases.models import Case, CaseNote
+from cases.models import Case, CaseChange, CaseNote
+from cases.refusals import BankIsBeingAsked, CaseChanged
 from cases.states import Decision, Kind
 from core import clock
-from merchants.models import User
-from payments.intents import deciding, tasks
+from merchants.models import AuditEntry, User
+from payments.intents import modification_rows, tasks
 from payments.intents.deciding import Decided, Word
 from payments.intents.models import Attempt
+from payments.intents.states import ModificationKind
+from payments.refunds import deciding
+from payments.refunds import tasks as refund_tasks
 from testbank.models import Authorization
+from tests.stage.bank_days import begin_at_noon
+from tests.stage.bank_transport import BankTransport, call_bank
 from tests.stage.client import ApiClient
 from tests.stage.sweeper import sweep_after
 
@@ -29,6 +40,7 @@ DECISIONS_BOUNDARIES = (
     "decision: before_the_commit",
     "decision: after_the_commit",
 )
+REFUSED = (BankIsBeingAsked, CaseChanged)
 YES, NO = "pend_then_approve", "pend_then_decline"
 
 
@@ -47,6 +59,54 @@ def silent_case(shop: ApiClient, **terms: object) -> Case:
     clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))
     tasks.watch_cases()
     return Case.objects.get(intent=paid["id"])
+
+
+def silent_modification(shop: ApiClient, bank: Any, act: str = "capture") -> Case:
+    """Return the case of a capture, or a cancellation, that the bank has not answered for an hour.
+
+    The bank stays out of reach; what it never got lies in `bank.lost`.
+    """
+    paid = shop.pay(capture_method="manual")
+    bank.fault = "lost"
+    shop.post(f"/v1/payment_intents/{paid['id']}/{act}")
+    clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))
+    tasks.watch_cases()
+    return Case.objects.get(intent=paid["id"])
+
+
+def silent_refund(shop: ApiClient, bank: Any, amount: int | None) -> Case:
+    """Return the case of a refund that the bank has not answered for an hour.
+
+    :param amount: in minor units; None for all of it, which is a void.
+    """
+    bank.fault = None
+    begin_at_noon()
+    paid = shop.pay()
+    bank.fault = "lost"
+    refund = shop.refund(paid["id"], amount)
+    clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))
+    refund_tasks.watch_cases()
+    return Case.objects.get(operation_id=refund["id"])
+
+
+def dead_capture(shop: ApiClient) -> Case:
+    """Return the case of a capture whose process died before it asked the bank."""
+    paid = shop.pay(capture_method="manual")
+    attempt = Attempt.objects.get(id=paid["latest_attempt"])
+    with transaction.atomic():
+        row = modification_rows.begin(attempt, ModificationKind.CAPTURE, amount=attempt.amount)
+    leases.give_back(row)
+    clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))
+    tasks.watch_cases()
+    return Case.objects.get(intent=paid["id"])
+
+
+def does_it_late(bank: BankTransport) -> None:
+    """Let the test bank get by now what was lost on its way, and be reached again."""
+    bank.fault = None
+    for request in bank.lost:
+        call_bank(*request)
+    bank.lost.clear()
 
 
 def a_case_of(payment_id: str) -> Case:
@@ -69,6 +129,33 @@ def decide(
     return deciding.decide(operator, case.id, word)
 
 
+def ended(call: Callable[[], Any]) -> str:
+    """Return how a decision ended, as one word."""
+    try:
+        decided = call()
+    except REFUSED as refusal:
+        return type(refusal).__name__
+    return "bank" if decided.by_bank else "decided"
+
+
+def in_background(pool: ThreadPoolExecutor, call: Callable[[], Any]) -> Any:
+    """Begin a call in a thread of its own; return its future."""
+
+    def work() -> Any:
+        try:
+            return call()
+        finally:
+            connections.close_all()
+
+    return pool.submit(work)
+
+
+def decisions_written() -> tuple[int, int]:
+    """Return how many decisions the audit log has, and how many the histories of cases."""
+    entries = AuditEntry.objects.filter(action="case.decided").count()
+    return entries, CaseChange.objects.filter(act="decided").count()
+
+
 def the_bank_says(behaviour: str) -> None:
     """Let the bank decide at last, and tell at the next question."""
     Authorization.objects.update(behaviour=behaviour, answered=True)
@@ -77,6 +164,11 @@ def the_bank_says(behaviour: str) -> None:
 def a_day_passes() -> None:
     """Let the sweeper ask once more; a process of its own would do it within seconds."""
     sweep_after(DAY.total_seconds())
+
+
+def acts(case: Case) -> list[str]:
+    """Return the steps of the case's history."""
+    return list(CaseChange.objects.filter(case=case).order_by("id").values_list("act", flat=True))
 
 
 def attempt_of(case: Case) -> Attempt:

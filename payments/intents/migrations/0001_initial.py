@@ -436,7 +436,6 @@ class Migration(migrations.Migration):
                                 models.Q(("status", "processing"), _negated=True),
                                 ("answer__isnull", False),
                                 ("closed_at__isnull", False),
-                                ("due_at__isnull", True),
                             ),
                             _connector="OR",
                         ),

@@ -125,7 +125,8 @@ BEGIN
     IF (OLD.status, NEW.status) NOT IN (
         ('processing', 'succeeded'),
         ('processing', 'failed'),
-        ('processing', 'superseded')
+        ('processing', 'superseded'),
+        ('failed', 'succeeded')
     ) THEN
         RAISE EXCEPTION 'a modification does not move from % to %', OLD.status, NEW.status
             USING ERRCODE = 'check_violation';

@@ -87,9 +87,10 @@ class Modification(InDoubt):
                     closed_at__isnull=True,
                     answer__isnull=True,
                 )
+                # Due again after its end is one that a person has decided.
                 | (
                     ~Q(status=ModificationStatus.PROCESSING)
-                    & Q(closed_at__isnull=False, answer__isnull=False, due_at__isnull=True)
+                    & Q(closed_at__isnull=False, answer__isnull=False)
                 ),
                 name="a_modification_is_open_or_closed",
             ),

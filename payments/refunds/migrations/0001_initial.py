@@ -157,8 +157,7 @@ class Migration(migrations.Migration):
                             models.Q(
                                 models.Q(("status", "pending"), _negated=True),
                                 ("closed_at__isnull", False),
-                                ("due_at__isnull", True),
-                                ("pending_reason__isnull", True),
+                                ("pending_reason", None),
                             ),
                             _connector="OR",
                         ),

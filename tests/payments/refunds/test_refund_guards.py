@@ -60,10 +60,6 @@ CLOSED = {"pending_reason": None, "due_at": None, "closed_at": "2026-01-01T00:00
         ({"pending_reason": None}, "a_refund_is_pending_or_closed"),
         ({"closed_at": "2026-01-01T00:00:00Z"}, "a_refund_is_pending_or_closed"),
         ({**CLOSED, "status": "succeeded", "closed_at": None}, "a_refund_is_pending_or_closed"),
-        (
-            {**CLOSED, "status": "succeeded", "due_at": "2026-01-01T00:00:00Z"},
-            "a_refund_is_pending_or_closed",
-        ),
         ({**CLOSED, "status": "failed"}, "a_failed_refund_says_why"),
         ({"failure_reason": "declined"}, "a_failed_refund_says_why"),
         ({"pending_reason": "insufficient_funds"}, "a_refund_that_waits_for_funds_has_not_left"),

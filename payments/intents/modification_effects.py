@@ -1,0 +1,34 @@
+"""The consequences of captures and releases for payment and attempt, which are locked."""
+
+from acquirers.in_doubt import schedule
+from acquirers.outcomes import Outcome
+from events import transitions
+from payments.intents import authorization
+from payments.intents.models import Attempt, Modification, PaymentIntent
+from payments.intents.states import ATTEMPTS, AttemptStatus, Status
+
+EXPIRED = "expired"
+
+
+def capture(modification: Modification, outcome: Outcome) -> Status:
+    """Write into payment, attempt and ledger that the bank has captured the money."""
+    attempt, intent = modification.attempt, modification.attempt.intent
+    amount = outcome.captured or modification.amount or 0
+    status = authorization.take_money(intent, attempt, amount)
+    _keep_numbers(attempt, outcome)
+    attempt.save()
+    return status
+
+
+def _keep_numbers(attempt: Attempt, outcome: Outcome) -> None:
+    """Keep the capture's numbers beside the sale's: a void or a refund may need them."""
+    numbers = {f"capture.{name}": value for name, value in outcome.exchange.numbers.items()}
+    attempt.bank_numbers = {**(attempt.bank_numbers or {}), **numbers} or None
+
+
+def cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Status:
+    """Write that the bank holds nothing any more, and why the payment is canceled."""
+    transitions.change(attempt, AttemptStatus.CANCELED, table=ATTEMPTS)
+    schedule.never_look(attempt)
+    attempt.save()
+    return authorization.cancel(intent, reason)

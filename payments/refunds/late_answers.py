@@ -1,0 +1,70 @@
+"""The bank's word about a refund that has ended already (contract: Cases).
+
+A refund that has failed stays so: the merchant was told, and may have refunded it again. A yes that
+comes late moves nothing, and a person has to look.
+"""
+
+from functools import partial
+
+import structlog
+
+from acquirers.in_doubt import schedule
+from acquirers.outcomes import Answer
+from cases import cases
+from cases.models import Case
+from cases.states import Kind
+from payments.intents import late_answers
+from payments.refunds.models import Refund
+from payments.refunds.states import Status
+
+# The answers that say something about the refund, whoever has asked.
+WORDS = (Answer.APPROVED, Answer.DECLINED, Answer.NO_RECORD)
+
+log = structlog.get_logger(__name__)
+
+
+def hear(refund: Refund, answer: Answer) -> None:
+    """Take in the bank's word about a locked refund that has ended."""
+    case = cases.lock_decided(refund.attempt, operation_id=refund.id)
+    if case is not None:
+        said = _believed(refund, answer)
+        compare = partial(_compare, refund, case, said)
+        late_answers.lay_beside(refund, case, is_word=said in WORDS, compare=compare)
+    elif answer is Answer.APPROVED and refund.status != Status.SUCCEEDED:
+        log.error("refund_done_after_its_end", refund=refund.id, status=refund.status)
+        _call_for_person(refund, f"which is {refund.status}")
+
+
+def hear_of_void(refund: Refund, answer: Answer) -> None:
+    """Take in the bank's word about a void that a locked refund has been before."""
+    if answer is Answer.APPROVED:
+        log.error("refund_done_another_way", refund=refund.id)
+        _call_for_person(refund, "by the void that it was before it became a refund")
+
+
+def _call_for_person(refund: Refund, state: str) -> None:
+    """Open a case about a yes of the bank's that the book has not; payment and attempt are locked.
+
+    :param state: what the refund is instead, as the end of a sentence.
+    """
+    finding = f"The bank has given {refund.amount} back for {refund.id}, {state}."
+    cases.open_case(
+        Kind.BANK_CONTRADICTS_BOOK, refund.attempt, operation_id=refund.id, finding=finding
+    )
+
+
+def _believed(refund: Refund, answer: Answer) -> Answer:
+    if answer is not Answer.NO_RECORD:
+        return answer
+    schedule.count_no_record(refund)
+    return answer if schedule.absence_is_confirmed(refund) else Answer.UNKNOWN
+
+
+def _compare(refund: Refund, case: Case, answer: Answer) -> None:
+    said = f"The bank says {answer.value}."
+    if (answer is Answer.APPROVED) == (refund.status == Status.SUCCEEDED):
+        if refund.due_at is not None:  # Once: then the bank is asked no more.
+            cases.confirm(case, said)
+        return
+    log.error("decision_contradicted", case=case.id, refund=refund.id)
+    cases.reopen(case, Kind.BANK_CONTRADICTS_BOOK, f"{said} The books are as decided.")
