@@ -6,10 +6,13 @@ The lock of the account is also taken out, for a race that cannot be lost proves
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
+from acquirers.notices.tasks import take_in
 from core import clock
 from ledger import accounts
 from ledger import balance as balances
@@ -136,23 +139,26 @@ def test_a_payout_and_a_refund_share_what_is_there(acme: ApiClient, bank: BankTr
     assert_our_own_books_agree()
 
 
-def test_payouts_by_api_and_schedule_beside_a_run_and_a_refund_overdraw_nothing(
+def test_payouts_by_api_and_schedule_beside_all_that_takes_money_overdraw_nothing(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     begin_at_noon()
     paid = acme.pay(amount=10_000)["id"]
+    disputed = acme.pay(amount=7_000)["id"]
     rich(acme, 10_000)
     top_up(acme, source="test_reverse")
     come()
     accounts_of_merchants.change(acme.merchant, {"payout_schedule": {"interval": "daily"}})
     clock.advance(timedelta(days=7))
+    call_command("bank", "dispute", disputed, stdout=StringIO())
 
     together([
         *(paying_out(acme, 3000) for _ in range(MANY)),
-        pay_out_daily, pay_out_daily, settle_due, come,
+        pay_out_daily, pay_out_daily, settle_due, come, take_in,
         lambda: acme.twin().refund(paid, 4000),
     ])  # fmt: skip
 
+    assert acme.get("/v1/disputes")["data"][0]["amount"] == 7_000
     assert Payout.objects.filter(automatic=True).count() <= 1
     transfer_books.assert_nothing_is_overdrawn(acme)
     assert_our_own_books_agree()

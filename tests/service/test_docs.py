@@ -2,19 +2,27 @@
 
 import json
 import re
-from io import BytesIO
+from collections.abc import Iterator
+from datetime import timedelta
+from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 
+from acquirers.notices.tasks import take_in
 from acquirers.sandbox import cards
+from core import clock
+from ledger.tasks import settle_due
 from payments.installments import bin_files, sandbox_plans
 from payments.installments.bin_files import Problems
+from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_transport import BankTransport
+from tests.stage.book_keeping import limit, price
 from tests.stage.client import ApiClient
 from tests.stage.sweeper import sweep_after
-from tests.stage.topups import awaited, sent, taken_back
+from tests.stage.topups import awaited, come, come_after, sent, taken_back, top_up
 from tests.stage.transfers import account, balance, hear_after, pay_out, rich
 
 ROOT = settings.BASE_DIR
@@ -192,3 +200,48 @@ def test_the_cards_of_refunds_do_what_is_said(acme: ApiClient, bank: BankTranspo
     sweep_after(10)
 
     assert {card: acme.refunded(one)["status"] for card, one in made.items()} == ended
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_the_balance_goes_as_its_page_says(acme: ApiClient, bank: BankTransport) -> None:
+    page = (ROOT / "docs/balance.md").read_text()
+    said = re.findall(r"^\| (.+?) \| (-?\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    price(acme.merchant)
+    limit(acme.merchant, 100_000)
+    account(acme.merchant)
+    begin_at_noon()
+    steps = balance_steps(acme)
+
+    for then, *amounts in said:
+        next(steps)
+        seen = [str(balance(acme, kind)) for kind in ("available", "pending", "reserved")]
+        assert (then, seen) == (then, amounts)
+
+    assert next(steps, "the end") == "the end"
+    rows = acme.get("/v1/balance_transactions?limit=100")["data"]
+    assert sum(row["net"] for row in rows) == balance(acme) + balance(acme, "pending")
+
+
+def balance_steps(shop: ApiClient) -> Iterator[None]:
+    paid = shop.pay(amount=10_000)["id"]
+    yield
+    shop.pay(amount=5_000)
+    yield
+    clock.advance(timedelta(days=5))  # Some of them may be no business days.
+    settle_due()
+    yield
+    shop.refund(paid, 4_000)
+    yield
+    pay_out(shop, 10_000)
+    yield
+    call_command("bank", "dispute", paid, stdout=StringIO())
+    take_in()
+    yield
+    top_up(shop, 6_000)
+    come()
+    come_after(5)
+    yield
+    [dispute] = shop.get("/v1/disputes")["data"]
+    call_command("bank", "win", dispute["id"], stdout=StringIO())
+    take_in()
+    yield
