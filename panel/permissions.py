@@ -81,6 +81,8 @@ PAGES: dict[str, Rights] = {
     "cancel_payment": Rights(Right.MOVE_MONEY, Right.MOVE_MONEY),
     "refund_payment": Rights(Right.MOVE_MONEY, Right.MOVE_MONEY),
     "note_payment": Rights(Right.NOTE, Right.NOTE),
+    "block_payer": Rights(Right.MOVE_MONEY, Right.MOVE_MONEY),
+    "unblock_payer": Rights(Right.MOVE_MONEY, Right.MOVE_MONEY),
     "refunds": Rights(Right.SEE),
     "disputes": Rights(Right.SEE),
     "dispute": Rights(Right.SEE),

@@ -36,6 +36,7 @@ WORDS: dict[str, Any] = {
     "refund_payment": _("Refund"),
     "cancel_payment": _("Cancel payment"),
     "note_payment": _("Add a note"),
+    "block_payer": _("Block the payer"),
 }
 
 
@@ -91,7 +92,13 @@ def _why_no_refund(payment: PaymentIntent) -> Any:
     return "" if payment.amount_refundable else _("What is left of it is disputed at the bank.")
 
 
+def _why_no_block(payment: PaymentIntent) -> Any:
+    is_known = payment.attempt_ids or payment.billing_details.get("email")
+    return "" if is_known else _("Neither card nor e-mail is known.")
+
+
 _CHECKS = {
+    "block_payer": _why_no_block,
     "capture_payment": _why_no_capture,
     "cancel_payment": _why_no_cancel,
     "refund_payment": _why_no_refund,

@@ -9,12 +9,14 @@ from django.utils.translation import gettext_lazy as _
 
 from merchants.models import Member
 from merchants.sessions import is_poll
+from panel import permissions
 from panel.merchants import calls, links, listing, payment_parts, payment_words, timeline
 from panel.merchants.pages import page, show
 from panel.merchants.payment_acts import acts
 from panel.merchants.payment_parts import Parts
-from payments.intents import render
+from payments.intents import payer_blocks, render
 from payments.intents.models import PaymentIntent
+from payments.risk import own_blocks
 
 TEMPLATE = "panel/payments/payment.html"
 LINES_MOST = 200
@@ -75,6 +77,8 @@ def _live(member: Member, row: PaymentIntent) -> dict[str, Any]:
         "reason": payment_words.reason_of(row.last_payment_error, last.bank_text if last else None),
         "acts": possible,
         "refused_acts": refused,
+        "blocks": own_blocks.current(member.merchant, payer_blocks.listed(row, last)),
+        "may_unblock": permissions.may_open(member, "unblock_payer"),
         "entries": timeline.of(member, parts),
         "attempt": last,
         "three_d_secure": _three_d_secure(row, parts),

@@ -1,5 +1,7 @@
 """The lists of what is blocked and what rules leave alone; an operator changes them here.
 
+A merchant's people block for their own account by `own_blocks`.
+
 Each change leaves a row in the audit log, in the same transaction.
 """
 
@@ -87,7 +89,15 @@ def add(operator: User, merchant: Merchant | None, entry: Entry) -> ListEntry:
     :raises EntryUnusable: the value is none of its kind, or no reason is given.
     """
     _require(operator)
-    value, shown = _kept(merchant, entry)
+    return write(operator, merchant, entry)
+
+
+def write(by: User, merchant: Merchant | None, entry: Entry) -> ListEntry:
+    """Write an entry down as `add` does, in the caller's transaction.
+
+    :raises EntryUnusable: the value is none of its kind, or no reason is given.
+    """
+    value, shown = kept(merchant, entry)
     if not entry.reason.strip():
         raise EntryUnusable("An entry needs a reason.")
     row, _is_new = ListEntry.objects.update_or_create(
@@ -99,7 +109,7 @@ def add(operator: User, merchant: Merchant | None, entry: Entry) -> ListEntry:
             "shown": shown,
             "reason": entry.reason.strip(),
             "expires_at": entry.expires_at,
-            "by": operator,
+            "by": by,
             "created_at": clock.now(),
         },
     )
@@ -121,10 +131,15 @@ def remove(operator: User, entry_id: int, *, reason: str) -> None:
     row = ListEntry.objects.select_for_update().filter(pk=entry_id).first()
     if row is None:
         raise ResourceMissing
-    told = _told(row)
+    take_off(row, reason=reason)
+
+
+def take_off(row: ListEntry, *, reason: str) -> None:
+    """Take a locked entry off its list, in the caller's transaction."""
+    told, number = _told(row), row.pk
     row.delete()
     audit_log.record(
-        "list_entry.removed", merchant=row.merchant, subject=str(entry_id),
+        "list_entry.removed", merchant=row.merchant, subject=str(number),
         before=told, reason=reason,
     )  # fmt: skip
 
@@ -140,7 +155,7 @@ def _require(operator: User) -> None:
         raise PermissionDenied("The operator may not manage the lists.")
 
 
-def _kept(merchant: Merchant | None, entry: Entry) -> tuple[str, str]:
+def kept(merchant: Merchant | None, entry: Entry) -> tuple[str, str]:
     """Return what is kept of an entry's value, and what people see of it."""
     merchant_id = merchant.id if merchant else None
     match Kind(entry.kind):

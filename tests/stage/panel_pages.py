@@ -18,6 +18,8 @@ from payments.customers.forms import CreateCustomerForm
 from payments.customers.models import Customer
 from payments.disputes.models import Dispute
 from payments.intents.models import PaymentIntent
+from payments.risk import own_blocks
+from payments.risk.lists import Entry
 from payouts import creation as payouts
 from payouts.models import Payout
 from payouts.topups import creation as topups
@@ -53,10 +55,11 @@ THINGS: dict[str, Callable[[Merchant], Any]] = {
     **dict.fromkeys(
         (
             "payment", "payment_now", "capture_payment", "cancel_payment", "refund_payment",
-            "note_payment",
+            "note_payment", "block_payer",
         ),
         lambda merchant: _payment(merchant).pk,
     ),
+    "unblock_payer": lambda merchant: _blocked(merchant).pk,
     **dict.fromkeys(
         ("dispute", "dispute_evidence", "submit_dispute", "accept_dispute"),
         lambda merchant: _dispute(merchant).pk,
@@ -119,12 +122,23 @@ def _payment(merchant: Merchant) -> PaymentIntent:
     """Return a charged payment of the merchant's, with the attempt that charged it."""
     found = PaymentIntent.objects.filter(merchant=merchant, attempts__status="succeeded").first()
     if found is None:
-        found = PaymentFactory(merchant=merchant, description="Sipariş #7", attempt_ids=["att_x"])
+        found = PaymentFactory(
+            merchant=merchant, description="Sipariş #7", attempt_ids=["att_x"],
+            billing_details={"name": "Eve", "email": "eve@evil.example"},
+        )  # fmt: skip
         now = clock.now()
         AttemptFactory(
             intent=found, status="succeeded", captured_minor=found.captured_minor,
-            captured_at=now, closed_at=now, due_at=None,
+            captured_at=now, closed_at=now, due_at=None, card_fingerprint="ab" * 32,
         )  # fmt: skip
+    return found
+
+
+def _blocked(merchant: Merchant) -> PaymentIntent:
+    """Return a payment of the merchant's, the payer of which is blocked by a colleague."""
+    found = _payment(merchant)
+    entry = Entry("block", "card", "ab" * 32, "Chargebacks", shown="424242******4242")
+    own_blocks.block(merchant, _colleague(merchant).user, entry)
     return found
 
 

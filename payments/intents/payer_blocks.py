@@ -1,0 +1,42 @@
+"""The payer of a payment as block lists know one: by the card tried last, and the e-mail."""
+
+from payments.intents.models import Attempt, PaymentIntent
+from payments.risk import fingerprints
+from payments.risk.lists import EntryUnusable, Kind
+
+
+def known(payment: PaymentIntent, attempt: Attempt | None) -> dict[str, tuple[str, str]]:
+    """Return by kind what an entry about the payer is made of: the value, and what people see.
+
+    :param attempt: the payment's last one.
+    """
+    found = {}
+    if attempt is not None and attempt.card_fingerprint:
+        found[Kind.CARD.value] = (attempt.card_fingerprint, attempt.card["masked"])
+    if email := (payment.billing_details or {}).get("email"):
+        found[Kind.EMAIL.value] = (email, email)
+    return found
+
+
+def listed(payment: PaymentIntent, attempt: Attempt | None) -> list[tuple[str, str]]:
+    """Return kinds and values by which the lists have the payer."""
+    found = []
+    for kind, (value, _shown) in known(payment, attempt).items():
+        is_email = kind == Kind.EMAIL
+        found.append(
+            (kind, fingerprints.of_email(payment.merchant_id, value) if is_email else value)
+        )
+    return found
+
+
+def value_of(payment: PaymentIntent, kind: str) -> tuple[str, str]:
+    """Return value and shown text of an entry that blocks the payment's payer.
+
+    :param kind: `card` or `email`.
+    :raises EntryUnusable: the payment has none.
+    """
+    last = payment.attempts.order_by("-created_at", "-id").first()
+    try:
+        return known(payment, last)[kind]
+    except KeyError:
+        raise EntryUnusable from None
