@@ -14,14 +14,13 @@ from acquirers.in_doubt import answers, leases, schedule
 from acquirers.models import BankExchange
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from core import context
-from events import transitions
 from merchants import idempotency
 from payments.intents import authorization, modification_rows, render, reversals
+from payments.intents.endings import end_unpaid
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.modification_rows import close
 from payments.intents.repayments import RELEASED
 from payments.intents.states import (
-    ATTEMPTS,
     AttemptStatus,
     ModificationKind,
     ModificationStatus,
@@ -198,8 +197,7 @@ def _reversed(modification: Modification, outcome: Outcome) -> Status:
 
 
 def _cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Status:
-    transitions.change(attempt, AttemptStatus.CANCELED, table=ATTEMPTS)
-    schedule.never_look(attempt)
+    end_unpaid(attempt, AttemptStatus.CANCELED)
     attempt.save()
     return authorization.cancel(intent, reason)
 

@@ -18,14 +18,14 @@ from django.db.models.fields import BinaryField, IntegerField
 from core import rows
 from events.models import Event
 from ledger.models import Entry, Movement
-from merchants.models import IdempotencyKey, NonSecureLimit, RequestLog
+from merchants.models import IdempotencyKey, RequestLog
 from payments.intents.models import Attempt, PaymentIntent
 from vault.models import SealedCard
 
 pytestmark = pytest.mark.django_db
 
 WRITTEN = (SealedCard, PaymentIntent, Attempt, Event, Movement, Entry, RequestLog)
-FOUND = (PaymentIntent, Attempt, IdempotencyKey, NonSecureLimit)
+FOUND = (PaymentIntent, Attempt, IdempotencyKey)
 # Of each kind of column, besides null: plain values, and those that are written in another way.
 JSON = {
     "": None, "big": 10**30, "fraction": 0.1, "%s": ["%", "İ ğ \\ \" '"], "nested": {"1": [{}, []]},
