@@ -106,6 +106,21 @@ QUERIES = {
         WHERE (c.bin, c.last4) IS DISTINCT FROM (t.card ->> 'bin', t.card ->> 'last4')
         """,
     ),
+    # A limit per day without 3-D Secure reads the counted sum, and no attempt.
+    "days without 3-D Secure count their attempts": (
+        "SELECT count(*) FROM intents_nonsecureday",
+        """
+        SELECT format('the day %s of %s has counted %s %s without 3-D Secure, its attempts %s',
+                      d.day, d.merchant_id, d.taken, d.currency,
+                      d.uncounted + coalesce(sum(t.amount + t.surcharge), 0))
+        FROM intents_nonsecureday d
+        LEFT JOIN intents_attempt t
+            ON (t.merchant_id, t.currency, t.non_secure_day) = (d.merchant_id, d.currency, d.day)
+            AND t.status NOT IN ('failed', 'abandoned', 'canceled')
+        GROUP BY d.merchant_id, d.currency
+        HAVING d.taken <> d.uncounted + coalesce(sum(t.amount + t.surcharge), 0)
+        """,
+    ),
     "payments have their events": (
         "SELECT count(*) FROM intents_paymentintent",
         """

@@ -10,7 +10,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from django.conf import settings
-from django.db import NotSupportedError, OperationalError, ProgrammingError, connection
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    connections,
+)
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Cursor
 from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
 
@@ -27,7 +34,9 @@ class _Prepared(Cursor[Any]):
         return self
 
 
-def rows(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def rows(
+    query: str, values: Mapping[str, Any], *, using: str = DEFAULT_DB_ALIAS
+) -> list[tuple[Any, ...]]:
     """Execute a prepared statement on Django's connection and return its rows.
 
     Types are told in the text (`%(ids)s::text[]`): PostgreSQL cannot guess them from the values.
@@ -35,18 +44,20 @@ def rows(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     :raises OperationalError: among others, when the connection has lost what was prepared.
     :raises DatabaseError: Django's, as from any cursor of its.
     """
-    with _executed(query, values) as cursor:
+    with _executed(query, values, connections[using]) as cursor:
         return cursor.fetchall()
 
 
-def run(query: str, values: Mapping[str, Any]) -> int:
+def run(query: str, values: Mapping[str, Any], *, using: str = DEFAULT_DB_ALIAS) -> int:
     """Execute a prepared statement that returns no rows; return how many rows it wrote."""
-    with _executed(query, values) as cursor:
+    with _executed(query, values, connections[using]) as cursor:
         return cursor.rowcount
 
 
 @contextmanager
-def _executed(query: str, values: Mapping[str, Any]) -> Iterator[Any]:
+def _executed(
+    query: str, values: Mapping[str, Any], connection: BaseDatabaseWrapper
+) -> Iterator[Any]:
     connection.ensure_connection()
     raw = connection.connection
     # Only here: of whatever else runs on a connection with a threshold, psycopg keeps the texts of
@@ -56,7 +67,7 @@ def _executed(query: str, values: Mapping[str, Any]) -> Iterator[Any]:
         # Django's wrappers see these statements as they see its own.
         bare: Any = _Prepared(raw)
         with connection.make_cursor(bare) as cursor:
-            with _logged(query):
+            with _logged(query, connection):
                 cursor.execute(query, values)
             yield cursor
     except (ProgrammingError, NotSupportedError) as problem:
@@ -70,7 +81,7 @@ def _executed(query: str, values: Mapping[str, Any]) -> Iterator[Any]:
         raw.prepare_threshold = None
 
 
-def _logged(query: str) -> AbstractContextManager[None]:
+def _logged(query: str, connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
     """Let Django's query log tell of a statement if it is kept; without its values."""
     if not connection.queries_logged:
         return nullcontext()

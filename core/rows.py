@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, router
 from django.db.models import BinaryField, JSONField, Model
 from django.db.models.fields import AutoFieldMixin
 
@@ -34,9 +34,22 @@ def insert_all(rows: Sequence[Model]) -> None:
     values: dict[str, Any] = {}
     for row, of_row in zip(rows, columns, strict=True):
         values |= _written(row, of_row)
-    prepared.run(query, values)
+    prepared.run(query, values, using=_alias(type(rows[0])))
     for row in rows:
-        row._state.adding, row._state.db = False, connection.alias
+        _note_stored(row)
+
+
+def insert_new(row: Model) -> bool:
+    """Insert a row unless there is one that a unique column keeps it from; tell whether it was.
+
+    It gets the id that the database gives. One that is inserted this moment is waited for.
+    """
+    columns, query = _careful_insertion(type(row))
+    stored = prepared.rows(query, _written(row, columns), using=_alias(type(row)))
+    if stored:
+        [[row.pk]] = stored
+        _note_stored(row)
+    return bool(stored)
 
 
 def insert_lossily(row: Model) -> None:
@@ -45,7 +58,7 @@ def insert_lossily(row: Model) -> None:
     Outside of a transaction; in one it would take the rest of the transaction along.
     """
     columns, query = _lossy_insertion(type(row))
-    prepared.run(query, _written(row, columns))
+    prepared.run(query, _written(row, columns), using=_alias(type(row)))
 
 
 def update(row: Model, *names: str) -> None:
@@ -54,7 +67,7 @@ def update(row: Model, *names: str) -> None:
     :raises DatabaseError: there is no such row, or as `save(force_update=True)` does.
     """
     columns, query = _change(type(row), names)
-    if not prepared.run(query, _written(row, columns)):
+    if not prepared.run(query, _written(row, columns), using=_alias(type(row))):
         raise DatabaseError("There is no row to update.")
 
 
@@ -76,10 +89,21 @@ def lock(model: type[M], condition: str, **values: str) -> M | None:
 def select(model: type[M], condition: str, **values: str) -> list[M]:
     """Return all rows that a condition finds, as `find` returns one."""
     search = _search(model, condition)
-    return [_read(model, search, row) for row in prepared.rows(search.query, values)]
+    found = prepared.rows(search.query, values, using=_alias(model))
+    return [_read(model, search, row) for row in found]
+
+
+def _note_stored(row: Model) -> None:
+    row._state.adding, row._state.db = False, _alias(type(row))
 
 
 # --- Statements, each put together once ---------------------------------------------------------
+
+
+@cache
+def _alias(model: type[Model]) -> str:
+    """Return the database of a model; the test bank's tables have one of their own."""
+    return router.db_for_write(model)
 
 
 class _Column(NamedTuple):
@@ -116,6 +140,13 @@ def _lossy_insertion(model: type[Model]) -> tuple[list[_Column], str]:
     into, _, marks = query.partition(" VALUES ")
     quiet = "WITH quiet AS (SELECT set_config('synchronous_commit', 'off', true))"
     return columns, f"{quiet} {into} SELECT {marks[1:-1]} FROM quiet"  # noqa: S608
+
+
+@cache
+def _careful_insertion(model: type[Model]) -> tuple[list[_Column], str]:
+    [columns], query = _insertion(model, 1)
+    key: Any = model._meta.pk
+    return columns, f'{query} ON CONFLICT DO NOTHING RETURNING "{key.column}"'
 
 
 @cache
@@ -189,4 +220,4 @@ def _read(model: type[M], search: _Search, found: Sequence[Any]) -> M:
     values = list(found)
     for at, field in search.readers:
         values[at] = field.from_db_value(values[at], None, connection)
-    return model.from_db(connection.alias, search.names, values)
+    return model.from_db(_alias(model), search.names, values)

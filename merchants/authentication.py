@@ -28,13 +28,17 @@ KEY_FIELDS, MERCHANT_FIELDS = (
 )
 # Rows of rooms above, by a name: a payment needs them, and so they cost it no statement.
 ALONG = [f"({import_string(path)})" for path in settings.FOUND_WITH_KEY.values()]
+OWN = (*KEY_FIELDS, *MERCHANT_FIELDS, clock.OFFSET_COLUMN)
 # Asked in each request, and therefore prepared: Django writes, and PostgreSQL plans it anew every
 # time, which takes four times as long.
-FIND = f"""
-SELECT {", ".join([*KEY_FIELDS, *MERCHANT_FIELDS, clock.OFFSET_COLUMN, *ALONG])}
+FIND, FIND_FOR_A_READ = (
+    f"""
+SELECT {", ".join(columns)}
 FROM merchants_apikey JOIN merchants_merchant ON merchants_merchant.id = merchant_id
 WHERE hash = %(hash)s::bytea
 """  # noqa: S608
+    for columns in ((*OWN, *ALONG), OWN)
+)
 READ_METHODS = ("GET", "HEAD", "OPTIONS")
 LAST_USED_PRECISION = timedelta(minutes=1)
 
@@ -71,7 +75,8 @@ class ApiKeyAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Merchant, ApiKey]:
         try:
-            key = _key_of(_bearer(request.META.get("HTTP_AUTHORIZATION", "")))
+            find = FIND_FOR_A_READ if request.method in READ_METHODS else FIND
+            key = _key_of(_bearer(request.META.get("HTTP_AUTHORIZATION", "")), find)
         except REFUSALS:
             limits.count_failed_authentication(client_address(request))
             raise
@@ -92,7 +97,9 @@ def key_of(request: Request) -> ApiKey:
 def key_sent(header: str) -> ApiKey | None:
     """Return the key in an `Authorization` header as it is stored, revoked and expired ones too."""
     secret = header.strip().partition(" ")[2].strip()
-    return _stored(keys.secret_hash(secret)) if keys.is_well_formed(secret) else None
+    if not keys.is_well_formed(secret):
+        return None
+    return _stored(keys.secret_hash(secret), FIND_FOR_A_READ)
 
 
 def _bearer(header: str) -> str:
@@ -104,10 +111,10 @@ def _bearer(header: str) -> str:
     return secret.strip()
 
 
-def _key_of(secret: str) -> ApiKey:
+def _key_of(secret: str, find: str) -> ApiKey:
     if not keys.is_well_formed(secret):
         raise ApiKeyInvalid
-    key = _stored(keys.secret_hash(secret))
+    key = _stored(keys.secret_hash(secret), find)
     if key is None:
         raise ApiKeyInvalid
     if work := context.current():
@@ -124,25 +131,26 @@ def _key_of(secret: str) -> ApiKey:
     return key
 
 
-def _stored(hashed: bytes) -> ApiKey | None:
+def _stored(hashed: bytes, find: str) -> ApiKey | None:
     try:
-        return _found(hashed)
+        return _found(hashed, find)
     except (OperationalError, NotSupportedError):
         if connection.in_atomic_block:
             raise
         # The connection has lost what was prepared, a migration has changed a column, or the
         # server is going this moment. Nothing has happened in this request yet: it begins anew.
         connection.close()
-        return _found(hashed)
+        return _found(hashed, find)
 
 
-def _found(hashed: bytes) -> ApiKey | None:
-    for row in prepared.rows(FIND, {"hash": hashed}):
+def _found(hashed: bytes, find: str) -> ApiKey | None:
+    for row in prepared.rows(find, {"hash": hashed}):
         values = iter(row)
         key = _read(ApiKey, list(islice(values, len(KEY_FIELDS))))
         key.merchant = _read(Merchant, list(islice(values, len(MERCHANT_FIELDS))))
         clock.note_offset(next(values))
-        key.merchant.found_with_key = dict(zip(settings.FOUND_WITH_KEY, values, strict=True))
+        if find is FIND:
+            key.merchant.found_with_key = dict(zip(settings.FOUND_WITH_KEY, values, strict=True))
         return key
     return None
 

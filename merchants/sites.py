@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
+import orjson
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Model
@@ -17,6 +18,7 @@ from merchants.audit_log import Change
 from merchants.models import CallbackUrl, Merchant, Website
 from merchants.refusals import ChangeRefused
 
+FOUND_WITH_KEY = "sites"  # Its name in `settings.FOUND_WITH_KEY`.
 # Of websites, and of callback URLs (contract: Merchant changes).
 SITES_MAX = 50
 # The rules for return URLs. Refusals, the panel and the documents say the same.
@@ -193,6 +195,8 @@ def require_return_url(merchant: Merchant, address: str) -> None:
     :raises ReturnUrlNotAllowed: on no registered website, under no registered
         callback URL, or not a plain address at all; the message says which.
     """
+    if _is_found_with_key(merchant, address):
+        return
     if rule := why_not(merchant, address).rule:
         raise ReturnUrlNotAllowed(rule)
 
@@ -226,13 +230,28 @@ def covering(
     return _website_of(merchant, url, without) or _callback_of(merchant, url, without)
 
 
+def _is_found_with_key(merchant: Merchant, address: str) -> bool:
+    """Tell whether what was found with the caller's key allows an address; costs no statement."""
+    found = (merchant.found_with_key or {}).get(FOUND_WITH_KEY)
+    if not found:
+        return False
+    try:
+        url = urls.parse(address)
+    except BadUrl:
+        return False
+    hosts, callbacks = orjson.loads(found)
+    is_on_website = any(_is_below(url, host) for host in hosts or ())
+    return is_on_website or any(_covers(urls.parse(one), url) for one in callbacks or ())
+
+
 def _website_of(merchant: Merchant, url: Url, without: Model | None) -> Website | None:
-    if url.scheme != "https":
-        return None
-    labels = url.host.split(".")
-    at_or_above = [".".join(labels[start:]) for start in range(len(labels))]
     others = (site for site in merchant.websites.all() if site != without)
-    return next((site for site in others if site.host in at_or_above), None)
+    return next((site for site in others if _is_below(url, site.host)), None)
+
+
+def _is_below(url: Url, host: str) -> bool:
+    is_host = url.host == host or url.host.endswith(f".{host}")
+    return is_host and url.scheme == "https"
 
 
 def _callback_of(merchant: Merchant, url: Url, without: Model | None) -> CallbackUrl | None:

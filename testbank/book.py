@@ -1,33 +1,40 @@
 """Writing the bank's book: every outcome the bank tells comes from a row written here first."""
 
-from typing import Any
+from datetime import datetime
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 
-from core import clock, ids
+from core import clock, ids, rows
 from testbank import authentications, behaviours, chargebacks, frauds, repayments
 from testbank.behaviours import Behaviour
-from testbank.models import Authorization, Dispute, FraudReport, Refund
+from testbank.models import Authorization, Capture, Dispute, FraudReport, Refund
 from testbank.orders import NAME, AuthorizationOrder
 from testbank.router import BANK
 from testbank.states import Decision, State
 
 
-@transaction.atomic(using=BANK, durable=True)
 def authorize(order: AuthorizationOrder) -> Authorization:
     """Authorise once per reference; a reference asked again gets what has become of the first.
 
     Requests that race with one reference meet at its unique index: the losers wait
     there for the winner's commit and then read its row.
     """
-    authorization, is_new = Authorization.objects.get_or_create(
-        reference=order.reference,
-        defaults=_entry(order, _behaviour_for(order)),
-    )
-    if not is_new:
-        return _up_to_date(Authorization.objects.select_for_update().get(pk=authorization.pk))
+    try:
+        return _authorized(order)
+    except OperationalError:
+        # The connection was gone, or what it had prepared. By its reference it happens once.
+        return _authorized(order)
+
+
+@transaction.atomic(using=BANK, durable=True)
+def _authorized(order: AuthorizationOrder) -> Authorization:
+    now = clock.now()  # Once: outside of a piece of work it is a question to the database.
+    authorization = _entry(order, _behaviour_for(order), now)
+    if not rows.insert_new(authorization):
+        first = Authorization.objects.select_for_update().get(reference=order.reference)
+        return _up_to_date(first)
     if authorization.captured_amount:
-        take_money(authorization)
+        take_money(authorization, now=now)
     return authorization
 
 
@@ -74,8 +81,8 @@ def catch_up() -> None:
     Each in a transaction of its own: two orders in one could lock each other out.
     """
     now = clock.now()
-    for rows in (Refund.objects, Dispute.objects, FraudReport.objects):
-        due = rows.filter(due_at__lte=now).order_by("due_at", "pk")
+    for promised in (Refund.objects, Dispute.objects, FraudReport.objects):
+        due = promised.filter(due_at__lte=now).order_by("due_at", "pk")
         for reference in list(due.values_list("authorization__reference", flat=True)):
             _look_at(reference)
 
@@ -100,8 +107,8 @@ def lapse_overdue() -> None:
         state=State.AUTHORIZED, captured_amount=0, created_at__lte=too_old
     )
     # In one order, so that two readers who meet here wait and do not lock each other out.
-    rows = list(overdue.select_for_update().order_by("pk").values_list("pk", flat=True))
-    Authorization.objects.filter(pk__in=rows).update(state=State.LAPSED)
+    found = list(overdue.select_for_update().order_by("pk").values_list("pk", flat=True))
+    Authorization.objects.filter(pk__in=found).update(state=State.LAPSED)
 
 
 def behaviour_of(authorization: Authorization) -> Behaviour:
@@ -109,9 +116,10 @@ def behaviour_of(authorization: Authorization) -> Behaviour:
     return behaviours.BY_NAME[authorization.behaviour]
 
 
-def take_money(authorization: Authorization) -> None:
+def take_money(authorization: Authorization, *, now: datetime) -> None:
     """Write down that the row's captured amount was taken, which its cardholder may dispute."""
-    authorization.captures.create(amount=authorization.captured_amount, created_at=clock.now())
+    taken = authorization.captured_amount
+    rows.insert(Capture(authorization=authorization, amount=taken, created_at=now))
     chargebacks.expect(authorization)
     frauds.expect(authorization)
 
@@ -153,29 +161,30 @@ def _decide(authorization: Authorization, state: State) -> None:
         authorization.captured_amount = authorization.amount
     authorization.save()
     if authorization.captured_amount:
-        take_money(authorization)
+        take_money(authorization, now=clock.now())
 
 
 def _authorization_code(is_authorized: bool) -> str:
     return ids.random_base62(6).upper() if is_authorized else ""
 
 
-def _entry(order: AuthorizationOrder, behaviour: Behaviour) -> dict[str, Any]:
+def _entry(order: AuthorizationOrder, behaviour: Behaviour, now: datetime) -> Authorization:
     is_authorized = behaviour.state == State.AUTHORIZED
-    return {
-        "merchant": order.merchant,
-        "amount": order.amount,
-        "capture": order.capture,
-        "captured_amount": order.amount if is_authorized and order.capture else 0,
-        "currency": order.currency,
-        "installments": order.installments,
-        "behaviour": behaviour.name,
-        "state": behaviour.state,
-        "response_code": behaviour.response_code,
-        "authorization_code": _authorization_code(is_authorized),
-        "network_reference": ids.new("net"),
-        "risk_level": behaviour.risk_level,
-        "risk_score": behaviour.risk_score,
-        "answered": not behaviour.silent,
-        "created_at": clock.now(),
-    }
+    return Authorization(
+        reference=order.reference,
+        merchant=order.merchant,
+        amount=order.amount,
+        capture=order.capture,
+        captured_amount=order.amount if is_authorized and order.capture else 0,
+        currency=order.currency,
+        installments=order.installments,
+        behaviour=behaviour.name,
+        state=behaviour.state,
+        response_code=behaviour.response_code,
+        authorization_code=_authorization_code(is_authorized),
+        network_reference=ids.new("net"),
+        risk_level=behaviour.risk_level,
+        risk_score=behaviour.risk_score,
+        answered=not behaviour.silent,
+        created_at=now,
+    )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
+from core import clock
 from testbank import behaviours, book
 from testbank.models import Authorization
 from testbank.router import BANK
@@ -35,7 +36,7 @@ def capture(reference: str, *, amount: int) -> CaptureAnswer:
     if refusal is None and not authorization.captured_amount:
         authorization.captured_amount = amount
         authorization.save()
-        book.take_money(authorization)
+        book.take_money(authorization, now=clock.now())
     return CaptureAnswer(
         is_captured=refusal is None,
         captured_amount=authorization.captured_amount,

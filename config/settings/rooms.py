@@ -96,6 +96,8 @@ RESOURCES = [
 FOUND_WITH_KEY = {
     "terminal": "acquirers.found_with_key.TERMINAL",
     "risk": "payments.risk.found_with_key.STANDING",
+    "sites": "merchants.found_with_key.SITES",
+    "non_secure_limits": "merchants.found_with_key.NON_SECURE_LIMITS",
 }
 # The kinds of rows that the sweeper asks banks about, each with the rows that one process asks
 # about at once: so a silent bank costs one time-out and not one for each row, and rows of one kind

@@ -27,6 +27,7 @@ from ledger.book import Sale
 from ledger.models import Movement
 from merchants import idempotency
 from payments.intents import deadlines, fraud, modification_rows, render, second_word
+from payments.intents.endings import end_unpaid
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
 from payments.intents.states import (
@@ -240,9 +241,8 @@ def fail(intent: PaymentIntent, attempt: Attempt, status: AttemptStatus) -> Stat
 
     :returns: the status that the caller moves the payment to.
     """
-    transitions.change(attempt, status, table=ATTEMPTS)
+    end_unpaid(attempt, status)
     attempt.closed_at = clock.now()
-    schedule.never_look(attempt)
     intent.last_payment_error = attempt.error
     _hold_nothing(intent)
     return Status.REQUIRES_PAYMENT_METHOD

@@ -21,11 +21,11 @@ from merchants.models import Merchant
 from payments.intents import (
     authorization,
     blocking,
+    demands,
     installments,
     intents,
     judging,
     methods,
-    non_secure,
     three_d_secure,
 )
 from payments.intents.methods import OfferedCard
@@ -34,7 +34,6 @@ from payments.intents.orders import order_of
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import CONFIRMABLE, OPEN_ATTEMPT, AttemptStatus, Status
 from payments.intents.terms import Terms, terms_of_confirmation, terms_of_draft
-from payments.risk.verdicts import Verdict
 from vault import cards as vault_cards
 from vault import cvc as vault_cvc
 
@@ -219,7 +218,7 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
     assert intent.sealed_card is not None  # A payment without a card was refused before.
     now, plan = clock.now(), installments.agreed(intent, terms.card, terms.wish)
     judged = judging.judge(merchant, intent, terms, now)
-    amount = intent.amount + plan.surcharge
+    demand = demands.of(intent, terms, intent.amount + plan.surcharge, judged.verdict)
     attempt = Attempt(
         id=ids.new("att"),
         merchant_id=intent.merchant_id,
@@ -237,10 +236,10 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
         card=terms.card,
         return_url=terms.return_url,
         three_d_secure_requested=terms.requested,
-        authentication_demanded=_demand_of(intent, terms, amount, judged.verdict),
         request_id=context.request_id(),
         created_at=now,
         is_declined=False,
+        **demand._asdict(),
         **judged.columns,
         **begun(now, lease_until=leases.end()),
     )
@@ -248,30 +247,6 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
     if judged.verdict.is_blocked:
         blocking.block(intent, attempt)
     return attempt
-
-
-def _demand_of(intent: PaymentIntent, terms: Terms, amount: int, verdict: Verdict) -> bool:
-    """Tell whether the payer must authenticate, now that the payment is locked.
-
-    :param amount: minor units, surcharge included.
-    :raises NonSecureNotAllowed: the merchant asked for no 3-D Secure, and its limits forbid that.
-    :raises ParameterMissing: the payer must authenticate, and no return URL is known.
-    """
-    if terms.authentication_demanded or verdict.is_blocked:
-        return terms.authentication_demanded
-    if verdict.demands_authentication:
-        return _with_way_back(terms)
-    if non_secure.is_allowed(intent.merchant, amount=amount, currency=intent.currency):
-        return False
-    if terms.requested == "none":
-        raise non_secure.NonSecureNotAllowed
-    return _with_way_back(terms)
-
-
-def _with_way_back(terms: Terms) -> bool:
-    if not terms.return_url:
-        raise ParameterMissing(param="return_url")
-    return True
 
 
 def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:

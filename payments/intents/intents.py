@@ -6,15 +6,16 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from acquirers.in_doubt import leases, schedule
+from acquirers.in_doubt import leases
 from core import clock, ids, rows
 from core.errors import LockTimeout, ResourceMissing
 from core.metadata import merge
-from events import outbox, transitions
+from events import outbox
 from merchants import idempotency
 from merchants.models import Merchant
 from payments.customers.models import Customer
 from payments.intents import installments, metadata, render
+from payments.intents.endings import end_unpaid
 from payments.intents.installments import Wish
 from payments.intents.methods import OfferedCard, billing_of, requested_authentication
 from payments.intents.models import LineItem, Modification, PaymentIntent
@@ -23,7 +24,6 @@ from payments.intents.refusals import (
     LineItemsAmountMismatch,
 )
 from payments.intents.states import (
-    ATTEMPTS,
     CREATED,
     IN_FLIGHT,
     AttemptStatus,
@@ -155,9 +155,8 @@ def give_up_action(intent: PaymentIntent) -> None:
     """
     awaiting = intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION)
     for attempt in awaiting.select_for_update():  # One at most.
-        transitions.change(attempt, AttemptStatus.CANCELED, table=ATTEMPTS)
+        end_unpaid(attempt, AttemptStatus.CANCELED)
         attempt.closed_at = clock.now()
-        schedule.never_look(attempt)
         leases.end_with(attempt)
         attempt.save()
 

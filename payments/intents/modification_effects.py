@@ -1,11 +1,10 @@
 """The consequences of captures and releases for payment and attempt, which are locked."""
 
-from acquirers.in_doubt import schedule
 from acquirers.outcomes import Outcome
-from events import transitions
 from payments.intents import authorization
+from payments.intents.endings import end_unpaid
 from payments.intents.models import Attempt, Modification, PaymentIntent
-from payments.intents.states import ATTEMPTS, AttemptStatus, Status
+from payments.intents.states import AttemptStatus, Status
 
 EXPIRED = "expired"
 
@@ -28,7 +27,6 @@ def _keep_numbers(attempt: Attempt, outcome: Outcome) -> None:
 
 def cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Status:
     """Write that the bank holds nothing any more, and why the payment is canceled."""
-    transitions.change(attempt, AttemptStatus.CANCELED, table=ATTEMPTS)
-    schedule.never_look(attempt)
+    end_unpaid(attempt, AttemptStatus.CANCELED)
     attempt.save()
     return authorization.cancel(intent, reason)

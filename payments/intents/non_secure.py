@@ -1,17 +1,48 @@
-"""Limits of the money that a merchant may take without 3-D Secure (contract 10)."""
+"""Limits of the money that a merchant may take without 3-D Secure (contract 10).
 
-from datetime import datetime
+What a day has taken is counted on one row for a merchant and currency, in the transaction that
+writes the attempt, and only where a limit per day is set. An attempt that ends unpaid is taken off
+the day that counted it.
+"""
+
+from datetime import date, datetime
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+import orjson
 from django.db.models import F, Sum
 
-from core import clock, rows
+from core import clock, prepared
 from core.errors import DomainError
-from merchants.models import Merchant, NonSecureLimit
+from merchants.models import Merchant
 from payments.intents.models import Attempt
 from payments.intents.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT
 
-LIMIT = "merchant_id = %(merchant)s::text AND currency = %(currency)s::text"
+FOUND_WITH_KEY = "non_secure_limits"  # Its name in `settings.FOUND_WITH_KEY`.
+OF_MERCHANT = "merchant_id = %(merchant)s::text AND currency = %(currency)s::text"
+# The row's day may be ahead of ours: its process passed midnight while this one waited for the
+# row, or the merchant has moved west. Then the later day counts the attempt.
+ADD = f"""
+UPDATE intents_nonsecureday SET taken = taken + %(amount)s::bigint
+WHERE {OF_MERCHANT} AND day >= %(day)s::date
+    AND taken + %(amount)s::bigint <= %(most)s::bigint
+RETURNING day
+"""  # noqa: S608
+IS_BEGUN = f"""
+SELECT FROM intents_nonsecureday WHERE {OF_MERCHANT} AND day >= %(day)s::date
+"""  # noqa: S608
+BEGIN_DAY = """
+INSERT INTO intents_nonsecureday AS counted (merchant_id, currency, day, taken, uncounted)
+VALUES (%(merchant)s::text, %(currency)s::text, %(day)s::date, %(taken)s::bigint,
+    %(taken)s::bigint)
+ON CONFLICT (merchant_id, currency) DO UPDATE
+SET day = EXCLUDED.day, taken = EXCLUDED.taken, uncounted = EXCLUDED.uncounted
+WHERE counted.day < EXCLUDED.day
+"""
+TAKE_OFF = f"""
+UPDATE intents_nonsecureday SET taken = taken - %(amount)s::bigint
+WHERE {OF_MERCHANT} AND day = %(day)s::date
+"""  # noqa: S608
 
 
 class NonSecureNotAllowed(DomainError):
@@ -20,33 +51,91 @@ class NonSecureNotAllowed(DomainError):
     param = "payment_method_options[card][three_d_secure]"
 
 
-def is_allowed(merchant: Merchant, *, amount: int, currency: str) -> bool:
-    """Tell whether a payment fits the merchant's limits, in the transaction that opens it.
+class Allowed(NamedTuple):
+    """A payment that fits the merchant's limits.
 
-    A limit per day is locked, so that of two payments at once only one gets the rest of the limit.
+    :param day: the day that has counted it; the attempt keeps it. None without a limit per day.
+    """
+
+    day: date | None
+
+
+class Limit(NamedTuple):
+    """The limits of a currency, in minor units; None limits nothing."""
+
+    currency: str
+    per_payment: int | None
+    per_day: int | None
+
+
+def allow(merchant: Merchant, *, amount: int, currency: str) -> Allowed | None:
+    """Count a payment in if it fits the merchant's limits, in the transaction that opens it.
+
+    A limit per day locks its row, so that of two payments at once only one gets the rest.
 
     :param amount: minor units, surcharge included.
+    :returns: None if it does not fit; nothing is counted then.
     """
     if not merchant.non_secure_allowed:
-        return False
-    limit = rows.find(NonSecureLimit, LIMIT, merchant=merchant.id, currency=currency)
-    if limit is not None and limit.per_day is not None:
-        limit = rows.lock(NonSecureLimit, LIMIT, merchant=merchant.id, currency=currency)
+        return None
+    limit = _limit_of(merchant, currency)
     if limit is None or (limit.per_payment is not None and amount > limit.per_payment):
-        return False
-    return limit.per_day is None or _taken_today(merchant, currency) + amount <= limit.per_day
+        return None
+    if limit.per_day is None:
+        return Allowed(None)
+    day = _counted_on(merchant, currency, amount=amount, most=limit.per_day)
+    return Allowed(day) if day else None
 
 
-def _taken_today(merchant: Merchant, currency: str) -> int:
+def take_off(attempt: Attempt) -> None:
+    """Give back what an attempt took of its day's limit; when it ends unpaid, and so once."""
+    if attempt.non_secure_day is None:
+        return
+    values = _values(attempt.merchant_id, attempt.currency, attempt.non_secure_day)
+    prepared.run(TAKE_OFF, {**values, "amount": str(attempt.amount + attempt.surcharge)})
+
+
+def _limit_of(merchant: Merchant, currency: str) -> Limit | None:
+    """Return a currency's limits; without a statement if the merchant came with an API key."""
+    if merchant.found_with_key is not None:
+        found: list[Any] = orjson.loads(merchant.found_with_key[FOUND_WITH_KEY] or "[]")
+    else:
+        of_all = merchant.non_secure_limits.all()
+        found = list(of_all.values_list("currency", "per_payment", "per_day"))
+    limits = (Limit(*row) for row in found)
+    return next((limit for limit in limits if limit.currency == currency), None)
+
+
+def _counted_on(merchant: Merchant, currency: str, *, amount: int, most: int) -> date | None:
+    """Add an amount to the day's; return the day, None if it does not fit."""
+    here = clock.now().astimezone(ZoneInfo(merchant.timezone))
+    values = _values(merchant.id, currency, here.date())
+    added = {**values, "amount": str(amount), "most": str(most)}
+    if found := prepared.rows(ADD, added):
+        return found[0][0]
+    if prepared.rows(IS_BEGUN, values):
+        return None
+    taken = _taken_since(_midnight(here), merchant, currency)
+    prepared.run(BEGIN_DAY, {**values, "taken": str(taken)})
+    found = prepared.rows(ADD, added)
+    return found[0][0] if found else None
+
+
+def _taken_since(midnight: datetime, merchant: Merchant, currency: str) -> int:
+    """Return what the day has taken so far; asked once a day, for its limit may be new."""
     today = Attempt.objects.for_merchant(merchant).filter(
-        created_at__gte=_midnight(merchant),
+        created_at__gte=midnight,
         currency=currency,
         authentication_demanded=False,
+        non_secure_day=None,
         status__in=(*OPEN_ATTEMPT, *SUCCESSFUL_ATTEMPT),
     )
     return today.aggregate(total=Sum(F("amount") + F("surcharge")))["total"] or 0
 
 
-def _midnight(merchant: Merchant) -> datetime:
-    here = clock.now().astimezone(ZoneInfo(merchant.timezone))
+def _midnight(here: datetime) -> datetime:
     return here.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _values(merchant_id: str, currency: str, day: date) -> dict[str, str]:
+    return {"merchant": merchant_id, "currency": currency, "day": day.isoformat()}

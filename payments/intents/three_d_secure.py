@@ -16,6 +16,7 @@ from core import clock, ids
 from events import transitions
 from merchants import idempotency
 from payments.intents import authorization, deadlines, fraud, payer_links, render
+from payments.intents.endings import end_unpaid
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
 from payments.intents.states import ATTEMPTS, OPEN_ATTEMPT, AttemptStatus, Status
@@ -53,9 +54,8 @@ def begin_anew(declined: Attempt, outcome: Outcome) -> Attempt | None:
     fraud.hear_bank(declined, outcome)
     copied = fraud.successor_of(declined)
     declined.error = authorization.error_of(declined, explain(outcome), outcome)
-    transitions.change(declined, AttemptStatus.FAILED, table=ATTEMPTS)
+    end_unpaid(declined, AttemptStatus.FAILED)
     declined.closed_at = clock.now()
-    schedule.never_look(declined)
     leases.end_with(declined)
     declined.save()
     return _successor(declined, copied)

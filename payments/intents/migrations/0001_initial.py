@@ -250,6 +250,7 @@ class Migration(migrations.Migration):
                 ("return_url", models.CharField(max_length=2000, null=True)),
                 ("three_d_secure_requested", models.CharField(max_length=9)),
                 ("authentication_demanded", models.BooleanField(default=False)),
+                ("non_secure_day", models.DateField(null=True)),
                 ("authentication", models.JSONField(default=dict)),
                 ("acs_url", models.CharField(max_length=2000, null=True)),
                 ("hand_off", models.JSONField(null=True)),
@@ -754,5 +755,44 @@ class Migration(migrations.Migration):
                 fields=["dispute_reference"],
                 name="reversals_by_dispute",
             ),
+        ),
+        migrations.CreateModel(
+            name="NonSecureDay",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "merchant_id",
+                        "currency",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("currency", models.CharField(max_length=3)),
+                ("day", models.DateField(help_text="In the merchant's time zone.")),
+                ("taken", models.BigIntegerField()),
+                ("uncounted", models.BigIntegerField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("taken__gte", models.F("uncounted")), ("uncounted__gte", 0)
+                        ),
+                        name="a_day_gives_back_what_it_counted_once",
+                    )
+                ],
+            },
         ),
     ]

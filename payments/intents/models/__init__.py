@@ -3,5 +3,9 @@ from payments.intents.models.attempts import Attempt
 from payments.intents.models.intents import LineItem, PaymentIntent
 from payments.intents.models.metadata import MetadataEntry
 from payments.intents.models.modifications import Modification
+from payments.intents.models.non_secure import NonSecureDay
 
-__all__ = ["Attempt", "Customer", "LineItem", "MetadataEntry", "Modification", "PaymentIntent"]
+__all__ = [
+    "Attempt", "Customer", "LineItem", "MetadataEntry", "Modification", "NonSecureDay",
+    "PaymentIntent",
+]  # fmt: skip

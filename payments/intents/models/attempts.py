@@ -54,6 +54,8 @@ class Attempt(InDoubt):
     # Decided when the attempt opens: the merchant asked for it, a domestic debit card, over the
     # limits; or because the bank softly declined the attempt before this one.
     authentication_demanded = models.BooleanField(default=False)
+    # The day whose limit without 3-D Secure counts it, in the merchant's time zone: `NonSecureDay`.
+    non_secure_day = models.DateField(null=True)
     # The course of 3-D Secure, as the API shows it: flow, result, version, eci, transaction_id.
     authentication = JSONField(default=dict)
     acs_url = models.CharField(max_length=2000, null=True)

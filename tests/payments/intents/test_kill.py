@@ -5,11 +5,12 @@ import os
 import pytest
 
 from events.models import Event
-from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.models import Attempt, NonSecureDay, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
+from tests.stage.factories import DECLINED_CARD
 from tests.stage.mortal import (
     BOUNDARIES,
     PROOF_OF_KILLS,
@@ -68,6 +69,23 @@ def test_after_a_kill_the_sweeper_alone_resolves_it(
     assert_charged_once(acme)
     assert installation.pay(acme).json()["status"] == "succeeded"
     assert_charged_once(acme)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES[1:])
+def test_after_a_kill_a_decline_is_given_back_to_its_day_once(
+    boundary: str, installation: Installation, acme: ApiClient
+) -> None:
+    acme.merchant.non_secure_limits.filter(currency="try").update(per_day=20_000)
+    installation.start(boundary)
+    installation.start_sweeper()
+    installation.dies_during(lambda: installation.pay(acme, DECLINED_CARD))
+
+    until_swept(lambda: status() == "requires_payment_method")
+
+    assert NonSecureDay.objects.get().taken == 0
+    assert retried(lambda: installation.pay(acme, DECLINED_CARD)).status_code == 200
+    assert NonSecureDay.objects.get().taken == 0
+    assert_audit_is_clean()
 
 
 def test_what_never_reached_the_bank_is_never_charged_without_a_retry(
