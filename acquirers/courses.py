@@ -4,12 +4,16 @@ import time
 from collections.abc import Mapping
 from datetime import datetime
 
+import structlog
 from django.utils import timezone
 
 from acquirers.outcomes import Exchange
 from core.secrets_in_text import hide_secrets
 
 CODE_MAX, TEXT_MAX = 40, 200
+NUMBERS_MAX, NUMBER_MAX = 16, 80
+
+log = structlog.get_logger(__name__)
 
 
 class Course:
@@ -28,15 +32,30 @@ class Course:
     ) -> Exchange:
         """Return the exchange now that the answer is here, or that this side gave up.
 
-        The bank's words are scrubbed and cut; numbers that the bank did not tell are left out.
+        The bank's words are scrubbed and cut. Its numbers are kept as they are or not at all: a
+        void or a refund sends them back, and a part of a number would name something else.
         """
         return Exchange(
             sent_at=self.sent_at,
             seconds=time.monotonic() - self._began,
             code=_shown(code, CODE_MAX),
             text=_shown(text, TEXT_MAX),
-            numbers={name: value for name, value in (numbers or {}).items() if value},
+            numbers=_kept(numbers or {}),
         )
+
+
+def _kept(numbers: Mapping[str, str | None]) -> dict[str, str]:
+    told = {name: value for name, value in numbers.items() if value}
+    fit = {name: value for name, value in told.items() if _is_fit(value)}
+    if unfit := told.keys() - fit.keys():
+        log.error("bank_numbers_left_out", names=sorted(unfit))
+    return dict(list(fit.items())[:NUMBERS_MAX])
+
+
+def _is_fit(number: str) -> bool:
+    """Tell whether it can be a bank's number: short, printable, and no secret of a cardholder's."""
+    is_plain = number.isascii() and number.isprintable() and len(number) <= NUMBER_MAX
+    return is_plain and hide_secrets(number) == number
 
 
 def _shown(text: str | None, longest: int) -> str | None:
