@@ -23,6 +23,8 @@ STATEMENTS_MOST, MS_MOST = 15, 100
 STATEMENTS_MORE = dict.fromkeys(["payment", "payment_now"], 5)
 # A page gives its questions three seconds each, and all of it ends within five.
 LATE_MS_MOST = 5_000
+# Of page 1 without a filter: no page reads a table whole. Counts end at 10,000 rows.
+BUFFERS_MOST = 5_000
 # A page at depth may read so many buffers more than page 1, which finds rows closer together.
 BUFFERS_MORE = 150
 SIGN_IN = [
@@ -85,12 +87,17 @@ def _last(figures: Figures) -> str:
     )
 
 
+def is_narrowed(name: str) -> bool:
+    """Tell whether a figure is of a page with a filter, or behind a cursor."""
+    return "?" in name or ", " in name
+
+
 def _bar(name: str, what: str, *, is_late: bool) -> Bar | None:
     most = {
         "statements": STATEMENTS_MOST + STATEMENTS_MORE.get(name, 0),
         "ms": LATE_MS_MOST if is_late else MS_MOST,
         "bytes": None,
-        "buffers": None,
+        "buffers": None if is_narrowed(name) else BUFFERS_MOST,
         "buffers more": BUFFERS_MORE,
     }
     if what not in most:

@@ -742,6 +742,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="requestlog",
             index=models.Index(
+                condition=models.Q(("error_code__isnull", False)),
+                fields=["merchant", "error_code", "created_at", "id"],
+                name="requests_refused_by_a_code",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="requestlog",
+            index=models.Index(
                 condition=models.Q(("idempotency_key__isnull", False)),
                 fields=["merchant", "idempotency_key", "created_at"],
                 name="requests_repeated_by_a_key",

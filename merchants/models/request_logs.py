@@ -63,6 +63,11 @@ class RequestLog(models.Model):
                 condition=models.Q(status__gte=400),
             ),
             models.Index(
+                fields=["merchant", "error_code", "created_at", "id"],
+                name="requests_refused_by_a_code",
+                condition=models.Q(error_code__isnull=False),
+            ),
+            models.Index(
                 fields=["merchant", "idempotency_key", "created_at"],
                 name="requests_repeated_by_a_key",
                 condition=models.Q(idempotency_key__isnull=False),

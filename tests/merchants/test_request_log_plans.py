@@ -64,7 +64,16 @@ def test_a_deep_page_reads_as_much_as_the_first(rows: QuerySet, query: str, curs
     assert deep.buffers <= first.buffers + 20
 
 
-@pytest.mark.parametrize("query", ["status=404", "status=4xx", "idempotency_key=order 777"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "status=404",
+        "status=4xx",
+        "idempotency_key=order 777",
+        "error_code=resource_missing",
+        "error_code=resource_missing&created[gte]=1",
+    ],
+)
 def test_what_few_have_is_found_by_its_index(rows: QuerySet, query: str) -> None:
     found = list_reads.read(rows, f"{query}&limit={LIMIT}", REQUEST_LOGS)
 
@@ -80,6 +89,13 @@ EVENTS = """
     SELECT 'evt_' || n, %s, 'customer.created', 'customer', 'cus_' || n, 1, 'req_' || n, '', now()
     FROM generate_series(1, 5000) AS n
 """
+
+
+def test_a_code_that_nobody_was_given_is_not_looked_for_in_every_row(rows: QuerySet) -> None:
+    found = list_reads.read(rows, "error_code=no_such_code", REQUEST_LOGS)
+
+    assert found.ids == []
+    assert found.buffers <= 20
 
 
 def test_events_of_a_request_are_found_by_their_index(shop: Merchant) -> None:

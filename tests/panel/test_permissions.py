@@ -6,13 +6,14 @@ import pytest
 from django.test import Client
 
 from core import ids
-from merchants.models import Member
+from merchants.models import Member, Merchant
 from panel import navigation, permissions
 from panel.merchants import urls
 from panel.permissions import PAGES, ROLES, Right
 from tests.stage import planted_urls
 from tests.stage.client import ApiClient
 from tests.stage.panel_pages import address, addresses, pages, unlisted
+from tests.stage.second_factors import add_app, half_signed_in
 from tests.stage.teams import person, signed_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -64,6 +65,41 @@ def test_nobody_opens_a_page_without_signing_in(acme: ApiClient, method: str) ->
     for name, url in addresses(acme.merchant).items():
         answer = Client().generic(method, url)
         assert (answer.status_code, answer.url) == (302, f"/account/login?next={url}"), name
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_half_a_sign_in_opens_no_page(acme: ApiClient, method: str) -> None:
+    user = person("ada@acme.example", (acme.merchant, "owner"))
+    add_app(user)
+    half = half_signed_in(user.email).http
+
+    for name, url in addresses(acme.merchant).items():
+        answer = half.generic(method, url)
+        assert (answer.status_code, answer.url) == (302, f"/account/login?next={url}"), name
+
+
+@pytest.mark.parametrize("who_requires", ["installation", "merchant"])
+@pytest.mark.parametrize("method", METHODS)
+def test_without_the_required_second_factor_no_page_opens(
+    acme: ApiClient, settings: Any, who_requires: str, method: str
+) -> None:
+    client = signed_in(person("ada@acme.example", (acme.merchant, "owner")))
+    pages = addresses(acme.merchant)
+    if who_requires == "installation":
+        settings.SECOND_FACTOR = "required"
+    else:
+        Merchant.objects.filter(pk=acme.merchant.pk).update(second_factor_required=True)
+
+    for name, url in pages.items():
+        answer = client.generic(method, url)
+        # A method that the page does not take, or no role may use, is refused as ever.
+        if who_requires == "merchant" and PAGES[name].to(method) is None:
+            assert answer.status_code in (403, 405), name
+        else:
+            assert (answer.status_code in (302, 303), answer.url) == (True, ACCOUNT), name
+
+
+ACCOUNT = "/account/security"
 
 
 @pytest.mark.parametrize("merchant", ["foreign", "unknown", "malformed", "empty"])

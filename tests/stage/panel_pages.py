@@ -36,6 +36,8 @@ from webhooks.models import Delivery
 
 # No merchant's, and nothing to do with a role.
 OF_EVERYBODY = {"home", "look"}
+# Parts of pages, which a page asks for by itself.
+PARTS = {"payment_now"}
 # By the page's name, a thing of the merchant that the page shows.
 THINGS: dict[str, Callable[[Merchant], Any]] = {
     "key": lambda merchant: merchant.api_keys.order_by("created_at", "id")[0].pk,
