@@ -185,6 +185,21 @@ class Page:
         empty = {"body": "", "content_type": "text/javascript"}
         self._run(lambda tab: tab.route(f"**/{file}", lambda route: route.fulfill(**empty)))
 
+    def download(self, name: str) -> tuple[str, bytes]:
+        """Press the button of this name; return the name and content of the file that comes.
+
+        To the browser a page that becomes a file is a request that it drops.
+        """
+        self._is_impatient = True
+
+        async def load(tab: Tab) -> tuple[str, bytes]:
+            async with tab.expect_download() as coming:
+                await _named(tab, name).click()
+            file = await coming.value
+            return file.suggested_filename, Path(await file.path()).read_bytes()
+
+        return self._run(load)
+
     def picture(self, file: Path) -> None:
         """Write what the page looks like, as a PNG: for people who work on it."""
         self._run(lambda tab: tab.screenshot(path=file, full_page=True))

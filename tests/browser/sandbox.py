@@ -32,7 +32,9 @@ def open_service(log: Path, bank: WebProcess) -> Iterator[WebProcess]:
     """Serve the service, which sends payers to the bank, while the block runs."""
     port = free_port(variable="TEST_PORT", first=8400)
     base_url = f"http://127.0.0.1:{port}"
-    service = _at(port, log, "config.wsgi", BASE_URL=base_url, **_reached_at(bank.url))
+    # Mails are in the log, where tests look for their links.
+    settings = {"BASE_URL": base_url, "EMAIL_URL": "consolemail://", **_reached_at(bank.url)}
+    service = _at(port, log, "config.wsgi", **settings)
     yield service
     service.stop()
 
@@ -103,12 +105,16 @@ class Merchant:
         assert answer.status_code == 200, answer.text
         return Payment(self, answer.json())
 
-    def pay(self, number: str) -> dict[str, Any]:
-        """Ask for a payment without 3-D Secure, by a card; return it."""
+    def pay(self, number: str, *, email: str = "", **changes: Any) -> dict[str, Any]:
+        """Ask for a payment without 3-D Secure, by a card; return it.
+
+        :param email: of the payer.
+        """
         url = f"{self._url}/v1/payment_intents"
-        answer = requests.post(
-            url, json=payment(number), headers=self._headers, timeout=PATIENCE_SECONDS
-        )
+        sent = payment(number, **changes)
+        if email:
+            sent["payment_method_data"]["billing_details"]["email"] = email
+        answer = requests.post(url, json=sent, headers=self._headers, timeout=PATIENCE_SECONDS)
         assert answer.status_code == 200, answer.text
         shown: dict[str, Any] = answer.json()
         return shown
