@@ -57,8 +57,16 @@ def insert_lossily(row: Model) -> None:
 
     Outside of a transaction; in one it would take the rest of the transaction along.
     """
-    columns, query = _lossy_insertion(type(row))
-    prepared.run(query, _written(row, columns), using=_alias(type(row)))
+    insert_after(row, _QUIET)
+
+
+def insert_after(row: Model, first: str, **values: str) -> bool:
+    """Insert a row in one statement with another, if that one returns a row; tell whether it did.
+
+    :param first: a constant, such as an INSERT that returns what it wrote.
+    """
+    columns, query = _insertion_after(type(row), first)
+    return prepared.run(query, values | _written(row, columns), using=_alias(type(row))) > 0
 
 
 def update(row: Model, *names: str) -> None:
@@ -134,12 +142,14 @@ def _insertion(model: type[Model], count: int) -> tuple[list[list[_Column]], str
     return columns, f'INSERT INTO "{model._meta.db_table}" ({names}) VALUES {rows}'  # noqa: S608
 
 
+_QUIET = "SELECT set_config('synchronous_commit', 'off', true)"
+
+
 @cache
-def _lossy_insertion(model: type[Model]) -> tuple[list[_Column], str]:
+def _insertion_after(model: type[Model], first: str) -> tuple[list[_Column], str]:
     [columns], query = _insertion(model, 1)
     into, _, marks = query.partition(" VALUES ")
-    quiet = "WITH quiet AS (SELECT set_config('synchronous_commit', 'off', true))"
-    return columns, f"{quiet} {into} SELECT {marks[1:-1]} FROM quiet"  # noqa: S608
+    return columns, f"WITH before AS ({first}) {into} SELECT {marks[1:-1]} FROM before"  # noqa: S608
 
 
 @cache

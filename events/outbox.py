@@ -19,6 +19,13 @@ RETURNING last
 """
 
 
+# An object's first event: the counter begins, unless there is one.
+BEGIN = """
+INSERT INTO events_counter (aggregate_id, merchant_id, last)
+VALUES (%(aggregate)s::text, %(merchant)s::text, 1) ON CONFLICT DO NOTHING RETURNING last
+"""
+
+
 class Merchant(Protocol):
     """The owner of an event, which is written into it; this room may not import its model."""
 
@@ -50,13 +57,14 @@ def record(
         type=event_type,
         aggregate_type=body["object"],
         aggregate_id=body["id"],
-        sequence=_next_sequence(merchant.id, body["id"]),
         request_id=request_id or context.request_id(),
         created_at=clock.now(),
     )
-    previous = changed(before, body) if before is not None else {}
-    event.body = orjson.dumps(_frozen(event, merchant, body, previous))
-    rows.insert(event)
+    if before is not None or not _inserted_as_first(event, merchant, body):
+        event.sequence = _next_sequence(merchant.id, event.aggregate_id)
+        previous = changed(before, body) if before is not None else {}
+        event.body = orjson.dumps(_frozen(event, merchant, body, previous))
+        rows.insert(event)
     context.note_change(merchant.id, event.aggregate_id)
     for subscriber in _subscribers(tuple(settings.EVENT_SUBSCRIBERS)):
         subscriber(event)
@@ -98,6 +106,14 @@ def _frozen(
         "request_id": event.request_id,
         "data": {"object": body, "previous_attributes": previous},
     }
+
+
+def _inserted_as_first(event: Event, merchant: Merchant, body: dict[str, Any]) -> bool:
+    """Insert an object's first event with its counter, in one statement; False if it has one."""
+    event.sequence = 1
+    event.body = orjson.dumps(_frozen(event, merchant, body, {}))
+    counter = {"aggregate": event.aggregate_id, "merchant": event.merchant_id}
+    return rows.insert_after(event, BEGIN, **counter)
 
 
 def _next_sequence(merchant_id: str, aggregate_id: str) -> int:

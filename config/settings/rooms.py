@@ -96,6 +96,7 @@ RESOURCES = [
 FOUND_WITH_KEY = {
     "terminal": "acquirers.found_with_key.TERMINAL",
     "risk": "payments.risk.found_with_key.STANDING",
+    "bins": "payments.installments.found_with_key.VERSION",
     "sites": "merchants.found_with_key.SITES",
     "non_secure_limits": "merchants.found_with_key.NON_SECURE_LIMITS",
 }

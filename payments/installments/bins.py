@@ -1,6 +1,7 @@
 """The issuer's facts of a card, by the first digits of its number (contract 10)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from acquirers.gateway import IssuerFacts
@@ -10,14 +11,17 @@ from merchants.models import Merchant
 from payments.installments.models import Bin
 
 LENGTHS = (8, 7, 6)
-# Asked for every card, and therefore prepared. Prefixes of one number sort by their length.
+FOUND_WITH_KEY = "bins"  # Its name in `settings.FOUND_WITH_KEY`.
+ACTIVE = "SELECT version.id FROM installments_binimport version WHERE version.is_active"
+# Prefixes of one number sort by their length.
 FIND = """
 SELECT prefix, brand, card_type, country, issuer, program, commercial, three_d_secure_required
 FROM installments_bin
-WHERE version_id = (SELECT id FROM installments_binimport WHERE is_active)
-  AND prefix = ANY(%(prefixes)s::text[])
+WHERE version_id = %(version)s::bigint AND prefix = ANY(%(prefixes)s::text[])
 ORDER BY prefix DESC LIMIT 1
 """
+# Most payments are made with the cards of few issuers.
+PREFIXES_KEPT = 4096
 
 
 class Found(NamedTuple):
@@ -25,16 +29,22 @@ class Found(NamedTuple):
     facts: IssuerFacts
 
 
-def facts_of(number: str, *, built_in: Mapping[str, IssuerFacts]) -> IssuerFacts:
+def facts_of(
+    number: str, *, built_in: Mapping[str, IssuerFacts], merchant: Merchant | None = None
+) -> IssuerFacts:
     """Return the facts under the longest prefix; of an unknown card, those that are assumed.
 
     Of two prefixes of one length the imported one counts.
 
     :param number: a card number, or its first 6 to 8 digits.
     :param built_in: the gateway's own facts, by prefix.
+    :param merchant: the merchant that asks: if it came with an API key, the active version was
+        found with it.
     """
-    prefixes = [number[:length] for length in LENGTHS if length <= len(number)]
-    found = [*_imported(prefixes), *_built_in(prefixes, built_in)]
+    prefixes = tuple(number[:length] for length in LENGTHS if length <= len(number))
+    version = _active_version(merchant)
+    imported = _imported(version, prefixes) if version else []
+    found = [*imported, *_built_in(prefixes, built_in)]
     if not found:
         return IssuerFacts(brand_of(number), Bin.CardType.CREDIT.value, country=None)
     return max(found, key=lambda one: len(one.prefix)).facts  # The first of equal ones.
@@ -66,10 +76,19 @@ def demand_authentication(card: Mapping[str, Any]) -> bool:
     return bool(is_domestic_debit or card["three_d_secure_required"])
 
 
-def _imported(prefixes: list[str]) -> list[Found]:
-    rows = prepared.rows(FIND, {"prefixes": prepared.array(prefixes)})
-    return [Found(prefix, IssuerFacts(*facts)) for prefix, *facts in rows]
+def _active_version(merchant: Merchant | None) -> str | None:
+    if merchant is not None and merchant.found_with_key is not None:
+        return merchant.found_with_key[FOUND_WITH_KEY]
+    found = prepared.rows(ACTIVE, {})
+    return str(found[0][0]) if found else None
 
 
-def _built_in(prefixes: list[str], facts: Mapping[str, IssuerFacts]) -> list[Found]:
+@lru_cache(maxsize=PREFIXES_KEPT)
+def _imported(version: str, prefixes: tuple[str, ...]) -> list[Found]:
+    """Return what a version says of the prefixes: the same for ever, for its lines never change."""
+    values = {"version": version, "prefixes": prepared.array(prefixes)}
+    return [Found(prefix, IssuerFacts(*facts)) for prefix, *facts in prepared.rows(FIND, values)]
+
+
+def _built_in(prefixes: Sequence[str], facts: Mapping[str, IssuerFacts]) -> list[Found]:
     return [Found(prefix, facts[prefix]) for prefix in prefixes if prefix in facts]

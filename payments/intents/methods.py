@@ -43,7 +43,7 @@ def accept(
     gateway = acquirers.at(terminal)
     if not gateway.accepts(card.number):
         raise CardNotSupported
-    facts = bins.facts_of(card.number, built_in=gateway.built_in_bins)
+    facts = bins.facts_of(card.number, built_in=gateway.built_in_bins, merchant=merchant)
     shown = {
         "bin": card.bin,
         "last4": card.last4,
