@@ -1,4 +1,4 @@
-"""What is kept of one request to a bank: words that are scrubbed and cut, numbers whole or not."""
+"""The course of one request to a bank: words are scrubbed and cut, numbers kept whole or not."""
 
 from typing import Any
 
@@ -15,7 +15,8 @@ from tests.stage.undecided import silent_case
 
 CARD = "4242424242424242"
 UNFIT = {
-    "too long": "7" * 81, "a card number": CARD, "a card number in it": f"no. {CARD[:8]} {CARD[8:]}",
+    "too long": "7" * 81,
+    "a card number": CARD, "a card number in it": f"no. {CARD[:8]} {CARD[8:]}",
     "a NUL": "12\x0034", "a line": "12\n34", "no ASCII": "１２３４", "half a pair": "12\ud800",
     "a secret key": "sk_live_" + "a" * 49,
 }  # fmt: skip
@@ -57,9 +58,7 @@ def test_words_are_scrubbed_and_cut() -> None:
 def test_an_answer_with_such_a_number_is_applied_all_the_same(
     what: str, acme: ApiClient, bank: BankTransport
 ) -> None:
-    attempt: Attempt = Attempt.objects.select_related("intent").get(
-        id=silent_case(acme).attempt_id
-    )
+    attempt: Attempt = Attempt.objects.select_related("intent").get(id=silent_case(acme).attempt_id)
     exchange = Course().ended(numbers={"trans_id": UNFIT[what], "host_ref": "612345678901"})
     said = Outcome(
         Answer.APPROVED, authorization_code="A1B2C3", exchange=exchange, is_from_inquiry=True

@@ -3,7 +3,7 @@
 import io
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import requests
@@ -71,6 +71,10 @@ class BankTransport(BaseAdapter):
 
     def close(self) -> None:
         pass
+
+    def rehearsal(self) -> AbstractContextManager[None]:
+        """Undo nothing: this bank writes in the test's own transaction."""
+        return nullcontext()
 
     def inquiries_seen(self) -> int:
         return sum(path.startswith(("/authorizations/", "/refunds/")) for path in self.seen)

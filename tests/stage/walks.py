@@ -6,7 +6,7 @@ answered last is in `answered`.
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, Self
 from unittest.mock import patch
 
@@ -22,6 +22,7 @@ from payments.intents.models import PaymentIntent
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import GOOD_CARD, RETURN_URL, confirmation, payment, three_d_secure
+from tests.stage.oldbank.gateway import OldBankGateway
 from tests.stage.sweeper import sweep_after
 from tests.stage.threeds import Arrival, bring, decide
 
@@ -150,12 +151,13 @@ class Walk:
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
-        """Undo afterwards whatever happens inside, in both databases and in Redis."""
+        """Undo afterwards whatever happens inside: in databases, Redis and the bank's own book."""
         kept = self.answered, self.carried, self._challenged
         held = {name: redis().get(name) for name in redis().keys("held:*")}
         begun = {name: transaction.savepoint(using=name) for name in DATABASES}
         try:
-            yield
+            with self.bank.rehearsal():
+                yield
         finally:
             for name, savepoint in begun.items():
                 transaction.savepoint_rollback(savepoint, using=name)
@@ -185,9 +187,10 @@ def every_question_answered(says: Says, *, captured: int | None = None) -> Itera
     def inquire(*_question: Any) -> Standing:
         return standing
 
-    with patch.multiple(
-        SandboxGateway, authorize=answer, inquire=inquire, capture=answer, void=answer
-    ):
+    with ExitStack() as stack:
+        for gateway in (SandboxGateway, OldBankGateway):
+            said = {"authorize": answer, "inquire": inquire, "capture": answer, "void": answer}
+            stack.enter_context(patch.multiple(gateway, **said))
         yield
 
 

@@ -153,3 +153,14 @@ def test_the_bank_ends_with_the_tests_that_started_it(tmp_path: Any) -> None:
     bank.abandon()
 
     assert bank.ended()
+
+
+def test_a_rehearsal_leaves_the_book_as_it_was(old_bank: OldBank) -> None:
+    tell(old_bank, message("Sale"))
+    before = old_bank.book()
+
+    with old_bank.rehearsal():
+        tell(old_bank, {**message("Sale"), "OrderId": "AN0THER0RDER0RDER0RD"})
+        assert len(old_bank.book()) == len(before) + 1
+
+    assert old_bank.book() == before != []

@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from merchants.models import InstallmentPlan, RequestLog
-from payments.installments import sandbox_plans
+from payments.installments import plans, sandbox_plans
 from tests.stage.bin_table import import_bins, line
 from tests.stage.client import Answer, ApiClient
 from tests.stage.plans import agree, plan
@@ -81,6 +81,18 @@ def test_a_surcharge_is_rounded_half_up(
         [0, surcharge], [0],
     )  # fmt: skip
     assert counts(quoted(acme, amount=amount)) == ([1, 2] if amount + surcharge > 1 else [1])
+
+
+def test_planted_rounding_half_down_is_found(
+    acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half_down(option: plans.Option) -> int:
+        return (option.amount * option.surcharge_rate_bps + plans.BASE // 2 - 1) // plans.BASE
+
+    monkeypatch.setattr(plans.Option, "surcharge", property(half_down))
+
+    with pytest.raises(AssertionError):
+        test_a_surcharge_is_rounded_half_up(100, 50, 1, acme)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,10 @@ from tests.stage.client import ApiClient
 from tests.stage.doors import DOORS, STARTS, starting
 from tests.stage.walks import Walk
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 # A status: 200, and the payment has it now (302 for the payer who comes back). same: likewise,
 # and nothing has changed. The refusals are below; "-" is what cannot be.

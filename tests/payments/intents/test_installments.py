@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from merchants.models import NonSecureLimit
+from merchants.models import Merchant, NonSecureLimit
+from payments.intents import non_secure
 from payments.intents.models import Attempt, PaymentIntent
 from testbank.models import Authentication, Authorization
 from tests.stage.bank_transport import BankTransport
@@ -384,6 +385,21 @@ def test_an_earlier_surcharge_counts_for_the_day(acme: ApiClient, bank: BankTran
     answer = acme.pay(BONUS, amount=12_000, installments=3, **three_d_secure("none"))
 
     assert answer.error["code"] == "non_secure_not_allowed"
+
+
+@pytest.mark.parametrize("bound", ["per_payment", "per_day"])
+def test_a_planted_limit_that_leaves_the_surcharge_out_is_found(
+    bound: str, acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_allowed = non_secure.is_allowed
+
+    def without_surcharge(merchant: Merchant, *, amount: int, currency: str) -> bool:
+        return is_allowed(merchant, amount=amount * 100 // 105, currency=currency)
+
+    monkeypatch.setattr(non_secure, "is_allowed", without_surcharge)
+
+    with pytest.raises(AssertionError):
+        test_a_limit_counts_the_surcharge(bound, 12_001, "requires_action", acme, bank)
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "bank"])

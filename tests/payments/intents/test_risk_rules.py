@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from core import clock
+from payments.intents import judging
 from payments.intents.models import Attempt
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -157,6 +158,15 @@ def test_of_forty_at_once_no_more_pass_than_the_rule_lets(
 
     assert told == {PAID: 10, BLOCKED: AT_ONCE - 10}
     assert Attempt.objects.filter(is_counted=True).count() == 10
+
+
+def test_a_planted_rule_whose_payments_do_not_wait_for_each_other_is_found(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "LOCK", "SELECT pg_advisory_xact_lock_shared(%s, %s)")
+
+    with pytest.raises(AssertionError):
+        test_of_forty_at_once_no_more_pass_than_the_rule_lets("card_velocity", 1, acme, bank)
 
 
 def test_of_forty_declines_at_once_no_more_are_tried_than_an_hours_worth(

@@ -18,12 +18,16 @@ from payments.refunds.models import Refund
 from payments.refunds.states import REFUNDS, Status
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.bank_transport import BankTransport
+from tests.stage.both_banks import OLD
 from tests.stage.client import REFUNDS as PATH
 from tests.stage.client import Answer, ApiClient
 from tests.stage.sweeper import sweep, sweep_after
 from tests.stage.walks import assert_tells_its_change
 
-pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+pytestmark = [
+    pytest.mark.both_banks,
+    pytest.mark.django_db(databases=["default", "bank"]),
+]
 
 # A status: it has it now. same: nothing has changed. refused: 400 with the refund, and the same.
 # sent: it waits for funds no more. "-" is what cannot be.
@@ -41,6 +45,9 @@ canceled         same         refused   same       same   same       same     -
 """
 HEADER, *TABLE = [re.split(r"  +", line) for line in EVERY_ACTION.strip("\n").splitlines()]
 ANSWERS = {row[0]: dict(zip(HEADER[1:], row[1:], strict=True)) for row in TABLE}
+# A bank that takes a repeated refund for another one is sent it again once "no record" is believed,
+# which is the third time.
+AT_THE_OLD_BANK = {("is at the bank", "ask"): "same", ("is at the bank", "a month"): "same"}
 MONTH = 30 * 86_400
 
 
@@ -206,10 +213,13 @@ def stage(acme: ApiClient, bank: BankTransport) -> Stage:
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("state", STATES)
-def test_every_action_in_every_state(state: str, action: str, stage: Stage) -> None:
+def test_every_action_in_every_state(state: str, action: str, stage: Stage, door: str) -> None:
     STATES[state](stage)
 
-    assert said(stage, action) == ANSWERS[state][action]
+    expected = ANSWERS[state][action]
+    if door == OLD:
+        expected = AT_THE_OLD_BANK.get((state, action), expected)
+    assert said(stage, action) == expected
 
 
 def test_the_table_has_every_state_and_every_action() -> None:

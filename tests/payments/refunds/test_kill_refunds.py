@@ -1,5 +1,6 @@
 """kill -9 of a web worker, or of the sweeper's, during a refund, in real processes (I2, I7, I8)."""
 
+from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from tests.stage.mortal import (
 )
 from tests.stage.refund_books import GivenBack, given_back
 
-pytestmark = PROOF_OF_KILLS
+pytestmark = [pytest.mark.both_banks(one=True), *PROOF_OF_KILLS]
 
 
 class Wanted(NamedTuple):
@@ -46,6 +47,11 @@ def paid(installation: Installation, acme: ApiClient) -> str:
 
 def status() -> str:
     return Refund.objects.get().status
+
+
+def until_ended() -> None:
+    """Let the sweeper try as often as it takes a bank's "no record" to be believed."""
+    until_swept(lambda: status() == "succeeded", waits=timedelta(hours=1))
 
 
 def assert_gone_back_once(acme: ApiClient, paid: str, wanted: Wanted) -> None:
@@ -73,8 +79,13 @@ def test_after_a_kill_the_retry_finishes_it(
 
     answer = retried(ask)
 
-    assert answer.json()["status"] == "succeeded"
     assert ask().content == answer.content
+    if not installation.repeats and answer.json()["status"] == "pending":
+        # Nothing is sent again to such a bank before it is believed that it got nothing.
+        installation.start_sweeper()
+        until_ended()
+    else:
+        assert answer.json()["status"] == "succeeded"
     assert_gone_back_once(acme, paid, wanted)
 
 
@@ -88,13 +99,14 @@ def test_after_a_kill_the_sweeper_alone_resolves_it(
     installation.start_sweeper()
     installation.dies_during(ask)
 
-    until_swept(lambda: status() == "succeeded")
+    until_ended()
 
     assert_gone_back_once(acme, paid, WANTED[what])
     assert ask().json()["status"] == "succeeded"
     assert_gone_back_once(acme, paid, WANTED[what])
 
 
+@pytest.mark.at_the_sandbox("the old bank's day ends at another hour")
 def test_a_void_whose_bank_was_not_asked_before_midnight_becomes_a_refund(
     paid: str, installation: Installation, acme: ApiClient
 ) -> None:
@@ -123,5 +135,5 @@ def test_after_a_kill_of_the_sweeper_another_one_finishes_it(
     installation.start_sweeper(is_deadly=True)
 
     until(lambda: not installation.once.exists())
-    until_swept(lambda: status() == "succeeded")
+    until_ended()
     assert_gone_back_once(acme, paid, wanted)

@@ -127,6 +127,17 @@ class Book:
             ).fetchone()
         return json.loads(found[0]) if found else None
 
+    def remember(self) -> None:
+        """Keep a copy of the book as it is now, for `go_back`."""
+        with self._lock:
+            self._copy = sqlite3.connect(":memory:", check_same_thread=False)
+            self._file.backup(self._copy)
+
+    def go_back(self) -> None:
+        """Let the book be what it was when it was remembered."""
+        with self._lock:
+            self._copy.backup(self._file)
+
     def empty(self) -> None:
         with self._lock:
             self._file.executescript(

@@ -106,6 +106,17 @@ class OldBank:
         finally:
             self._tell("release")
 
+    @contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """Undo at the end of the block whatever was written during it; rehearsals do not nest."""
+        before = self._offset_seconds
+        self._tell("remember")
+        try:
+            yield
+        finally:
+            self._tell("go_back")
+            self._offset_seconds = before
+
     def await_lines(self, count: int = 1) -> None:
         """Return once so many lines are written."""
         deadline = time.monotonic() + PATIENCE_SECONDS

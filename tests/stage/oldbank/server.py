@@ -78,6 +78,8 @@ class Bank:
             "reset": self._reset,
             "clock": self.book.move_clock,
             "pace": self._take_time,
+            "remember": self.book.remember,
+            "go_back": self.book.go_back,
             "hold": self.host.goes_on.clear,
             "release": self.host.goes_on.set,
             "misbehave": self.mischief.plan,

@@ -5,7 +5,7 @@ at both banks.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -73,6 +73,10 @@ class OldBankWay(_TimedAdapter):
     def pause_seconds(self, seconds: float) -> None:
         self._pause_seconds = seconds
         self.bank.take_time(works_seconds=seconds)
+
+    def rehearsal(self) -> AbstractContextManager[None]:
+        """Undo at the end of the block whatever the bank has written during it."""
+        return self.bank.rehearsal()
 
     def inquiries_seen(self) -> int:
         return sum(kind in ("History", "RefundStatus") for kind, _order, _terminal in self.seen)
