@@ -200,9 +200,12 @@ class Page:
 
         return self._run(load)
 
-    def picture(self, file: Path) -> None:
-        """Write what the page looks like, as a PNG: for people who work on it."""
-        self._run(lambda tab: tab.screenshot(path=file, full_page=True))
+    def picture(self, file: Path, *, whole: bool = True) -> None:
+        """Write what the page looks like, as a PNG: for people who work on it.
+
+        :param whole: what lies below the window too.
+        """
+        self._run(lambda tab: tab.screenshot(path=file, full_page=whole))
 
     def take_findings(self) -> str:
         """Return what was found so far, and forget it."""

@@ -77,7 +77,8 @@ def test_an_endpoint_is_added_tested_and_gets_what_it_missed(
         page.see(words["delivered"])
 
         Endpoint.objects.update(status="failing")
-        missed = [tell(acme, f"cus_{number}") for number in range(3)]
+        # Of one object: objects have lanes of their own, and no order holds between them.
+        missed = [tell(acme, "cus_1") for _ in range(3)]
         page.reload()
         page.see(words["failing"])
         assert words["missed"] in page.text
@@ -86,8 +87,7 @@ def test_an_endpoint_is_added_tested_and_gets_what_it_missed(
         page.click(words["enable"])
         page.see(words["enabled"])
         run_until(lambda: len(received(theirs)) == 4)
-        # Objects have lanes of their own: no order holds between them.
-        assert sorted(received(theirs)[1:]) == sorted(missed)
+        assert received(theirs)[1:] == missed
 
         page.visit(f"/panel/{acme.id}/events/{missed[0]}")
         page.click(words["again"])

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal import auth
+from django.utils import translation
 
 from devstack.state import ROOT
-from merchants import sign_in
+from merchants import invitations, sign_in
 from merchants.models import User
 from tests.browser.page import DESKTOP_WIDTH, PHONE_WIDTH, Page
+from tests.stage.factories import open_merchant
 from tests.stage.second_factors import SEED, add_app, add_recovery_codes
 from tests.stage.web_process import WebProcess
 
@@ -38,22 +41,73 @@ def panel(web: WebProcess) -> str:
     return web.url.replace("127.0.0.1", "localhost")
 
 
-def begin(page: Page, panel: str, password: str = PASSWORD) -> None:
-    page.visit(f"{panel}/account/login?next=/account/security")
-    page.fill("Email", EMAIL)
-    page.fill("Password", password)
-    page.click("Sign in")
+class Walker:
+    """A person at the sign-in who reads one language, in the words of the catalog."""
+
+    def __init__(self, page: Page, language: str, panel: str) -> None:
+        self.page, self.language, self.panel = page, language, panel
+
+    def say(self, words: str) -> str:
+        with translation.override(self.language):
+            return translation.gettext(words)
+
+    def say_number(self, one: str, many: str, number: int) -> str:
+        with translation.override(self.language):
+            return translation.ngettext(one, many, number) % {"number": number}
+
+    def see(self, words: str) -> None:
+        self.page.see(self.say(words))
+
+    def click(self, words: str) -> None:
+        self.page.click(self.say(words))
+
+    def fill(self, label: str, typed: str) -> None:
+        self.page.fill(self.say(label), typed)
+
+    def begin(self, password: str = PASSWORD) -> None:
+        self.page.visit(f"{self.panel}/account/login?next=/account/security")
+        self.fill("Email", EMAIL)
+        self.fill("Password", password)
+        self.click("Sign in")
+
+    def sign_out(self) -> None:
+        self.click("Sign out")
+        self.see("Forgot your password?")
+
+    def prove_again(self) -> None:
+        self.see("Confirm that it is you")
+        self.fill("Password", PASSWORD)
+        self.click("Confirm")
 
 
-def sign_out(page: Page) -> None:
-    page.click("Sign out")
-    page.see("Forgot your password?")
+# The two ways of looking at the panel; passkeys need scripts, so there the phone has them too.
+WITH_SCRIPTS: list[tuple[str, dict[str, Any]]] = [
+    ("en", {"width": DESKTOP_WIDTH, "theme": "light"}),
+    ("tr", {"width": PHONE_WIDTH, "theme": "dark"}),
+]
+WALKS = [WITH_SCRIPTS[0], ("tr", {**WITH_SCRIPTS[1][1], "scripts": False})]
+NO_FACTOR = (
+    "You have no second factor yet. Add a passkey or an authenticator app, so that a stolen"
+    " password is not enough."
+)
+ALONE = (
+    "A passkey lets you sign in without a password. Your device asks for your finger, your face"
+    " or its PIN."
+)
+SHOWN_ONCE = (
+    "They are shown this once. Keep them where you find them without your phone: each lets you in"
+    " one time."
+)
+SCAN = "Scan this picture with your app, then type the code that it shows."
+WRONG = "The email address and/or password you specified are not correct."
 
 
-def prove_again(page: Page) -> None:
-    page.see("Confirm that it is you")
-    page.fill("Password", PASSWORD)
-    page.click("Confirm")
+@pytest.fixture
+def walker(
+    open_page: Callable[..., Page], panel: str, language: str, look: dict[str, Any]
+) -> Walker:
+    locale = {"en": "en-US", "tr": "tr-TR"}[language]
+    return Walker(open_page(locale=locale, **look), language, panel)
 
 
 def code_of(seed: str) -> str:
@@ -61,84 +115,98 @@ def code_of(seed: str) -> str:
     return auth.format_hotp_value(auth.hotp_value(seed, counter))
 
 
-def test_a_passkey_is_added_and_signs_in_alone(page: Page, panel: str) -> None:
+@pytest.mark.parametrize(("language", "look"), WITH_SCRIPTS)
+def test_a_passkey_is_added_and_signs_in_alone_or_after_a_password(walker: Walker) -> None:
+    page = walker.page
     page.add_authenticator()
-    begin(page, panel)
-    page.see("You have no second factor yet")
-    page.click("Add a passkey")
-    prove_again(page)
-    page.see("A passkey lets you sign in without a password")
-    page.click("Add a passkey")
-    page.see("They are shown this once")
-    page.click("I have kept them")
-    page.see("You have 1 passkey")
-    sign_out(page)
+    walker.begin()
+    walker.see(NO_FACTOR)
+    walker.click("Add a passkey")
+    walker.prove_again()
+    walker.see(ALONE)
+    walker.click("Add a passkey")
+    walker.see(SHOWN_ONCE)
+    walker.click("I have kept them")
+    page.see(walker.say_number("You have %(number)s passkey.", "You have %(number)s passkeys.", 1))
+    walker.sign_out()
 
-    page.visit(f"{panel}/account/login?next=/account/sessions")
-    page.click("Sign in with a passkey")
+    page.visit(f"{walker.panel}/account/login?next=/account/sessions")
+    walker.click("Sign in with a passkey")
+    walker.see("this session")
+    page.visit(f"{walker.panel}/account/security")
+    walker.sign_out()
 
-    page.see("You are")
-    page.visit(f"{panel}/account/sessions")
-    page.see("this session")
-
-
-def test_a_passkey_is_the_second_step_after_a_password(page: Page, panel: str) -> None:
-    test_a_passkey_is_added_and_signs_in_alone(page, panel)
-    page.visit(f"{panel}/account/security")
-    sign_out(page)
-
-    begin(page, panel)
-    page.see("Second step")
-    page.click("Use a passkey")
-
-    page.see("Your account")
+    walker.begin()
+    walker.see("Second step")
+    walker.click("Use a passkey")
+    walker.see("Your account")
 
 
-def test_an_app_is_added_and_asked_for(page: Page, panel: str) -> None:
-    begin(page, panel)
-    page.click("Add an app")
-    prove_again(page)
-    page.see("Scan this picture")
+@pytest.mark.parametrize(("language", "look"), WALKS)
+def test_an_app_is_added_and_asked_for_and_a_recovery_code_lets_in(
+    walker: Walker, ada: User
+) -> None:
+    page = walker.page
+    walker.begin()
+    walker.click("Add an app")
+    walker.prove_again()
+    walker.see(SCAN)
     seed = re.search(r"\b[A-Z2-7]{32}\b", page.text)[0]  # type: ignore[index]
-    page.fill("Authenticator code", code_of(seed))
-    page.click("Add the app")
-    page.see("They are shown this once")
+    walker.fill("Authenticator code", code_of(seed))
+    walker.click("Add the app")
+    walker.see(SHOWN_ONCE)
     codes = re.findall(r"\b\d{8}\b", page.text)
-    page.click("I have kept them")
-    sign_out(page)
+    walker.click("I have kept them")
+    walker.sign_out()
 
-    begin(page, panel)
-    page.see("Second step")
-    page.fill("Code", codes[0])
-    page.click("Sign in")
+    walker.begin()
+    walker.see("Second step")
+    walker.fill("Code", codes[0])
+    walker.click("Sign in")
+    page.see(walker.say_number("%(number)s code is left.", "%(number)s codes are left.", 9))
+    walker.sign_out()
 
-    page.see("9 codes are left")
+    # The code that added the app was used; another app shows another one.
+    Authenticator.objects.filter(user=ada, type="totp").delete()
+    add_app(ada)
+    walker.begin()
+    walker.see("Second step")
+    walker.fill("Code", code_of(SEED))
+    walker.click("Sign in")
+    walker.see("Your account")
 
 
-def test_a_wrong_one_and_a_right_one_during_the_lock_read_alike(page: Page, panel: str) -> None:
+@pytest.mark.parametrize(("language", "look"), WALKS)
+def test_a_wrong_one_and_a_right_one_during_the_lock_read_alike(walker: Walker) -> None:
     for _ in range(9):
         sign_in.count(EMAIL)
     told = set()
     for password in ("wrong", "wrong", PASSWORD):
-        begin(page, panel, password)
-        page.see("specified are not correct")
-        told.add(page.text)
+        walker.begin(password)
+        walker.see(WRONG)
+        told.add(walker.page.text)
 
     assert len(told) == 1
 
 
-def test_without_scripts_on_a_phone_a_code_lets_in(
-    open_page: Callable[..., Page], panel: str, ada: User
+@pytest.mark.parametrize(("language", "look"), WALKS)
+def test_a_person_signs_in_for_the_first_time_by_the_link_of_an_invitation(
+    walker: Walker, panel: str
 ) -> None:
-    add_app(ada)
-    page = open_page(width=PHONE_WIDTH, theme="dark", scripts=False)
+    merchant = open_merchant("Acme Store", website="https://acme.example").merchant
+    owner = merchant.members.get()
+    token = invitations.invite(owner, email="new@acme.example", role="developer").token
 
-    begin(page, panel)
-    page.see("Second step")
-    page.fill("Code", code_of(SEED))
-    page.click("Sign in")
+    walker.page.visit(f"{panel}/account/invitation/{token}")
+    walker.fill("Choose a password", PASSWORD)
+    walker.click("Open account and join")
+    walker.see("Your account is open. Sign in with your new password.")
+    walker.fill("Email", "new@acme.example")
+    walker.fill("Password", PASSWORD)
+    walker.click("Sign in")
 
-    page.see("Your account")
+    walker.see("Set up payments")
+    assert walker.page.url.endswith(f"/panel/{merchant.id}")
 
 
 # --- What the pages look like -------------------------------------------------------------------
@@ -148,7 +216,8 @@ PAGES = [
     "password/reset/1-abc-def", "inactive",
 ]  # fmt: skip
 INSIDE = [
-    "security", "sessions", "password", "reauthenticate", "logout", "authenticator/remove",
+    "security", "sessions", "activity", "password", "reauthenticate", "logout",
+    "authenticator/remove",
     "recovery-codes", "recovery-codes/new", "code/again", "passkeys", "passkeys/add",
 ]  # fmt: skip
 
@@ -159,25 +228,30 @@ def pictures() -> Path:
     return PICTURES
 
 
+@pytest.mark.parametrize("language", ["en", "tr"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [DESKTOP_WIDTH, PHONE_WIDTH])
 def test_every_page_of_the_account_is_sound(
-    open_page: Callable[..., Page], panel: str, ada: User, pictures: Path, width: int, theme: str
-) -> None:
-    page = open_page(width=width, theme=theme)
+    open_page: Callable[..., Page], panel: str, ada: User, pictures: Path, width: int, theme: str,
+    language: str,
+) -> None:  # fmt: skip
+    page = open_page(width=width, theme=theme, locale={"en": "en-US", "tr": "tr-TR"}[language])
+    walker = Walker(page, language, panel)
 
     def look(paths: list[str]) -> None:
         for path in paths:
             page.visit(f"{panel}/account/{path}")
-            page.picture(pictures / f"{path.replace('/', '_')}-{width}-{theme}.png")
+            assert page.evaluate("document.documentElement.lang") == language
+            name = f"account-{path.replace('/', '_')}-{language}-{theme}-{width}.png"
+            page.picture(pictures / name)
 
     look(PAGES)
-    begin(page, panel)
-    page.see("You have no second factor yet")
+    walker.begin()
+    walker.see(NO_FACTOR)
     page.visit(f"{panel}/account/authenticator")
-    prove_again(page)
-    page.see("Scan this picture")
-    page.picture(pictures / f"authenticator-{width}-{theme}.png")
+    walker.prove_again()
+    walker.see(SCAN)
+    page.picture(pictures / f"account-authenticator-{language}-{theme}-{width}.png")
     add_app(ada)
     add_recovery_codes(ada)
     look(INSIDE)

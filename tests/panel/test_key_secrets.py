@@ -1,37 +1,24 @@
 """A secret is on its one page, and nowhere else: in no page, store, log or mail."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core import mail
+from django.core.cache import cache
 from django.db import connections
 from django.test import Client
 
-from core.keyring import ring
-from merchants.models import IdempotencyKey
+from core.redis import client as redis
+from merchants.models import ApiKey
 from tests.stage.client import ApiClient
 from tests.stage.hooks import URL, tell
 from tests.stage.panel_pages import addresses
+from tests.stage.stores import everything_kept, opened_answers
 from tests.stage.teams import person, signed_in
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
-
-
-def rows_of(database: str) -> str:
-    """Return all rows of a database as text, those of caches and sessions among them."""
-    kept = []
-    with connections[database].cursor() as cursor:
-        for table in connections[database].introspection.table_names(cursor):
-            cursor.execute(f'SELECT t::text FROM "{table}" t')  # noqa: S608
-            kept.append(str(cursor.fetchall()))
-    return "\n".join(kept)
-
-
-def opened_answers() -> str:
-    """Return the sealed answers that are kept for forms sent again."""
-    rows = IdempotencyKey.objects.exclude(sealed_response=None)
-    return str([ring().open(bytes(row.sealed_response), context=row.seal_context) for row in rows])
 
 
 def made_by(client: Client, page: str, /, **fields: Any) -> str:
@@ -60,7 +47,7 @@ def test_the_secret_of_a_key_is_kept_nowhere(
 
     assert "Shop server" in kept
     assert any("Shop server" in str(one.message()) for one in mail.outbox)
-    assert pages["keys"] in opened_answers()
+    assert pages["keys"] in "".join(opened_answers())
     for secret in secrets:
         # Nor the part without its prefix, nor without its checksum.
         assert secret.removeprefix("sk_sandbox_")[:40] not in written
@@ -95,18 +82,56 @@ def resent(client: Client, acme: ApiClient, event_id: str) -> tuple[str, dict[st
 
 
 def everywhere(client: Client, acme: ApiClient) -> str:
-    """Return all pages, mails, stores and answers, and the person's session, as text."""
+    """Return all pages, and everything that is kept, as text."""
     shown = "".join(client.get(url).content.decode() for url in addresses(acme.merchant).values())
-    mails = "\n".join(str(one.message()) for one in mail.outbox)
-    session = str(dict(client.session.items())) + str(client.cookies)
-    return shown + mails + session + rows_of("default") + rows_of("bank") + opened_answers()
+    account = "".join(client.get(url).content.decode() for url in ACCOUNT)
+    return shown + account + str(client.cookies) + everything_kept()
 
 
-def test_a_secret_that_a_session_keeps_is_found(acme: ApiClient) -> None:
-    client = signed_in(person("ada@acme.example", (acme.merchant, "owner")))
-    secret = made_by(client, addresses(acme.merchant)["add_endpoint"], url=URL, enabled_events="*")
+ACCOUNT = ("/account/security", "/account/sessions", "/account/activity", "/account/passkeys")
+
+
+def in_a_session(client: Client, secret: str) -> None:
     session = client.session
     session["planted"] = secret
     session.save()
 
-    assert secret[6:] in everywhere(client, acme)
+
+def in_a_row(_client: Client, secret: str) -> None:
+    ApiKey.objects.update(name=secret)
+
+
+def in_the_audit_log(_client: Client, secret: str) -> None:
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SET session_replication_role = replica")
+        cursor.execute("UPDATE merchants_auditentry SET after = %s", [f'{{"secret": "{secret}"}}'])
+        cursor.execute("SET session_replication_role = DEFAULT")
+
+
+def in_a_mail(_client: Client, secret: str) -> None:
+    mail.send_mail("Your key", secret, None, ["ada@acme.example"])
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        in_a_session,
+        in_a_row,
+        in_the_audit_log,
+        in_a_mail,
+        lambda _client, secret: cache.set("planted", {"secret": secret}),
+        lambda _client, secret: redis().set("planted", secret),
+    ],
+    ids=["session", "row", "audit log", "mail", "cache", "redis"],
+)
+def test_a_secret_that_is_kept_is_found(
+    acme: ApiClient, keep: Callable[[Client, str], object]
+) -> None:
+    client = signed_in(person("ada@acme.example", (acme.merchant, "owner")))
+    secret = made_by(client, addresses(acme.merchant)["add_endpoint"], url=URL, enabled_events="*")
+    assert secret[6:] not in everything_kept()
+
+    keep(client, secret[6:])
+
+    assert secret[6:] in everything_kept()
+    redis().delete("planted")

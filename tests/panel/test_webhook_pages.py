@@ -349,6 +349,15 @@ def test_a_failing_endpoint_says_how_much_it_missed_and_since_when(
 # --- Test events --------------------------------------------------------------------------------
 
 
+def test_no_blank_stands_before_a_comma(owner: Client, acme: ApiClient) -> None:
+    row = EndpointFactory(merchant=acme.merchant, status="failing")
+    tell(acme.merchant, "cus_1")
+
+    page = owner.get(f"/panel/{acme.merchant.id}/webhooks/{row.id}").content.decode()
+
+    assert "1 event missed, since" in " ".join(page.split())
+
+
 @pytest.mark.parametrize(
     ("listens_for", "told", "noted"),
     [
