@@ -26,6 +26,7 @@ from bench import (
     payments,
     reconcile,
     report,
+    settlement,
     slow_bank,
     slow_bank_report,
     sql_log,
@@ -83,6 +84,10 @@ SUBJECTS = {
     "panel": Subject(panel.measure, panel.table, 10, 1800, panel.PARTS, bars_of=panel.bars_of),
     # A million sales are filled in first.
     "reconcile": Subject(reconcile.measure, reconcile.table, 40, 1800, reconcile.PARTS),
+    # A million charges of ten thousand merchants, and ten million entries of one, are filled in.
+    "settlement": Subject(
+        settlement.measure, settlement.table, 60, 4500, settlement.PARTS, clients=2
+    ),
     "ghosts": Subject(ghosts.measure, ghosts.table, 6, 900, ghosts.PARTS, clients=250),
 }
 

@@ -81,10 +81,11 @@ SETTLED = """
 """
 
 
-def fill(entries: dict[str, int], *, first: int = 1, is_new: bool = False) -> int:
+def fill(entries: dict[str, int], *, first: int = 1, is_new: bool = False, days: int = DAYS) -> int:
     """Write so many entries for each merchant; return the number of the next charge.
 
     :param first: the number of the first charge.
+    :param days: over so many days, until yesterday, the charges are spread; 0: all are today's.
     :param is_new: they come to many others and are not settled; else a run has settled all parts
         of yesterday and before.
     """
@@ -92,7 +93,7 @@ def fill(entries: dict[str, int], *, first: int = 1, is_new: bool = False) -> in
         for merchant_id, count in entries.items():
             accounts.ensure(merchant_id, "try")
             charges = max(1, count // ENTRIES_OF_A_CHARGE)
-            _charge(cursor, merchant_id, first, charges)
+            _charge(cursor, merchant_id, range(first, first + charges), days)
             first += charges
             for statement in () if is_new else (RUN, SETTLEMENT, SETTLED):
                 cursor.execute(statement, {"merchant": merchant_id})
@@ -111,8 +112,9 @@ def _way_of_filling(cursor: Any, *, is_new: bool) -> Iterator[None]:
     cursor.execute("RESET session_replication_role")
 
 
-def _charge(cursor: Any, merchant_id: str, first: int, count: int) -> None:
-    charges = CHARGES.format(first=first, last=first + count - 1, count=count, days=DAYS)
+def _charge(cursor: Any, merchant_id: str, numbers: range, days: int) -> None:
+    ends = {"first": numbers[0], "last": numbers[-1], "count": len(numbers)}
+    charges = CHARGES.format(**ends, days=days)
     made = {"merchant": merchant_id, "charges": charges}
     _copy(cursor, TABLES[0], MOVEMENT_COLUMNS, MOVEMENTS.format(**made))
     _copy(cursor, TABLES[1], ENTRY_COLUMNS, ENTRIES.format(**made))

@@ -4,11 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 
 from ledger.lines import Line
 from ledger.models import Account, Entry, Movement, Run
 from ledger.models.accounts import account_id
+
+# Asked of each entry by itself: for a join PostgreSQL read the movements of all merchants.
+_KIND = Subquery(Movement.objects.filter(pk=OuterRef("movement")).values("kind"))
 
 
 def split(amount: int, dates: Sequence[date]) -> list[Line]:
@@ -41,8 +44,11 @@ def open_parts(merchant_id: str, currency: str, run: Run | None) -> QuerySet[Ent
     :param run: the last one of the currency; None before the first.
     """
     account = account_id(merchant_id, currency, Account.Kind.PENDING)
+    is_part = ~Q(of_kind=Movement.Kind.SETTLEMENT)
+    if run:  # No settlement has reached a later date: its parts need no look at their movements.
+        is_part = Q(available_on__gt=run.date) | is_part
     entries = open_entries(merchant_id, run).filter(account=account)
-    return entries.exclude(movement__kind=Movement.Kind.SETTLEMENT)
+    return entries.alias(of_kind=_KIND).filter(is_part)
 
 
 def settled_by(run: Run) -> QuerySet[Entry]:
