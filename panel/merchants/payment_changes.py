@@ -62,7 +62,7 @@ def cancel_payment(request: HttpRequest, member: Member, payment: str) -> HttpRe
     def change() -> None:
         reason = form.cleaned_data["cancellation_reason"] or None
         asked = CancelIntentForm.read({"cancellation_reason": reason})
-        ended = cancellations.cancel(member.merchant, row.id, asked["cancellation_reason"])
+        ended = cancellations.cancel(member.merchant, row.id, asked.get("cancellation_reason"))
         _tell(request, ended, gettext("The payment was canceled."))
 
     shown = {"call": calls.curl("POST", f"{PATH}/{row.id}/cancel")}
