@@ -143,6 +143,18 @@ def test_a_payment_is_canceled_with_its_reason(owner: Client, acme: ApiClient) -
     assert AuditEntry.objects.get(action="payment.canceled").subject == payment_id
 
 
+@pytest.mark.parametrize("sent", [{}, {"cancellation_reason": ""}])
+def test_a_payment_is_canceled_without_a_reason(
+    owner: Client, acme: ApiClient, sent: dict[str, str]
+) -> None:
+    payment_id = paid(acme, "requires_capture")
+
+    assert send(owner, at(acme, payment_id, "cancel_payment"), **sent).status_code == 303
+
+    canceled = acme.payment(payment_id)
+    assert (canceled["status"], canceled["cancellation_reason"]) == ("canceled", None)
+
+
 def test_a_refund_is_made_once_and_told_of(owner: Client, acme: ApiClient) -> None:
     payment_id = paid(acme)
     url = at(acme, payment_id, "refund_payment")

@@ -17,6 +17,7 @@ from payments.customers import customers
 from payments.customers.forms import CreateCustomerForm
 from payments.customers.models import Customer
 from payments.disputes.models import Dispute
+from payments.intents import payer_blocks
 from payments.intents.models import PaymentIntent
 from payments.risk import own_blocks
 from payments.risk.lists import Entry
@@ -139,7 +140,8 @@ def _payment(merchant: Merchant) -> PaymentIntent:
 def _blocked(merchant: Merchant) -> PaymentIntent:
     """Return a payment of the merchant's, the payer of which is blocked by a colleague."""
     found = _payment(merchant)
-    entry = Entry("block", "card", "ab" * 32, "Chargebacks", shown="424242******4242")
+    value, shown = payer_blocks.value_of(found, "card")
+    entry = Entry("block", "card", value, "Chargebacks", shown=shown)
     own_blocks.block(merchant, _colleague(merchant).user, entry)
     return found
 
