@@ -23,6 +23,7 @@ from bench import (
     ledger,
     lists,
     lists_report,
+    localstripe,
     opening,
     panel,
     payments,
@@ -73,6 +74,7 @@ SUBJECTS = {
     ),
     # Ten million entries are filled in first.
     "ledger": Subject(ledger.measure, ledger.table, 40, 3000, ledger.PARTS),
+    "localstripe": Subject(localstripe.measure, localstripe.table, 12, 400),
     # A million payments are filled in first.
     "growth": Subject(growth.measure, growth.table, 80, 2400, growth.PARTS),
     "doubt": Subject(doubt.measure, doubt.table, 30, 300, doubt.PARTS),

@@ -26,8 +26,8 @@ NO_LIMITS = {"RATE_LIMIT_PER_SECOND": "0"}
 @contextmanager
 def stage(leash: Leash) -> Iterator[Stage]:
     """Start the servers of a run, and always stop them."""
-    ports = _ports("BENCH", web=8200, bank=8300)
-    with _opened(leash, ports, _empty_directory("bench"), ROOT) as opened:
+    chosen = ports("BENCH", web=8200, bank=8300)
+    with _opened(leash, chosen, _empty_directory("bench"), ROOT) as opened:
         yield opened
 
 
@@ -37,8 +37,8 @@ def stage_beside(leash: Leash, root: Path = ROOT) -> Iterator[Stage]:
 
     :param root: the directory of its code.
     """
-    ports = _ports("BENCH_BESIDE", web=8400, bank=8500)
-    with _opened(leash, ports, _empty_directory("bench-beside"), root) as opened:
+    chosen = ports("BENCH_BESIDE", web=8400, bank=8500)
+    with _opened(leash, chosen, _empty_directory("bench-beside"), root) as opened:
         yield opened
 
 
@@ -62,22 +62,22 @@ def code_of(commit: str) -> Iterator[Path]:
 
 
 @contextmanager
-def _opened(leash: Leash, ports: up.Ports, directory: Path, root: Path) -> Iterator[Stage]:
+def _opened(leash: Leash, chosen: up.Ports, directory: Path, root: Path) -> Iterator[Stage]:
     servers = Servers.throw_away(sql_log.LOG_OPTIONS)
     with tempfile.TemporaryDirectory(prefix="devstack-secrets-") as kept_secret:
         try:
             places = _started(servers, leash)
             ours = environment.sandbox(
                 places,
-                base_url=ports.base_url,
-                bank_url=ports.bank_url,
+                base_url=chosen.base_url,
+                bank_url=chosen.bank_url,
                 secret_key=secrets.token_urlsafe(50),
                 keyring_file=environment.make_keyring(Path(kept_secret) / "keyring"),
             )
             yield Stage(
                 places=places,
                 postgres_log=servers.logs / "postgres.log",
-                ports=ports,
+                ports=chosen,
                 environment={**os.environ, **ours, **NO_LIMITS},
                 directory=directory,
                 leash=leash,
@@ -97,7 +97,8 @@ def _started(servers: Servers, leash: Leash) -> storage.Storage:
     return places
 
 
-def _ports(variable: str, *, web: int, bank: int) -> up.Ports:
+def ports(variable: str, *, web: int, bank: int) -> up.Ports:
+    """Return free ports from these numbers on, or those that `VARIABLE_PORT` and its like name."""
     return up.Ports(
         web=free_port(variable=f"{variable}_PORT", first=web),
         bank=free_port(variable=f"{variable}_BANK_PORT", first=bank),

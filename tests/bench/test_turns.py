@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from bench import against, growth, growth_fill, opening, turns
+from bench import against, growth, growth_fill, localstripe, opening, turns
 from bench.client import Seen
 from bench.load import Measured
 from devstack.state import CannotContinue
@@ -105,6 +105,26 @@ def test_two_versions_are_measured_in_turns(tmp_path: Path) -> None:
     for call in ("payment", "retrieve", "list"):
         for process in ("web", "postgres"):
             assert figures[f"{call}_{process}_ratio"] > 0
+
+
+# --- Beside a fake ------------------------------------------------------------------------------
+
+
+def test_without_the_fake_the_run_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOCALSTRIPE", raising=False)
+    monkeypatch.setattr(localstripe.shutil, "which", lambda _name: None)
+
+    with pytest.raises(CannotContinue, match="pip install localstripe"):
+        localstripe._program()
+
+
+def test_the_cpu_time_of_all_processes_is_compared() -> None:
+    seen = Seen(10, 20.0, 1.0, 1.0, 0.1, 0, None, "pi_1")
+    blocks = [Measured(seen, Counter(web=ms, bank=2, postgres=3)) for ms in (5, 50, 6)]
+
+    figures = localstripe._figures("ours", blocks, localstripe.OURS)
+
+    assert figures == {"ours_per_second": 20.0, "ours_cpu_ms": 11}
 
 
 # --- Among many ---------------------------------------------------------------------------------
