@@ -5,23 +5,26 @@ On throw-away servers that write to the disk as an installation's do; nothing is
 
 import argparse
 import os
-import secrets
-import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from bench import (
+    against,
     bars,
+    beside,
     doubt,
     ghosts,
+    growth,
     ledger,
     lists,
     lists_report,
+    localstripe,
+    opening,
     panel,
     payments,
     reconcile,
@@ -29,24 +32,19 @@ from bench import (
     settlement,
     slow_bank,
     slow_bank_report,
-    sql_log,
     terms,
     webhooks,
     webhooks_report,
 )
 from bench.load import Terms
 from bench.stage import Stage
-from devstack import environment, storage, up
+from devstack import up
 from devstack.console import say, write
-from devstack.ports import free_port
 from devstack.processes import Leash
-from devstack.servers import Servers
 from devstack.state import CannotContinue, state_directory, sweep, try_lock
 
 SECONDS_MAX = 60
 CLIENTS_MAX = 300
-# All clients are one merchant's, and refusals by its rate limit are not what is measured.
-NO_LIMITS = {"RATE_LIMIT_PER_SECOND": "0"}
 
 
 class Subject(NamedTuple):
@@ -77,6 +75,9 @@ SUBJECTS = {
     ),
     # Ten million entries are filled in first.
     "ledger": Subject(ledger.measure, ledger.table, 40, 3000, ledger.PARTS),
+    "localstripe": Subject(localstripe.measure, localstripe.table, 12, 400),
+    # A million payments are filled in first.
+    "growth": Subject(growth.measure, growth.table, 80, 2400, growth.PARTS),
     "doubt": Subject(doubt.measure, doubt.table, 30, 300, doubt.PARTS),
     # A million attempts and a million rows of the audit log are filled in first.
     "terms": Subject(terms.measure, terms.table, 40, 1800, terms.PARTS),
@@ -94,19 +95,22 @@ SUBJECTS = {
 
 def main() -> int:
     options = _options()
-    subject = SUBJECTS[options.subject]
+    subject = _beside(options.beside) if options.beside else SUBJECTS[options.subject]
     wanted = Terms(options.clients or subject.clients, options.seconds, options.percent)
     machine = {"cores": os.cpu_count() or 1, "load_before": os.getloadavg()[0]}
     up.end_on_signals()
     signal.signal(signal.SIGALRM, _take_too_long)
     signal.alarm(subject.measurements * options.seconds + subject.grace_seconds)
     try:
+        stored = against.stored(options.against) if options.against else None
         with _stage() as stage:
             chosen = {"parts": options.parts} if options.parts else {}
             figures = {**machine, **wanted._asdict(), **subject.measure(stage, wanted, **chosen)}
         up.require_unstopped()
         options.json.write_text(report.as_json(figures))
         write(subject.table(figures))
+        if stored:
+            write(against.table(stored, figures))
         if missed := bars.missed(subject.bars_of(figures), figures):
             say("bench", f"{len(missed)} figures are beyond their bars: {'; '.join(missed)}")
             return 1
@@ -117,6 +121,10 @@ def main() -> int:
         say("bench", "stopped before the end")
         return 130
     return 0
+
+
+def _beside(commit: str) -> Subject:
+    return Subject(partial(beside.measure, commit=commit), beside.table, 40, 400)
 
 
 def _take_too_long(*_: object) -> None:
@@ -152,7 +160,15 @@ def _options() -> argparse.Namespace:
         default=state_directory() / "bench.json",
         help="the file that gets the figures (.local/bench.json)",
     )
+    parser.add_argument(
+        "--against", type=Path, metavar="FILE", help="figures of an earlier run, to compare with"
+    )
+    parser.add_argument(
+        "--beside", metavar="COMMIT", help="measure payments of another version in turns with ours"
+    )
     options = parser.parse_args()
+    if options.beside and options.subject != "payments":
+        parser.error("--beside measures payments")
     if unknown := set(options.parts) - set(SUBJECTS[options.subject].parts):
         parser.error(f"{options.subject} has no part {', '.join(sorted(unknown))}")
     return options
@@ -173,55 +189,17 @@ def _stage() -> Iterator[Stage]:
 
     :raises CannotContinue: another one runs in this checkout.
     """
-    state = state_directory()
-    lock = try_lock(state / "bench.lock")
+    lock = try_lock(state_directory() / "bench.lock")
     if lock is None:
         raise CannotContinue("./dev bench is already running in this checkout.")
-    with lock, tempfile.TemporaryDirectory(prefix="devstack-secrets-") as kept_secret:
+    with lock:
         sweep()
         leash = Leash(lock)
-        servers = Servers.throw_away(sql_log.LOG_OPTIONS)
         try:
-            yield _set(servers, leash, keyring_file=Path(kept_secret) / "keyring")
+            with opening.stage(leash) as stage:
+                yield stage
         finally:
-            signal.alarm(0)  # Stopping is not to be broken off.
-            servers.stop()
             leash.release()
-
-
-def _set(servers: Servers, leash: Leash, *, keyring_file: Path) -> Stage:
-    # Not the developer's own servers: the measurement fills and alters them.
-    places = storage.open_storage(servers, {})
-    for process in servers.processes.values():
-        leash.hold(process)
-    ports = up.Ports(
-        web=free_port(variable="BENCH_PORT", first=8200),
-        bank=free_port(variable="BENCH_BANK_PORT", first=8300),
-    )
-    ours = environment.sandbox(
-        places,
-        base_url=ports.base_url,
-        bank_url=ports.bank_url,
-        secret_key=secrets.token_urlsafe(50),
-        keyring_file=environment.make_keyring(keyring_file),
-    )
-    return Stage(
-        places=places,
-        postgres_log=servers.logs / "postgres.log",
-        ports=ports,
-        environment={**os.environ, **ours, **NO_LIMITS},
-        directory=_empty_directory(),
-        leash=leash,
-        pids={"postgres": servers.processes["postgres"].pid},
-    )
-
-
-def _empty_directory() -> Path:
-    """Return where the processes' lines and the floors' scripts are kept until the next run."""
-    directory = state_directory() / "bench"
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(mode=0o700)
-    return directory
 
 
 if __name__ == "__main__":

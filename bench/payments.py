@@ -1,6 +1,7 @@
 """The measurement: payments, reads, and the floors of both on the same servers."""
 
-from typing import NamedTuple
+import json
+from typing import Any, NamedTuple
 
 from bench import floor, replay, report, rows, sql_log
 from bench.client import Call, Line
@@ -16,6 +17,7 @@ from devstack.console import say
 from devstack.state import CannotContinue
 
 PATH = "/v1/payment_intents"
+LIST = f"{PATH}?limit=100"
 SUCCEEDED = {"status": "succeeded"}
 # One is repeated as the floor, another tells which ids are its own. With a third, so that
 # one that has more to do (such as opening a connection) can be left out.
@@ -39,6 +41,7 @@ class Served(NamedTuple):
 
     paid: Measured
     read: Measured
+    listed: Measured
     looked: Looked
     written: dict[str, Written]
 
@@ -62,17 +65,23 @@ def measure(stage: Stage, terms: Terms) -> Figures:
     return _figures(served, bare, floors)
 
 
+def list_of(pay: Call) -> Call:
+    """Return the call that reads a page of a hundred payments."""
+    return Call(pay.port, LIST, {"object": "list"}, pay.secret_key)
+
+
 def _serve(stage: Stage, pay: Call, terms: Terms) -> Served:
     changed_before = {who: rows.changed(url) for who, url in stage.databases.items()}
     with stage.service():
-        _ask(pay)  # The first is unlike the others: it opens the merchant's accounts.
+        ask(pay)  # The first is unlike the others: it opens the merchant's accounts.
         held_before = {who: rows.held(url) for who, url in stage.databases.items()}
         paid = load(stage, pay, terms)
         held = {who: rows.held(url) for who, url in stage.databases.items()}
         assert paid.seen.last_id is not None  # `load` has refused wrong answers.
-        show = _show(pay, paid.seen.last_id)
-        read = load(stage, show, terms)
-        looked = _look(stage, pay, show)
+        shown = show(pay, paid.seen.last_id)
+        read = load(stage, shown, terms)
+        listed = load(stage, list_of(pay), terms)
+        looked = _look(stage, pay, shown)
     payments = 1 + paid.seen.answers + PAYMENTS_LOOKED_AT
     written = {
         who: Written(
@@ -81,31 +90,37 @@ def _serve(stage: Stage, pay: Call, terms: Terms) -> Served:
         )
         for who, url in stage.databases.items()
     }
-    return Served(paid, read, looked, written)
+    return Served(paid, read, listed, looked, written)
 
 
-def _show(pay: Call, payment_id: str) -> Call:
+def show(pay: Call, payment_id: str) -> Call:
+    """Return the call that reads a payment of the merchant that pays."""
     expected = {**SUCCEEDED, "id": payment_id}
     return Call(pay.port, f"{PATH}/{payment_id}", expected, pay.secret_key)
 
 
-def _ask(call: Call) -> None:
+def ask(call: Call) -> dict[str, Any]:
+    """Make a call once; return the body of the answer.
+
+    :raises CannotContinue: it was wrong.
+    """
     line = Line(call.port)
     try:
-        problem = call.problem(*line.ask(call.request()))
+        status, content = line.ask(call.request())
     finally:
         line.close()
-    if problem:
+    if problem := call.problem(status, content):
         raise CannotContinue(f"An answer of {call.path} was wrong: {problem}.")
+    return json.loads(content)
 
 
-def _look(stage: Stage, pay: Call, show: Call) -> Looked:
+def _look(stage: Stage, pay: Call, shown: Call) -> Looked:
     marks = {who: replay.mark_sequences(url) for who, url in stage.databases.items()}
     with sql_log.logged(stage.places.database_url):
         payments = [
-            sql_log.during(stage.postgres_log, lambda: _ask(pay)) for _ in range(PAYMENTS_LOOKED_AT)
+            sql_log.during(stage.postgres_log, lambda: ask(pay)) for _ in range(PAYMENTS_LOOKED_AT)
         ]
-        read = sql_log.during(stage.postgres_log, lambda: _ask(show))
+        read = sql_log.during(stage.postgres_log, lambda: ask(shown))
     plain, other, *_ = sorted(payments, key=len)
     return Looked(plain, other, read, marks)
 
@@ -140,14 +155,22 @@ def _figures(served: Served, bare: Measured, floors: dict[str, Floor]) -> Figure
     return {
         **report.speed("payment", paid),
         **report.speed("retrieve", read),
+        **report.speed("list", served.listed),
         **report.speed("bare", bare),
         **report.floor_speed("payment_floor", floors["web"]),
         **report.floor_speed("bank_floor", floors["bank"]),
         "payment_to_floor": paid.seen.per_second / floors["web"].per_second,
         "retrieve_to_floor": read.seen.per_second / bare.seen.per_second,
+        "payment_postgres_to_floor": _share(paid, floors["web"], "postgres"),
+        "retrieve_cpu_to_bare": _share(read, bare, "web"),
         **report.work("payment", _of("web", looked.payment), served.written["web"]),
         **report.work("bank", _of("bank", looked.payment), served.written["bank"]),
         "retrieve_statements": len(_of("web", looked.read)),
-        "answers": paid.seen.answers + read.seen.answers + bare.seen.answers,
+        "answers": sum(one.seen.answers for one in (paid, read, served.listed, bare)),
         "errors": 0,  # One would have ended the measurement.
     }
+
+
+def _share(service: Measured, floor: Measured | Floor, process: str) -> float:
+    """Return the CPU time of a process for the service's work, as so many of the floor's."""
+    return service.cpu_ms[process] / floor.cpu_ms[process]

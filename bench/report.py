@@ -13,6 +13,7 @@ Figures = dict[str, float]
 SPEEDS = {
     "create and confirm": "payment",
     "retrieve": "retrieve",
+    "list of 100": "list",
     "floor: a payment's rows": "payment_floor",
     "floor: a bare view": "bare",
     "floor: the bank's rows": "bank_floor",
@@ -79,6 +80,8 @@ def table(figures: Figures) -> str:
         "",
         f"payment / floor   {f['payment_to_floor']:.3f}",
         f"retrieve / floor  {f['retrieve_to_floor']:.3f}",
+        f"CPU: a payment's PostgreSQL / floor's {f['payment_postgres_to_floor']:.2f},"
+        f" retrieve / bare view {f['retrieve_cpu_to_bare']:.2f}",
         "",
         *_grid(WORK, WORK_COLUMNS, figures),
         "",

@@ -35,7 +35,7 @@ class SqlCommand(NamedTuple):
     text: str
 
 
-def during(log: Path, request: Callable[[], None]) -> list[SqlCommand]:
+def during(log: Path, request: Callable[[], object]) -> list[SqlCommand]:
     """Return the statements that one request caused, in order."""
     before = log.stat().st_size
     request()

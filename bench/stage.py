@@ -20,7 +20,7 @@ GRACE_SECONDS = 30
 class Stage(NamedTuple):
     """`environment` is what the service's processes get; `directory` takes what they write.
 
-    `pids` are of what runs at the moment, by name.
+    `pids` are of what runs at the moment, by name. `root` is the directory of the service's code.
     """
 
     places: Storage
@@ -30,6 +30,7 @@ class Stage(NamedTuple):
     directory: Path
     leash: Leash
     pids: dict[str, int]
+    root: Path = ROOT
 
     @property
     def databases(self) -> dict[str, str]:
@@ -38,15 +39,20 @@ class Stage(NamedTuple):
 
     def open_merchant(self) -> dict[str, str]:
         """Migrate both databases and return a new merchant's id, key and the like."""
-        up.migrate(self.places, self.environment)
+        self.migrate()
         return self.open_another()
+
+    def migrate(self) -> None:
+        """Bring both databases to the migrations of the code that runs here."""
+        up.migrate(self.places, self.environment, root=self.root)
 
     def open_another(self, *changes: str) -> dict[str, str]:
         """Return one more merchant's id, key and the like.
 
         :param changes: options of `create_merchant` in the place of the demo merchant's.
         """
-        return json.loads(finish(begin([*demo.CREATE_MERCHANT, *changes], self.environment)))
+        command = [*demo.CREATE_MERCHANT, *changes]
+        return json.loads(finish(begin(command, self.environment, root=self.root)))
 
     @contextmanager
     def service(self, *, bank: str = "testbank.wsgi") -> Iterator[None]:
@@ -110,7 +116,7 @@ class Stage(NamedTuple):
 
     @contextmanager
     def _children(self) -> Iterator[Children]:
-        children = Children(self.leash, logs=self.directory)
+        children = Children(self.leash, logs=self.directory, root=self.root)
         try:
             yield children
         except ChildEnded as end:

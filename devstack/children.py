@@ -18,8 +18,15 @@ class ChildEnded(Exception):
 
 
 class Children:
-    def __init__(self, leash: processes.Leash, *, logs: Path | None = None) -> None:
-        """:param logs: the directory whose files get the processes' lines, not the terminal."""
+    def __init__(
+        self, leash: processes.Leash, *, logs: Path | None = None, root: Path = ROOT
+    ) -> None:
+        """Nothing is started yet.
+
+        :param logs: the directory whose files get the processes' lines, not the terminal.
+        :param root: the directory of the code that they run.
+        """
+        self._root = root
         self._leash = leash
         self._logs = logs
         self._started: list[tuple[str, subprocess.Popen]] = []
@@ -31,7 +38,7 @@ class Children:
         with self._log(name) as log:
             process = processes.spawn(
                 [sys.executable, "-m", *module],
-                cwd=ROOT,
+                cwd=self._root,
                 env=environment,
                 text=True,
                 errors="replace",
@@ -74,11 +81,13 @@ class Children:
         return open(self._logs / f"{name}.log", "wb") if self._logs else nullcontext()
 
 
-def begin(arguments: processes.Command, environment: dict[str, str]) -> "subprocess.Popen[str]":
-    """Start a management command."""
+def begin(
+    arguments: processes.Command, environment: dict[str, str], *, root: Path = ROOT
+) -> "subprocess.Popen[str]":
+    """Start a management command of the code in a directory."""
     return processes.spawn(
         [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
+        cwd=root,
         env=environment,
         text=True,
         stdout=subprocess.PIPE,

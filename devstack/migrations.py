@@ -41,12 +41,13 @@ WHERE NOT EXISTS (
 Digests = dict[tuple[str, str], str]
 
 
-def compare(url: str) -> None:
+def compare(url: str, root: Path = ROOT) -> None:
     """Check the database's digests; files that were merely added are fine.
 
+    :param root: the directory of the code whose migrations count.
     :raises CannotContinue: a migration that was applied has changed or is gone.
     """
-    here = digests(ROOT)
+    here = digests(root)
     with psycopg.connect(url) as connection:
         for app, name, digest in _remembered(connection):
             if here.get((app, name)) != digest:
@@ -57,14 +58,14 @@ def compare(url: str) -> None:
                 )
 
 
-def remember(url: str) -> None:
+def remember(url: str, root: Path = ROOT) -> None:
     """Keep the digests of the files that are applied now."""
     with psycopg.connect(url) as connection:
         if not _has_table(connection, "django_migrations"):
             return
         connection.execute(CREATE_TABLE)
         connection.execute(FORGET_UNAPPLIED)
-        for (app, name), digest in digests(ROOT).items():
+        for (app, name), digest in digests(root).items():
             connection.execute(REMEMBER, {"app": app, "name": name, "digest": digest})
 
 

@@ -17,6 +17,7 @@ from devstack.ports import free_port
 from devstack.processes import Leash
 from devstack.servers import Servers
 from devstack.state import (
+    ROOT,
     CannotContinue,
     only_launcher,
     remembered_secret,
@@ -164,17 +165,17 @@ def _provide_keys(path: Path, places: storage.Storage, everything: dict[str, str
         raise CannotContinue(str(error)) from error
 
 
-def migrate(places: storage.Storage, everything: dict[str, str]) -> None:
-    """Bring both databases, made if they are missing, to the checkout's migrations.
+def migrate(places: storage.Storage, everything: dict[str, str], *, root: Path = ROOT) -> None:
+    """Bring both databases, made if they are missing, to the migrations of the code in a directory.
 
     :raises CannotContinue: a database was made by other migrations, or cannot be migrated.
     """
     urls = (places.database_url, places.bank_database_url)
     for url in urls:
         storage.make_if_missing(url)
-        migrations.compare(url)
-    aliases = ("default", "bank")
-    running = [begin(["migrate", "-v0", "--database", alias], everything) for alias in aliases]
+        migrations.compare(url, root)
+    migrating = [["migrate", "-v0", "--database", alias] for alias in ("default", "bank")]
+    running = [begin(command, everything, root=root) for command in migrating]
     try:
         for command in running:
             finish(command)
@@ -185,7 +186,7 @@ def migrate(places: storage.Storage, everything: dict[str, str]) -> None:
     finally:
         # After a failure too: what was applied before it is applied.
         for url in urls:
-            migrations.remember(url)
+            migrations.remember(url, root)
 
 
 def collect_static_files(everything: dict[str, str]) -> None:

@@ -26,6 +26,7 @@ from payments.intents import (
     intents,
     judging,
     methods,
+    non_secure,
     three_d_secure,
 )
 from payments.intents.methods import OfferedCard
@@ -95,6 +96,7 @@ def _create_and_confirm(
         raise ParameterMissing(param="payment_method_data")
     terms = terms_of_draft(draft, offered)
     ledger_accounts.ensure(merchant.id, draft["currency"])
+    non_secure.begin_day(merchant, draft["currency"])
     intent_id = ids.new("pi")
     with transaction.atomic(durable=True):
         idempotency.take(intent_id, is_finished=False)
@@ -122,6 +124,7 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
         _refuse_on_locked_row(merchant, intent_id)
     terms, offered = terms_of_confirmation(merchant, intent, confirmation)
     ledger_accounts.ensure(merchant.id, intent.currency)
+    non_secure.begin_day(merchant, intent.currency)
     asked = _asked_meanwhile(intent) if intent.status == Status.REQUIRES_ACTION else None
     if asked and asked.paid:
         vault_cvc.drop(asked.attempt.id)  # The bank has it, or nobody will bring it there.

@@ -45,6 +45,10 @@ WHERE {OF_MERCHANT} AND day = %(day)s::date
 """  # noqa: S608
 
 
+# The days that this process has seen begun, by merchant and currency.
+_begun: dict[tuple[str, str], date] = {}
+
+
 class NonSecureNotAllowed(DomainError):
     code = "non_secure_not_allowed"
     message = "The account may not take this payment without 3-D Secure."
@@ -66,6 +70,23 @@ class Limit(NamedTuple):
     currency: str
     per_payment: int | None
     per_day: int | None
+
+
+def begin_day(merchant: Merchant, currency: str) -> None:
+    """Begin the day of a limit per day, if it has none yet; in a transaction of its own.
+
+    A use case calls this before its first transaction, so that what the day has taken before is
+    added up once: under no lock, and also if the payment is then refused.
+    """
+    limit = _limit_of(merchant, currency) if merchant.non_secure_allowed else None
+    if limit is None or limit.per_day is None:
+        return
+    here = _now_at(merchant)
+    if _begun.get((merchant.id, currency)) == here.date():
+        return
+    if not prepared.rows(IS_BEGUN, _values(merchant.id, currency, here.date())):
+        _begin(here, merchant, currency)
+    _begun[merchant.id, currency] = here.date()
 
 
 def allow(merchant: Merchant, *, amount: int, currency: str) -> Allowed | None:
@@ -108,17 +129,26 @@ def _limit_of(merchant: Merchant, currency: str) -> Limit | None:
 
 def _counted_on(merchant: Merchant, currency: str, *, amount: int, most: int) -> date | None:
     """Add an amount to the day's; return the day, None if it does not fit."""
-    here = clock.now().astimezone(ZoneInfo(merchant.timezone))
+    here = _now_at(merchant)
     values = _values(merchant.id, currency, here.date())
     added = {**values, "amount": str(amount), "most": str(most)}
     if found := prepared.rows(ADD, added):
         return found[0][0]
     if prepared.rows(IS_BEGUN, values):
         return None
-    taken = _taken_since(_midnight(here), merchant, currency)
-    prepared.run(BEGIN_DAY, {**values, "taken": str(taken)})
+    _begin(here, merchant, currency)  # Midnight has passed since the request began.
     found = prepared.rows(ADD, added)
     return found[0][0] if found else None
+
+
+def _begin(here: datetime, merchant: Merchant, currency: str) -> None:
+    taken = _taken_since(_midnight(here), merchant, currency)
+    values = _values(merchant.id, currency, here.date())
+    prepared.run(BEGIN_DAY, {**values, "taken": str(taken)})
+
+
+def _now_at(merchant: Merchant) -> datetime:
+    return clock.now().astimezone(ZoneInfo(merchant.timezone))
 
 
 def _taken_since(midnight: datetime, merchant: Merchant, currency: str) -> int:

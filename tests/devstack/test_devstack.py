@@ -172,29 +172,28 @@ def scratch_url():
 
 
 @pytest.fixture
-def migration(tmp_path, monkeypatch):
-    monkeypatch.setattr(migrations, "ROOT", tmp_path)
+def migration(tmp_path):
     file = tmp_path / "shop" / "migrations" / "0001_initial.py"
     file.parent.mkdir(parents=True)
     file.write_text("# as applied")
     return file
 
 
-def test_an_added_migration_is_no_reason_to_reset(scratch_url, migration):
-    migrations.remember(scratch_url)
+def test_an_added_migration_is_no_reason_to_reset(scratch_url, migration, tmp_path):
+    migrations.remember(scratch_url, tmp_path)
 
     migration.with_name("0002_more.py").write_text("# added")
 
-    migrations.compare(scratch_url)
+    migrations.compare(scratch_url, tmp_path)
 
 
-def test_a_regenerated_migration_asks_for_a_reset(scratch_url, migration):
-    migrations.remember(scratch_url)
+def test_a_regenerated_migration_asks_for_a_reset(scratch_url, migration, tmp_path):
+    migrations.remember(scratch_url, tmp_path)
 
     migration.write_text("# regenerated")
 
     with pytest.raises(CannotContinue, match="made by other migrations: run ./dev reset"):
-        migrations.compare(scratch_url)
+        migrations.compare(scratch_url, tmp_path)
 
 
 def test_the_banks_database_lies_beside_ones_own():

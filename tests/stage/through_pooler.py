@@ -15,6 +15,7 @@ MODULES = {
         "cancellations", "captures", "confirm", "customers_at_once", "delivery_races", "drain",
         "events", "idempotency", "list_walks", "lists", "payments", "races", "recovery", "replay",
         "resend", "retention", "search", "stopping", "three_d_secure", "endpoints",
+        "answers", "non_secure_days", "non_secure_given_back", "authorizing_at_once",
     )
 }  # fmt: skip
 LONG = ("slow", "proof", "browser")

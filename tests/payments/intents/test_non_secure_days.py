@@ -15,9 +15,10 @@ from payments.intents.models import Attempt, NonSecureDay
 from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.factories import DECLINED_CARD
+from tests.stage.factories import DECLINED_CARD, payment, three_d_secure
 from tests.stage.non_secure_days import (
     ONE,
+    PATH,
     advance_to,
     left_open,
     limit,
@@ -101,6 +102,22 @@ def test_a_limit_that_is_new_counts_what_the_day_took_before(
     day = NonSecureDay.objects.get()
     assert (day.taken, day.uncounted) == (3 * ONE, ONE)
     assert_our_own_books_agree()
+
+
+def test_what_the_day_took_before_is_added_up_once_though_nothing_passes(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    pay(acme)
+    limit(acme, ONE)
+    body = payment(**three_d_secure("none"))
+
+    with CaptureQueriesContext(connection) as statements:
+        refusals = {acme.post(PATH, body).error["code"] for _ in range(3)}
+
+    assert refusals == {"non_secure_not_allowed"}
+    sums = [one for one in statements.captured_queries if "SUM(" in one["sql"]]
+    assert len(sums) == 1
+    assert (taken(), Attempt.objects.count()) == (ONE, 1)
 
 
 def test_a_limit_taken_away_and_set_again_goes_on_where_it_was(shop: ApiClient) -> None:
