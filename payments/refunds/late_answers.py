@@ -13,6 +13,7 @@ from acquirers.outcomes import Answer
 from cases import cases
 from cases.models import Case
 from cases.states import Kind
+from core import money
 from payments.intents import late_answers
 from payments.refunds.models import Refund
 from payments.refunds.states import Status
@@ -47,7 +48,8 @@ def _call_for_person(refund: Refund, state: str) -> None:
 
     :param state: what the refund is instead, as the end of a sentence.
     """
-    finding = f"The bank has given {refund.amount} back for {refund.id}, {state}."
+    amount = money.written(refund.amount, refund.currency)
+    finding = f"The bank has given {amount} back for {refund.id}, {state}."
     cases.open_case(
         Kind.BANK_CONTRADICTS_BOOK, refund.attempt, operation_id=refund.id, finding=finding
     )

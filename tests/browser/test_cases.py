@@ -14,7 +14,7 @@ from merchants.models import AuditEntry, User
 from payments.intents import tasks
 from tests.browser.page import Page
 from tests.browser.sandbox import Merchant
-from tests.stage.undecided import NEVER_KNOWN, REASON
+from tests.stage.undecided import NEVER_KNOWN, REASON, dead_capture
 
 pytestmark = [
     pytest.mark.browser,
@@ -62,6 +62,31 @@ def decide(page: Page, case: Case, decision: str) -> None:
     page.fill("Reason", REASON)
     page.click("Decide")
     page.see(f"Decided: {decision}")
+
+
+@pytest.fixture
+def unanswered_capture(acme: Merchant) -> Case:
+    """A capture whose process died before the bank was asked, an hour ago."""
+    return dead_capture(acme)
+
+
+def test_a_capture_is_decided_by_its_own_words(
+    page: Page, unanswered_capture: Case, acme: Merchant
+) -> None:
+    sign_in(page)
+    page.click(unanswered_capture.intent_id)
+    page.see("of the capture of ₺125.00")
+    page.click("Decide")
+    page.see("the payment awaits its capture again")
+    page.check(CHARGED)
+    page.fill("Reason", REASON)
+    page.click("Decide")
+
+    page.see(f"Decided: {CHARGED}")
+    page.see("payment_intent.succeeded")
+    assert acme.pending() == 12500
+    page.visit("/admin/desk/cases/?status=resolved")
+    page.see(unanswered_capture.intent_id)
 
 
 def test_one_is_decided_as_charged_and_another_as_not_charged(
