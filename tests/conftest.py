@@ -19,6 +19,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers
+from panel import patience
 from tests.stage import both_banks, described, stripe_calls, through_pooler
 from tests.stage.bank_transport import BankTransport, bank_in_process
 from tests.stage.client import ApiClient
@@ -85,6 +86,13 @@ def patient_redis() -> Redis:
 @pytest.fixture(scope="session", autouse=True)
 def _a_busy_machine_is_no_redis_that_is_away() -> Iterator[None]:
     with patient_budget():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _a_busy_machine_is_no_slow_database() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(patience, "WHOLE_MS", 600_000)
         yield
 
 

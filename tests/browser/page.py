@@ -27,6 +27,24 @@ TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", violation =>
     tellViolation(`${violation.effectiveDirective} refuses ${violation.blockedURI}`));
 """
+# Of what moves without a click or a key: a person would press beside what they meant. What a
+# browser moves by a hair, where it paints a page of which half has come, is none.
+NOTE_SHIFTS = """
+window.shifts = [];
+window.noteShifts = entries => {
+    for (const one of entries) if (!one.hadRecentInput && one.value >= 0.01) {
+        const moved = one.sources.map(source => source.node && source.node.nodeName).join(" ");
+        window.shifts.push(`the layout shifts by ${one.value.toFixed(4)}: ${moved}`);
+    }
+};
+window.shiftObserver = new PerformanceObserver(list => window.noteShifts(list.getEntries()));
+window.shiftObserver.observe({ type: "layout-shift", buffered: true });
+"""
+TAKE_SHIFTS = """() => {
+    window.noteShifts(window.shiftObserver.takeRecords());
+    return window.shifts.splice(0);
+}"""
+FIRST_PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
 class Page:
@@ -68,6 +86,7 @@ class Page:
         page = cls(await context.new_page(), loop, has_scripts=scripts)
         await context.expose_binding("tellViolation", lambda _source, text: page._note(text))
         await context.add_init_script(TELL_VIOLATIONS)
+        await context.add_init_script(NOTE_SHIFTS)
         return page
 
     # --- What a person does -----------------------------------------------------------------
@@ -175,6 +194,10 @@ class Page:
         """Return what a script of the test's own makes of the page; no policy holds for it."""
         return self._run(lambda tab: tab.evaluate(script))
 
+    def first_paint_ms(self) -> float:
+        """Return how long the page took to show something: to be read, not to be proved."""
+        return float(self.evaluate(FIRST_PAINT) or 0)
+
     def cookies(self) -> list[str]:
         """Return the names of the cookies that were set, by whomever."""
         kept = self._run(lambda tab: tab.context.cookies())
@@ -234,6 +257,7 @@ class Page:
         problems = self._run(accessibility.structure)
         if self._has_scripts:
             problems += self._run(accessibility.axe)
+            problems += self.evaluate(TAKE_SHIFTS)
         for problem in problems:
             self._note(f"{self.url}: {problem}")
 

@@ -137,6 +137,7 @@ FAULTS = {
     "foreign-picture": '<img alt="" src="https://elsewhere.example/x.png">',
     "console": '<script src="/faults/console.js"></script>',
     "uncaught": '<script src="/faults/uncaught.js"></script>',
+    "shift": '<script src="/faults/shift.js"></script>',
     "missing-file": '<img alt="" src="/static/nowhere.png">',
     "no-label": "<input>",
     "low-contrast": '<p><font color="#bbbbbb">hard to read</font></p>',
@@ -145,7 +146,13 @@ FAULTS = {
     "two-headings": "<h1>Two</h1>",
     "form-without-token": '<form method="post" action="/panel/look"><button>Send</button></form>',
 }
-SCRIPTS = {"console": "console.error('it hurts')", "uncaught": "null.x"}
+# Twice a frame later, when the page has been painted.
+SHIFT = """addEventListener("load", () => requestAnimationFrame(() => requestAnimationFrame(() => {
+    const late = document.createElement("pre");
+    late.textContent = "A text that comes late" + "\\n".repeat(20);
+    document.querySelector("main").prepend(late);
+})))"""
+SCRIPTS = {"console": "console.error('it hurts')", "uncaught": "null.x", "shift": SHIFT}
 
 
 def faulty(request: HttpRequest, fault: str) -> HttpResponse:

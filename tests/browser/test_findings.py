@@ -62,6 +62,13 @@ def test_a_fault_is_found_without_scripts_too(
     assert finding in page.take_findings()
 
 
+def test_a_layout_that_shifts_is_found(page: Page) -> None:
+    page.visit("/faults/shift")
+    page.see("A text that comes late")
+
+    assert "the layout shifts by 0." in page.take_findings()
+
+
 def test_a_status_that_was_not_expected_is_found(page: Page) -> None:
     page.visit("/nothing")
     page.visit("/faults/none", status=404)

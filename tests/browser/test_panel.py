@@ -9,7 +9,7 @@ from devstack.state import ROOT
 from merchants.models import Merchant
 from tests.browser.page import Page
 from tests.stage.factories import GOOD_CARD, PaymentFactory, open_merchant
-from tests.stage.panel_pages import addresses
+from tests.stage.panel_pages import PARTS, addresses
 from tests.stage.teams import PASSWORD, person
 
 pytestmark = [
@@ -19,8 +19,6 @@ pytestmark = [
 
 EMAIL = "ada@acme.example"
 # Of every page, to be looked at; git does not keep them.
-# Parts of pages, which a page asks for by itself.
-PARTS = {"payment_now"}
 PICTURES = ROOT / ".local" / "pictures"
 LOCALES = {"en": "en-US", "tr": "tr-TR"}
 WORDS = {
@@ -134,6 +132,7 @@ def test_every_page_is_whole_in_every_look(
         assert page.evaluate("document.documentElement.lang") == language
         assert page.evaluate("document.documentElement.dataset.bsTheme") == theme
         page.picture(PICTURES / f"{name}-{language}-{theme}-{width}.png")
+        print(f"{name}: first paint after {page.first_paint_ms():.0f} ms")  # noqa: T201
 
 
 @pytest.mark.parametrize("scripts", [True, False])

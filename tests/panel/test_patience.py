@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from panel import patience
 from panel.merchants import overview
 from panel.patience import TookTooLong, limited, tighten
 from panel.permissions import PAGES
@@ -72,6 +73,40 @@ def test_a_page_that_takes_too_long_says_so(
     assert "Narrow the time" in page.content.decode()
     assert page["Cache-Control"] == "private, no-store"
     assert owner.get(f"/panel/{acme.merchant.id}/websites").status_code == 200
+
+
+def test_many_slow_questions_get_what_is_left_of_five_seconds(
+    owner: Client, acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "WHOLE_MS", 5_000)
+    now, limits = [1_000.0], []
+
+    def ask_slowly(_merchant: Any) -> None:
+        for _ in range(5):
+            ask("SELECT 1")
+            limits.append(current())
+            now[0] += 1.5
+
+    monkeypatch.setattr(patience, "monotonic", lambda: now[0])
+    monkeypatch.setattr(overview, "_facts", ask_slowly)
+
+    page = owner.get(f"/panel/{acme.merchant.id}")
+
+    assert limits == ["3s", "3s", "2s", "500ms"]
+    assert page.status_code == 503
+    assert "Narrow the time" in page.content.decode()
+    assert owner.get(f"/panel/{acme.merchant.id}/websites").status_code == 200
+
+
+def test_a_longer_limit_is_the_whole_time_of_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "WHOLE_MS", 5_000)
+    monkeypatch.setattr(patience, "monotonic", iter([0.0, 9.0, 11.0]).__next__)
+
+    with limited(10_000):
+        ask("SELECT 1")
+        assert current() == "1s"
+        with pytest.raises(TookTooLong):
+            ask("SELECT 1")
 
 
 def test_a_block_inside_has_its_own_limit_and_leaves_the_outer_one() -> None:
