@@ -19,8 +19,10 @@ ROWS, DEPTH = 1_000_000, 10_000
 SECONDS = 1500
 PARTS = ["pages", "sign-in"]
 STATEMENTS_MOST, MS_MOST = 15, 100
-# A payment's page shows all that belongs to it, and may ask more.
-STATEMENTS_MORE = dict.fromkeys(["payment", "payment_now"], 5)
+# A payment's page shows all that belongs to it, and the overview everything that waits: they may
+# ask more, and take longer.
+STATEMENTS_MORE = dict.fromkeys(["payment", "payment_now", "payment, full", "overview, cold"], 5)
+MS_MOST_OF = {"payment, full": 150, "overview, cold": 200}
 # A page gives its questions three seconds each, and all of it ends within five.
 LATE_MS_MOST = 5_000
 # Of page 1 without a filter: no page reads a table whole. Counts end at 10,000 rows.
@@ -34,6 +36,15 @@ SIGN_IN = [
     Bar("  beside them, ms", "api_beside_p99_ms"),
     Bar("  signed in meanwhile", "signed_in"),
     Bar("  told to come back", "told_to_come_back"),
+]
+
+
+EXPORT = [
+    Bar("an export, s", "export_s", most=20),
+    Bar("  to its first byte, s", "export_first_byte_s", most=1),
+    Bar("  more memory of the process, MiB", "export_more_memory_mib", most=150),
+    Bar("  rows", "export_rows"),
+    Bar("  MiB", "export_mib"),
 ]
 
 
@@ -66,7 +77,7 @@ def _pages(stage: Stage, order: dict[str, str | int]) -> Figures:
 
 def bars_of(figures: Figures) -> list[Bar]:
     """Return the bars of the pages that were opened."""
-    found = [bar for bar in SIGN_IN if bar.figure in figures]
+    found = [bar for bar in (*SIGN_IN, *EXPORT) if bar.figure in figures]
     for figure in figures:
         name, colon, what = figure.partition(": ")
         if colon and (bar := _bar(name, what, is_late=bool(figures.get(f"{name}: is_late")))):
@@ -95,7 +106,7 @@ def is_narrowed(name: str) -> bool:
 def _bar(name: str, what: str, *, is_late: bool) -> Bar | None:
     most = {
         "statements": STATEMENTS_MOST + STATEMENTS_MORE.get(name, 0),
-        "ms": LATE_MS_MOST if is_late else MS_MOST,
+        "ms": LATE_MS_MOST if is_late else MS_MOST_OF.get(name, MS_MOST),
         "bytes": None,
         "buffers": None if is_narrowed(name) else BUFFERS_MOST,
         "buffers more": BUFFERS_MORE,

@@ -14,7 +14,7 @@ class Case(NamedTuple):
 
     :param page: its name in the URL table.
     :param query: `{rare}` and `{common}` end the ids of a rare and a common row, `{day}` and
-        `{week}` are instants so long ago, `{key}` and `{endpoint}` the merchant's.
+        `{week}` are instants so long ago, `{key}`, `{endpoint}` and `{customer}` the merchant's.
     :param where: of a list that is also opened at depth: the rows, in SQL.
     :param table: the table of that list.
     :param may_be_late: no index has what is asked for, and the page may say "narrow the time"; it
@@ -40,6 +40,28 @@ def _events(query: str, where: str = "", *, may_be_late: bool = False) -> Case:
     return Case("events", query, where, "events_event", may_be_late)
 
 
+def _payments(query: str, where: str = "", *, may_be_late: bool = False) -> Case:
+    return Case("payments", query, where, "intents_paymentintent", may_be_late)
+
+
+# Every filter and order of the contract that these rows have something for.
+PAYMENTS = [
+    _payments("", "true"),
+    _payments("status=succeeded", "status = 'succeeded'"),
+    _payments("status=processing"),
+    _payments("status[]=canceled&status[]=succeeded", "status IN ('canceled', 'succeeded')"),
+    _payments("currency=eur", "currency = 'eur'"),
+    _payments("currency=gbp"),
+    _payments("capture_method=manual", "capture_method = 'manual'"),
+    _payments("amount[gte]=400000&sort=-amount"),
+    _payments("amount[lt]=5000&sort=amount"),
+    _payments("created[gte]={week}&created[lt]={day}", "created_at < to_timestamp({day})"),
+    _payments("sort=created"),
+    _payments("customer={customer}"),
+    _payments("metadata[order]=1"),
+    _payments("q=order 77", may_be_late=True),
+    _payments("status=succeeded&currency=eur&capture_method=manual", may_be_late=True),
+]
 LOGS = [
     _logs("", "true"),
     _logs("status=2xx", "status = 200"),
@@ -90,6 +112,10 @@ EVENTS = [
     _events("created[gte]={week}&created[lt]={day}", "created_at < to_timestamp({day})"),
 ]
 OTHERS = [
+    Case("refunds", "status=succeeded"),
+    Case("disputes", "status=needs_response"),
+    Case("customers", "email=customer77@example.com"),
+    Case("audit_log", "action=key.created"),
     Case("request_errors", "period=7d"),
     Case("endpoint", "", "endpoint_id = '{endpoint}'", "webhooks_delivery"),
     Case("search", "q=order 1"),
@@ -102,4 +128,4 @@ OTHERS = [
     Case("search", f"q=pi_{NOTHING}"),
     Case("search", f"q=att_{NOTHING}"),
 ]
-FILTERED = [*LOGS, *EVENTS, *OTHERS]
+FILTERED = [*PAYMENTS, *LOGS, *EVENTS, *OTHERS]

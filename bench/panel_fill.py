@@ -15,6 +15,7 @@ from acquirers.models import Terminal
 from bench import (
     in_bulk,
     installation,  # noqa: F401
+    panel_full,
 )
 from bench.neighbours import merchant_made
 from core import clock, ids
@@ -189,6 +190,7 @@ def fill(merchant: Merchant, count: int) -> None:
             )
     _dispute_one(merchant)
     _move_money(merchant)
+    panel_full.make_full(merchant, str(values["endpoint"]))
 
 
 def rare_once_in(count: int) -> int:

@@ -24,13 +24,14 @@ from bench import (
     buffers,
     installation,  # noqa: F401
     panel_fill,
+    panel_full,
 )
 from bench.bars import Figures
 from bench.panel_cases import FILTERED, NOTHING, Case
 from core import clock
 from ledger.models import Run
 from merchants.models import AuditEntry, Member, Merchant, User
-from panel.merchants import urls
+from panel.merchants import exports, kept_figures, urls
 from payments.customers.models import Customer
 from payments.disputes.models import Dispute
 from payouts.models import Payout
@@ -67,6 +68,7 @@ class Reader:
     depth: int
     rounds: int = ROUNDS
     wrong: list[str] = field(default_factory=list)
+    before_each: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.client = _signed_in(self.merchant)
@@ -81,6 +83,7 @@ class Reader:
             "common": f"{rare + (1 if (rare + 1) % 11 else 2):024}",
             "key": panel_fill.key_of(self.merchant),
             "endpoint": self.endpoint,
+            "customer": Customer.objects.filter(merchant=self.merchant)[0].pk,
             "day": int((now - timedelta(days=1)).timestamp()),
             "week": int((now - timedelta(days=7)).timestamp()),
         }
@@ -92,7 +95,21 @@ class Reader:
             figures |= self.case(Case(str(one.name)))
         for case in FILTERED:
             figures |= self.case(case)
-        return figures
+        return figures | self.open_dearest()
+
+    def open_dearest(self) -> Figures:
+        """Open the overview without figures of before, and a payment to which much happened."""
+        self.before_each = kept_figures.forget
+        figures = _named("overview, cold", self.open("overview", ""))
+        self.before_each = lambda: None
+        self.values = {**self.values, "common": panel_full.NUMBER}
+        return figures | _named("payment, full", self.open("payment", ""))
+
+    def export(self) -> Figures:
+        """Export as many of the newest payments as one file has, or all if they are fewer."""
+        since = panel_full.newest(self.merchant, most=exports.ROWS_MOST)
+        url = address("export_payments", self.merchant, self.values)
+        return panel_full.export(self.client, f"{url}?created[gte]={since}", settings.PANEL_AT)
 
     def case(self, case: Case) -> Figures:
         """Open a page; a list also at depth, and what may be late for one day, too."""
@@ -127,6 +144,7 @@ class Reader:
         return Opened(statements, statistics.median(took), len(content), read, is_late)
 
     def _get(self, url: str) -> Any:
+        self.before_each()
         return self.client.get(url, headers={"Host": settings.PANEL_AT})
 
     def _cursor(self, case: Case) -> str:
@@ -163,6 +181,7 @@ def address(page: str, merchant: Merchant, values: dict[str, Any]) -> str:
 THINGS: dict[str, Callable[[Merchant, dict[str, Any]], Any]] = {
     "remove_website": lambda merchant, _values: merchant.websites.order_by("id")[0].pk,
     "remove_callback": lambda merchant, _values: merchant.callback_urls.order_by("id")[0].pk,
+    "unblock_payer": lambda _merchant, _values: f"pi_{panel_full.NUMBER}",
     "key": lambda _merchant, values: values["key"],
     "request_log": lambda _merchant, values: f"req_{values['common']}",
     "endpoint": lambda _merchant, values: values["endpoint"],
@@ -187,7 +206,7 @@ def measure(merchant_id: str, rows: int, depth: int) -> dict[str, Any]:
     panel_fill.fill(merchant, rows)
     figures: Figures = {"fill_seconds": time.monotonic() - began}
     reader = Reader(merchant, rows, depth)
-    return {"figures": figures | reader.open_all(), "wrong": reader.wrong}
+    return {"figures": figures | reader.open_all() | reader.export(), "wrong": reader.wrong}
 
 
 def _named(name: str, opened: Opened | None) -> Figures:

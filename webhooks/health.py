@@ -5,8 +5,11 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.db import connection
+from django.db.models import BooleanField
+from django.db.models.expressions import RawSQL
 
 from core import clock
+from merchants.models import Merchant
 from webhooks.models import Endpoint
 
 # The attempts of an endpoint that are looked at, the newest ones: a million cost no more.
@@ -39,6 +42,19 @@ CROSS JOIN LATERAL (
         ORDER BY lane_key, sequence LIMIT %(missed)s
     ) AS owed
 ) AS missed
+"""
+
+# By each endpoint's own index: an endpoint without deliveries must not make all others be read.
+ANSWERED = """
+EXISTS (
+    SELECT FROM webhooks_endpoint AS known
+    CROSS JOIN LATERAL (
+        SELECT status FROM webhooks_delivery WHERE endpoint_id = known.id
+        ORDER BY id DESC LIMIT %s
+    ) AS newest
+    WHERE known.merchant_id = %s AND known.deleted_at IS NULL
+        AND newest.status = 'succeeded'
+)
 """
 
 
@@ -82,6 +98,11 @@ def of(endpoints: Sequence[Endpoint]) -> dict[str, Health]:
         cursor.execute(HEALTH, values)
         found = {row[0]: Health(*row[1:]) for row in cursor.fetchall()}
     return {endpoint_id: _without_a_guess(health) for endpoint_id, health in found.items()}
+
+
+def has_answered(merchant: Merchant) -> RawSQL:
+    """Return the condition that an endpoint of the merchant's has taken a delivery lately."""
+    return RawSQL(ANSWERED, [LOOKED_AT, merchant.id], BooleanField())  # noqa: S611  # A constant.
 
 
 def _without_a_guess(health: Health) -> Health:

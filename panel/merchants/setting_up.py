@@ -14,10 +14,9 @@ from panel import permissions
 from panel.merchants import calls
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import Status
-from webhooks.models import Delivery, Endpoint
+from webhooks import health
 
-# A merchant without one among so many tries has not set 3-D Secure up, and an endpoint without one
-# among so many deliveries answers nothing; more are not looked at.
+# A merchant without one among so many tries has not set 3-D Secure up; more are not looked at.
 LOOKED_AT = 1000
 
 
@@ -70,7 +69,7 @@ def _facts(merchant: Merchant) -> dict[str, bool]:
         Exists(Website.objects.filter(**own)),
         Exists(CallbackUrl.objects.filter(**own)),
         Exists(PaymentIntent.objects.filter(**own, status__in=charged)),
-        Exists(Endpoint.objects.filter(_delivered(), **own, deleted_at=None)),
+        health.has_answered(merchant),
         Exists(Attempt.objects.filter(pk__in=newest, authenticated_at__isnull=False)),
         Exists(Member.objects.filter(merchant=merchant).order_by("pk")[1:2]),
         Exists(Invitation.objects.filter(merchant=merchant, withdrawn_at=None)),
@@ -84,13 +83,6 @@ def _facts(merchant: Merchant) -> dict[str, bool]:
         "three_d_secure": three_d_secure,
         "team": others or invited,
     }
-
-
-def _delivered() -> Exists:
-    """Return the condition that an endpoint has answered: with success, among its newest."""
-    own = Delivery.objects.filter(endpoint=OuterRef(OuterRef("pk"))).order_by("-id")
-    newest = own.values("pk")[:LOOKED_AT]
-    return Exists(Delivery.objects.filter(pk__in=newest, status=Delivery.Status.SUCCEEDED))
 
 
 WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
