@@ -1,9 +1,13 @@
 """The shared buffers that PostgreSQL touches for statements, found in memory or not."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from django.db import connection
+
+QUESTION = re.compile(r"\s*(SELECT|WITH)\b")
+WRITE = re.compile(r"\b(INSERT INTO|DELETE FROM|UPDATE \w+\s+SET)\b")
 
 
 def of_statements(work: Callable[[], Any]) -> tuple[Any, list[int]]:
@@ -24,7 +28,7 @@ def of_questions(work: Callable[[], Any]) -> tuple[Any, list[int]]:
     buffers: list[int] = []
 
     def explained(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.lstrip().startswith("SELECT"):
+        if QUESTION.match(sql) and not WRITE.search(sql):
             buffers.append(_of(sql, params))
         return execute(sql, params, many, context)
 

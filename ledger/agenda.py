@@ -55,16 +55,20 @@ ENSURE = """
 INSERT INTO ledger_due (merchant_id, currency) VALUES (%(merchant)s, %(currency)s)
 ON CONFLICT (merchant_id, currency) DO NOTHING
 """
-# Both halves read an index from the last run on, however much lies before it.
+# Both halves read an index from the last run on, however much lies before it: `OFFSET 0` keeps
+# PostgreSQL from looking for the least date of new entries among all dates.
 PLAN = """
-WITH open AS (
+WITH open AS MATERIALIZED (
     SELECT least(
         (SELECT min(available_on) FROM ledger_entry
          WHERE merchant_id = %(merchant)s AND account_id = %(account)s AND amount > 0
            AND available_on > coalesce(%(settled_on)s, date '-infinity')),
-        (SELECT min(available_on) FROM ledger_entry
-         WHERE merchant_id = %(merchant)s AND account_id = %(account)s AND amount > 0
-           AND id > %(boundary)s)
+        (SELECT min(available_on) FROM (
+            SELECT available_on FROM ledger_entry
+            WHERE merchant_id = %(merchant)s AND account_id = %(account)s AND amount > 0
+              AND id > %(boundary)s
+            OFFSET 0
+        ) AS late)
     ) AS first
 )
 UPDATE ledger_due SET settled_on = %(settled_on)s,

@@ -41,6 +41,8 @@ def open_entries(merchant_id: str, run: Run | None) -> QuerySet[Entry]:
 def open_parts(merchant_id: str, currency: str, run: Run | None) -> QuerySet[Entry]:
     """Return the parts of charges of a currency that no run has settled.
 
+    A run itself finds them by `due_parts`.
+
     :param run: the last one of the currency; None before the first.
     """
     account = account_id(merchant_id, currency, Account.Kind.PENDING)

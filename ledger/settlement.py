@@ -5,19 +5,19 @@ runs before did not reach: those of dates since the last one, and those that wer
 its boundary whatever their date.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 
 import structlog
 from django.db import transaction
-from django.db.models import QuerySet, Sum
 
 from core import clock, context, ids
 from core.one_by_one import alone
-from ledger import accounts, agenda, book, boundary, parts
+from ledger import accounts, agenda, book, boundary, due_parts, parts
 from ledger.agenda import Pot
-from ledger.models import Entry, Run
+from ledger.due_parts import Day
+from ledger.models import Run
 from merchants import request_logs
 from merchants.models import Merchant
 
@@ -109,9 +109,9 @@ def _settled(pot: Pot, on: date, edge: int) -> Run | None:
 
 def _run(pot: Pot, on: date, edge: int, last: Run | None) -> Run | None:
     edge = max(edge, last.boundary) if last else edge  # A run beside this one may have come first.
-    due = parts.open_parts(*pot, last).filter(available_on__lte=on)
-    _require_not_overtaken(due, edge)
-    sums = _sums(due, edge)
+    due = due_parts.find(*pot, last, on=on, edge=edge)
+    _require_not_overtaken(due)
+    sums = _sums(due)
     if not sums:
         return None
     run = Run.objects.create(
@@ -129,7 +129,7 @@ def _run(pot: Pot, on: date, edge: int, last: Run | None) -> Run | None:
     return run
 
 
-def _require_not_overtaken(due: QuerySet[Entry], edge: int) -> None:
+def _require_not_overtaken(due: Iterable[Day]) -> None:
     """Refuse to settle parts that something has taken from behind the boundary.
 
     Whatever takes from them holds the account, so all of it is seen by now. The next run only would
@@ -137,11 +137,10 @@ def _require_not_overtaken(due: QuerySet[Entry], edge: int) -> None:
 
     :raises _Overtaken: the run begins anew, with another boundary.
     """
-    if due.filter(id__gt=edge, amount__lt=0).exists():
+    if any(day.is_taken_from for day in due):
         raise _Overtaken
 
 
-def _sums(due: QuerySet[Entry], edge: int) -> dict[date, int]:
+def _sums(due: Iterable[Day]) -> dict[date, int]:
     """Return what is due by date: 0 for a charge and its void, which are settled without a line."""
-    sums = due.filter(id__lte=edge).values_list("available_on").annotate(Sum("amount"))
-    return {day: int(amount) for day, amount in sums if day}
+    return {day.date: day.amount for day in due if day.amount is not None}

@@ -136,7 +136,6 @@ def pages_of(payment_id: str) -> dict[str, tuple[str, int]]:
         "prices": address("desk_merchant_change", shop.id, "prices"),
         "schedule": address("desk_merchant_change", shop.id, "schedule"),
         "add_account": address("desk_merchant_change", shop.id, "add_account"),
-        "payouts": address("payouts_payout_changelist"),
         "payout": address("payouts_payout_make"),
         "holiday": address("ledger_holidaychange_set"),
         "bins": address("desk_bins"),

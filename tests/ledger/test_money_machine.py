@@ -6,16 +6,16 @@ from datetime import date
 
 import pytest
 from django.db import DatabaseError
-from django.db.models import QuerySet, Sum
+from django.db.models import Sum
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from ledger import charges, parts
+from ledger import charges
 from ledger.charges import Charge
-from ledger.models import Account, Entry, Movement, Run
-from ledger.models.accounts import account_id
+from ledger.models import Entry, Movement
 from tests.stage.ledger_machine import KINDS, Money, MoneyWithFeesBack
 from tests.stage.lengths import SEED, length, tried
+from tests.stage.settlement_faults import settle_parts_again, settle_settlements
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(1800)]
 
@@ -74,10 +74,6 @@ def runs_unknown_to_refunds(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(charges.parts, "unsettled", ever_charged)
 
 
-def settled_twice(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(parts, "open_parts", lambda *given: settlement_too(*given))
-
-
 draft = Charge.draft
 
 
@@ -94,15 +90,11 @@ def ever_charged(charge: Movement) -> dict[date, int]:
     return {day: int(amount) for day, amount in sums}
 
 
-def settlement_too(merchant_id: str, currency: str, last: Run | None) -> QuerySet[Entry]:
-    account = account_id(merchant_id, currency, Account.Kind.PENDING)
-    return parts.open_entries(merchant_id, last).filter(account=account)
-
-
 PLANTS = [
     each_share_rounded_alone,
     a_dispute_without_its_share,
-    settled_twice,
+    settle_parts_again,
+    settle_settlements,
     runs_unknown_to_refunds,
 ]
 

@@ -19,6 +19,7 @@ from tests.stage.book_keeping import CAPTURED_ON, Till, limit
 from tests.stage.client import ApiClient
 from tests.stage.factories import MerchantFactory
 from tests.stage.held_transactions import held_open, nobody_waits
+from tests.stage.settlement_faults import settle_parts_again
 from tests.stage.threads import together
 
 # In real transactions: a look waits for what is not committed.
@@ -409,8 +410,7 @@ def test_the_play_finds_nothing_without_a_fault(now: Now) -> None:
 
 
 def test_a_part_that_is_settled_twice_is_found(now: Now, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = parts.open_entries
-    monkeypatch.setattr(parts, "open_entries", lambda merchant, _run: every(merchant, None))
+    settle_parts_again(monkeypatch)
 
     assert not all_settled_once(now)
 

@@ -47,7 +47,7 @@ def kill_looks() -> int:
 def test_every_part_is_settled_once_however_often_looks_are_killed(tills: list[Till]) -> None:
     late = tills[0]
     agenda.note()  # Charges that are on it are settled beside one that stays open.
-    with held_open(lambda: late.charged(20000)):
+    with held_open(lambda: late.charged(20000), PATIENCE_SECONDS):
         killed = kill_looks()
         assert Run.objects.count() == MERCHANTS
     killed += kill_looks()

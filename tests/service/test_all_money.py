@@ -14,6 +14,7 @@ from tests.stage import all_money_machine
 from tests.stage.all_money_machine import AllMoney
 from tests.stage.lengths import length, tried
 from tests.stage.money_machine import Money
+from tests.stage.settlement_faults import settle_parts_again
 from tests.stage.transfer_stories import ENDINGS
 
 pytestmark = [
@@ -54,11 +55,6 @@ def a_returned_payout_is_kept(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(book, "payout_bounced", lambda *_given, **_terms: None)
 
 
-def a_part_is_settled_twice(patch: pytest.MonkeyPatch) -> None:
-    real = parts.open_parts
-    patch.setattr(parts, "open_parts", lambda *pot, **_last: real(*pot[:2], None))
-
-
 def a_remainder_is_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(parts, "split", lambda amount, dates: real_split(even(amount, dates), dates))
 
@@ -70,7 +66,7 @@ def even(amount: int, dates: Sequence[date]) -> int:
     return amount - amount % len(dates)
 
 
-PLANTS = [a_returned_payout_is_kept, a_part_is_settled_twice, a_remainder_is_dropped]
+PLANTS = [a_returned_payout_is_kept, settle_parts_again, a_remainder_is_dropped]
 
 
 @pytest.mark.proof(part="money")

@@ -14,7 +14,8 @@ PATIENCE_SECONDS = 20
 class Held:
     """A transaction that is held open; `commit` ends it, and so does the end of its block."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience_seconds: float) -> None:
+        self.patience_seconds = patience_seconds
         self.has_worked, self.may_commit = Event(), Event()
 
     def run(self, work: Callable[[], Any]) -> None:
@@ -22,16 +23,21 @@ class Held:
             with transaction.atomic():
                 work()
                 self.has_worked.set()
-                assert self.may_commit.wait(PATIENCE_SECONDS)
+                assert self.may_commit.wait(self.patience_seconds)
         finally:
             self.has_worked.set()
             connections.close_all()
 
 
 @contextmanager
-def held_open(work: Callable[[], Any]) -> Iterator[Held]:
-    """Do something in a transaction, in a thread of its own, and keep it open during the block."""
-    held = Held()
+def held_open(
+    work: Callable[[], Any], patience_seconds: float = PATIENCE_SECONDS
+) -> Iterator[Held]:
+    """Do something in a transaction, in a thread of its own, and keep it open during the block.
+
+    :param patience_seconds: so long the block may last.
+    """
+    held = Held(patience_seconds)
     with ThreadPoolExecutor(1) as pool:
         end = pool.submit(held.run, work)
         try:
