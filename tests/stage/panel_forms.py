@@ -96,6 +96,12 @@ FORMS: dict[str, Form] = {
     "cancel_payment": Form("payment.canceled", {}, _paid("manual")),
     "refund_payment": Form("refund.created", {"amount": "1.00"}, _paid("automatic")),
     "note_payment": Form("payment.noted", {"note": "They called"}, _paid("automatic")),
+    "block_payer": Form(
+        "list_entry.added", {"kind": "card", "reason": "Chargebacks"}, _paid("automatic")
+    ),
+    "unblock_payer": Form(
+        "list_entry.removed", {"reason": "A mistake"}, _of_merchant("unblock_payer")
+    ),
     "dispute_evidence": Form("dispute.updated", {"shipping_carrier": "PTT"}, _disputed()),
     "submit_dispute": Form(
         "dispute.submitted", {}, _disputed(evidence={"shipping_carrier": "PTT"})
@@ -146,6 +152,9 @@ FORMS: dict[str, Form] = {
     "create_customer": Form("customer.created", {"email": "payer@shop.example"}),
     "edit_customer": Form("customer.updated", {"name": "Ada"}, _of_merchant("edit_customer")),
     "delete_customer": Form("customer.deleted", {}, _of_merchant("delete_customer")),
+    "edit_settings": Form(
+        "merchant.updated", {"name": "Acme & Co", "notice_language": "tr"}, changes_merchant=True
+    ),
 }  # fmt: skip
 # What no form has: those that would be of use to somebody who adds them.
 EXTRA = {
