@@ -139,5 +139,4 @@ class SentBefore(DomainError):
     """An operator's form is one act, and this one was another act before."""
 
     code = "parameter_invalid"
-    http_status = 409
     message = "This form was sent before, with other values: open it anew."
