@@ -26,7 +26,10 @@ ADD = f"""
 UPDATE intents_nonsecureday SET taken = taken + %(amount)s::bigint
 WHERE {OF_MERCHANT} AND day >= %(day)s::date
     AND taken + %(amount)s::bigint <= %(most)s::bigint
-RETURNING day
+RETURNING day, taken
+"""  # noqa: S608
+LIMITS = f"""
+SELECT currency, per_payment, per_day FROM merchants_nonsecurelimit WHERE {OF_MERCHANT}
 """  # noqa: S608
 IS_BEGUN = f"""
 SELECT FROM intents_nonsecureday WHERE {OF_MERCHANT} AND day >= %(day)s::date
@@ -71,6 +74,18 @@ class Limit(NamedTuple):
     per_payment: int | None
     per_day: int | None
 
+    def holds(self, amount: int, *, of_day: int = 0) -> bool:
+        """Tell whether a payment fits, and its day with it."""
+        is_within = self.per_payment is None or amount <= self.per_payment
+        return is_within and (self.per_day is None or of_day <= self.per_day)
+
+
+class _Counted(NamedTuple):
+    """The day that a payment was added to, and all that the day has taken, in minor units."""
+
+    day: date
+    taken: int
+
 
 def begin_day(merchant: Merchant, currency: str) -> None:
     """Begin the day of a limit per day, if it has none yet; in a transaction of its own.
@@ -92,7 +107,8 @@ def begin_day(merchant: Merchant, currency: str) -> None:
 def allow(merchant: Merchant, *, amount: int, currency: str) -> Allowed | None:
     """Count a payment in if it fits the merchant's limits, in the transaction that opens it.
 
-    A limit per day locks its row, so that of two payments at once only one gets the rest.
+    A limit per day locks its row, so that of two payments at once only one gets the rest. Then the
+    limits are read again: they may have been lowered while the row was waited for.
 
     :param amount: minor units, surcharge included.
     :returns: None if it does not fit; nothing is counted then.
@@ -100,20 +116,30 @@ def allow(merchant: Merchant, *, amount: int, currency: str) -> Allowed | None:
     if not merchant.non_secure_allowed:
         return None
     limit = _limit_of(merchant, currency)
-    if limit is None or (limit.per_payment is not None and amount > limit.per_payment):
+    if limit is None or not limit.holds(amount):
         return None
     if limit.per_day is None:
         return Allowed(None)
-    day = _counted_on(merchant, currency, amount=amount, most=limit.per_day)
-    return Allowed(day) if day else None
+    counted = _counted_on(merchant, currency, amount=amount, most=limit.per_day)
+    if counted is None:
+        return None
+    again = _limit_now(merchant, currency)
+    if again is None or not again.holds(amount, of_day=counted.taken):
+        _take_off(merchant.id, currency, counted.day, amount=amount)
+        return None
+    return Allowed(counted.day)
 
 
 def take_off(attempt: Attempt) -> None:
     """Give back what an attempt took of its day's limit; when it ends unpaid, and so once."""
     if attempt.non_secure_day is None:
         return
-    values = _values(attempt.merchant_id, attempt.currency, attempt.non_secure_day)
-    prepared.run(TAKE_OFF, {**values, "amount": str(attempt.amount + attempt.surcharge)})
+    amount = attempt.amount + attempt.surcharge
+    _take_off(attempt.merchant_id, attempt.currency, attempt.non_secure_day, amount=amount)
+
+
+def _take_off(merchant_id: str, currency: str, day: date, *, amount: int) -> None:
+    prepared.run(TAKE_OFF, {**_values(merchant_id, currency, day), "amount": str(amount)})
 
 
 def _limit_of(merchant: Merchant, currency: str) -> Limit | None:
@@ -127,18 +153,23 @@ def _limit_of(merchant: Merchant, currency: str) -> Limit | None:
     return next((limit for limit in limits if limit.currency == currency), None)
 
 
-def _counted_on(merchant: Merchant, currency: str, *, amount: int, most: int) -> date | None:
+def _limit_now(merchant: Merchant, currency: str) -> Limit | None:
+    found = prepared.rows(LIMITS, {"merchant": merchant.id, "currency": currency})
+    return Limit(*found[0]) if found else None
+
+
+def _counted_on(merchant: Merchant, currency: str, *, amount: int, most: int) -> _Counted | None:
     """Add an amount to the day's; return the day, None if it does not fit."""
     here = _now_at(merchant)
     values = _values(merchant.id, currency, here.date())
     added = {**values, "amount": str(amount), "most": str(most)}
     if found := prepared.rows(ADD, added):
-        return found[0][0]
+        return _Counted(*found[0])
     if prepared.rows(IS_BEGUN, values):
         return None
     _begin(here, merchant, currency)  # Midnight has passed since the request began.
     found = prepared.rows(ADD, added)
-    return found[0][0] if found else None
+    return _Counted(*found[0]) if found else None
 
 
 def _begin(here: datetime, merchant: Merchant, currency: str) -> None:

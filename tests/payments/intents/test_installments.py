@@ -391,12 +391,14 @@ def test_an_earlier_surcharge_counts_for_the_day(acme: ApiClient, bank: BankTran
 def test_a_planted_limit_that_leaves_the_surcharge_out_is_found(
     bound: str, acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_allowed = non_secure.is_allowed
+    allow = non_secure.allow
 
-    def without_surcharge(merchant: Merchant, *, amount: int, currency: str) -> bool:
-        return is_allowed(merchant, amount=amount * 100 // 105, currency=currency)
+    def without_surcharge(
+        merchant: Merchant, *, amount: int, currency: str
+    ) -> non_secure.Allowed | None:
+        return allow(merchant, amount=amount * 100 // 105, currency=currency)
 
-    monkeypatch.setattr(non_secure, "is_allowed", without_surcharge)
+    monkeypatch.setattr(non_secure, "allow", without_surcharge)
 
     with pytest.raises(AssertionError):
         test_a_limit_counts_the_surcharge(bound, 12_001, "requires_action", acme, bank)

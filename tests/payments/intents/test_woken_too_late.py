@@ -350,4 +350,4 @@ def test_a_limit_is_read_again_once_it_is_locked(acme: ApiClient, road: Road) ->
         return done
 
     with connection.execute_wrapper(lowered), transaction.atomic():
-        assert not non_secure.is_allowed(acme.merchant, amount=12500, currency="try")
+        assert non_secure.allow(acme.merchant, amount=12500, currency="try") is None
