@@ -20,7 +20,8 @@ class Held:
 
     def run(self, work: Callable[[], Any]) -> None:
         try:
-            with transaction.atomic():
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
                 work()
                 self.has_worked.set()
                 assert self.may_commit.wait(self.patience_seconds)
