@@ -34,6 +34,9 @@ from tests.stage.teams import person, signed_in
 pytestmark = [pytest.mark.django_db(databases=["default", "bank"]), pytest.mark.timeout(600)]
 
 ROWS = 30
+# Rows come and go after so many pages of a walk: those that come faster than they are read would
+# keep it from its end.
+STIRRED_PAGES = 6
 API = {
     "payments": "payment_intents", "customers": "customers", "request_logs": "request_logs",
     "events": "events",
@@ -249,7 +252,7 @@ def test_three_ways_tell_the_same_rows_in_the_same_order(shop: Shop) -> None:
 
 @pytest.mark.dear("the same while rows of all kinds come and go between the pages")
 def test_rows_that_stay_are_told_once_while_others_come_and_go(shop: Shop) -> None:
-    asked = [kind for kind in API for _ in range(length(short=4, full=40))]
+    asked = [kind for kind in API for _ in range(length(short=2, full=40))]
     changed = 0
 
     for kind in asked:
@@ -260,7 +263,7 @@ def test_rows_that_stay_are_told_once_while_others_come_and_go(shop: Shop) -> No
             pages = []
             for page in way(shop, kind, query, size=size, back=back):
                 pages.append(page)
-                if page:
+                if page and len(pages) <= STIRRED_PAGES:
                     shop.stir(kind, page[0] if back else page[-1])
             told = [row for page in (reversed(pages) if back else pages) for row in page]
             after = whole(by_api, shop, kind, query, size=100)
