@@ -59,7 +59,7 @@ def test_the_race_is_lost_without_either_condition(
     condition = "AND taken + %(amount)s::bigint <= %(most)s::bigint"
     assert condition in non_secure.ADD
     monkeypatch.setattr(non_secure, "ADD", non_secure.ADD.replace(condition, ""))
-    # What is read under the lock would find it too.
+    # The limits that are read under the lock would find it too.
     unlimited = non_secure.Limit("try", None, None)
     monkeypatch.setattr(non_secure, "_limit_now", lambda *_: unlimited)
 
