@@ -188,6 +188,9 @@ def test_a_payment_in_3d_secure_is_followed_while_it_changes(
     assert page.evaluate("window.isTheSamePage") is True
     assert "The payer came back from their bank." in page.text
     assert page.evaluate("document.getElementById('now').hasAttribute('hx-get')") is False
+    # The payment has changed, and the height of all that is told of it.
+    findings = page.take_findings().splitlines()
+    assert all("the layout shifts" in finding for finding in findings), findings
 
 
 @pytest.mark.parametrize(("language", "look"), LOOKS)
