@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from django.db import transaction
 
+from core import clock
 from core.querysets import MerchantRows
 from events import outbox
 from events.models import Event
@@ -96,7 +97,7 @@ def capture_every_time(reference: str, *, amount: int) -> captures.CaptureAnswer
         row = book.locked(reference)
         row.captured_amount = amount
         row.save()
-        book.take_money(row)
+        book.take_money(row, now=clock.now())
     return captures.CaptureAnswer(True, amount, "00")
 
 
