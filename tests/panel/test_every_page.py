@@ -119,8 +119,11 @@ def test_another_merchants_id_in_a_query_reads_as_an_unknown_one(
         assert globex.merchant.id not in answered(url, foreign)[1], name
 
 
-# A form's tokens, and moments within a minute.
-_ONCE = re.compile(r'(csrfmiddlewaretoken|token)" value="[\w-]+"|\d\d:\d\d(:\d\d)?|value="mer_\w+"')
+# A form's tokens, moments within a minute, and the seconds of a day ago in links.
+_ONCE = re.compile(
+    r'(csrfmiddlewaretoken|token)" value="[\w-]+"|\d\d:\d\d(:\d\d)?|value="mer_\w+"'
+    r"|created%5B\w+%5D=\d+"
+)
 
 
 # --- Queries ----------------------------------------------------------------------------------

@@ -106,9 +106,12 @@ def test_a_look_up_reads_ten_buffers_among_500_000_rows() -> None:
     with connection.cursor() as cursor:
         cursor.execute(MANY)
         cursor.execute("ANALYZE installments_bin, installments_binimport")
-    asked = bins.FIND % {"prefixes": "'{45430012,4543001,454300}'"}
+        cursor.execute(bins.ACTIVE)
+        [[version]] = cursor.fetchall()
+    prefixes = "'{45430012,4543001,454300}'"
 
     with connection.cursor() as cursor:
+        asked = bins.FIND % {"version": version, "prefixes": prefixes}
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {asked}")
         [[[found]]] = cursor.fetchall()
     plan: dict[str, Any] = found["Plan"]
