@@ -3,7 +3,7 @@
 So a payment costs no statements of their own (`settings.FOUND_WITH_KEY`).
 """
 
-# Where payers may be sent: hosts of websites, and callback URLs.
+# Addresses that payers may be sent to: hosts of websites, and callback URLs.
 SITES = """
     SELECT json_build_array(
         (SELECT json_agg(site.host) FROM merchants_website site

@@ -20,7 +20,7 @@ SIGN_INS_PER_MINUTE = 30
 SECOND_FACTOR = env.str("SECOND_FACTOR", default="required" if LIVEMODE else "optional")
 if SECOND_FACTOR not in ("required", "optional"):
     raise environ.ImproperlyConfigured("Set SECOND_FACTOR to required or optional.")
-# Where operators may come from; elsewhere /admin/ is 404.
+# The networks of operators; elsewhere /admin/ is 404.
 _networks = env.list("OPERATOR_NETWORKS", default=[])
 try:
     OPERATOR_NETWORKS = [ip_network(network.strip()) for network in _networks]

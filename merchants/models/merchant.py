@@ -27,7 +27,7 @@ class Merchant(models.Model):
     non_secure_allowed = models.BooleanField(default=False)
     # Of everybody in the team, whatever `SECOND_FACTOR` says: an owner's choice.
     second_factor_required = models.BooleanField(default=False)
-    # Where notices go; the account's own address if there is none. Kinds of `merchants.notices`
+    # Addresses of notices; the account's own address if there is none. Kinds of `merchants.notices`
     # that these addresses do not get, and their language: one of `settings.LANGUAGES`, or empty.
     notice_emails = JSONField(default=list, blank=True)
     silenced_notices = JSONField(default=list, blank=True)

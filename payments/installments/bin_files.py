@@ -24,7 +24,7 @@ PREFIX = re.compile(r"[0-9]{6,8}")
 COUNTRY = re.compile(r"[A-Z]{2}")
 PROGRAM = re.compile(r"[a-z0-9_]{1,40}")
 BOOLEANS = {"true": True, "false": False}
-# Where the prefixes of a length begin in the map of all that there can be.
+# The place of a length's first prefix in the map of all that there can be.
 FIRST_OF_LENGTH = {6: 0, 7: 10**6, 8: 10**6 + 10**7}
 PREFIXES = 10**6 + 10**7 + 10**8
 

@@ -93,7 +93,7 @@ class IncomingTransfer(models.Model):
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
     status = models.CharField(max_length=9, choices=Arrival)
-    # Those of the topup that it went to.
+    # The ones of the topup that it went to.
     merchant = models.ForeignKey(
         "merchants.Merchant", models.PROTECT, null=True, related_name="+", db_index=False
     )

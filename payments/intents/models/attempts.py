@@ -102,7 +102,7 @@ class Attempt(InDoubt):
                 condition=Q(is_counted=True),
                 name="attempts_with_an_email",
             ),
-            # Those that the bank has not answered for long become cases.
+            # Attempts that the bank has not answered for long become cases.
             models.Index(
                 fields=["asked_at"],
                 condition=Q(status=AttemptStatus.PROCESSING),
