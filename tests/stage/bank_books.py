@@ -39,8 +39,8 @@ class BookedOrder:
 class Book(Protocol):
     """A bank's book as tests read it, and change it behind the service's back."""
 
-    def orders(self, references: Collection[str]) -> list[BookedOrder]:
-        """Return the bank's orders of these references, or all if none is named."""
+    def orders(self, references: Collection[str] | None) -> list[BookedOrder]:
+        """Return the bank's orders of these references; all of them for None."""
 
     def charge(self, number: str, *, reference: str, merchant: str) -> None:
         """Charge a card 125.00 lira for an order that nobody asks for any more."""
@@ -49,8 +49,8 @@ class Book(Protocol):
         """Move what the bank has of an order into the past."""
 
 
-def orders(references: Collection[str] = ()) -> list[BookedOrder]:
-    """Return what the bank has of these references, or all that it has of us."""
+def orders(references: Collection[str] | None = None) -> list[BookedOrder]:
+    """Return what the bank has of these references; without any, all that it has of us."""
     return _books[-1].orders(references)
 
 
@@ -81,9 +81,9 @@ def opened(book: Book) -> Iterator[None]:
 
 
 class _SandboxBook:
-    def orders(self, references: Collection[str]) -> list[BookedOrder]:
+    def orders(self, references: Collection[str] | None) -> list[BookedOrder]:
         rows = Authorization.objects.order_by("id").prefetch_related("captures")
-        wanted = rows.filter(reference__in=references) if references else rows
+        wanted = rows if references is None else rows.filter(reference__in=references)
         return [_booked(row) for row in wanted]
 
     def charge(self, number: str, *, reference: str, merchant: str) -> None:

@@ -110,6 +110,11 @@ def addresses(merchant: Merchant) -> dict[str, str]:
     return {str(one.name): _of(one, merchant) for one in pages()}
 
 
+def address_of(name: str, merchant: Merchant) -> str:
+    """Return the address of one page of a merchant, of a thing that is there."""
+    return _of(next(one for one in pages() if one.name == name), merchant)
+
+
 def _of(page: URLPattern, merchant: Merchant) -> str:
     name = str(page.name)
     is_of_a_thing = str(page.pattern).count("<str:") > 1

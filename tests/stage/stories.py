@@ -26,7 +26,7 @@ def assert_charged_at_most_once(payment_id: str) -> int:
     rows = Attempt.objects.filter(intent_id=payment_id)
     attempts = dict(rows.values_list("acquirer_reference", "id"))
     charged = {*rows.filter(captured_minor__gte=1).values_list("acquirer_reference", flat=True)}
-    at_the_bank = bank_books.orders(attempts) if attempts else []
+    at_the_bank = bank_books.orders(attempts)
     charges = [amount for one in at_the_bank for amount in _taken(one, one.reference in charged)]
     held = sum(one.held for one in at_the_bank)
     owed = Entry.objects.filter(
