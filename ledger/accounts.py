@@ -2,9 +2,11 @@
 
 from django.db import transaction
 
+from core import rows
 from ledger.models import Account
 from ledger.models.accounts import account_id
 
+BY_ID = "id = %(id)s::text FOR NO KEY UPDATE"
 # Accounts seen by this process; they are never deleted.
 _known: set[tuple[str, str]] = set()
 
@@ -31,9 +33,12 @@ def lock(merchant_id: str, currency: str) -> None:
     The last lock of a use case, before the counters of events. Whatever takes from the merchant
     holds it, and settlement; charges, and what only gives, do not. It lets foreign keys be checked:
     a charge does not wait for it.
+
+    :raises Account.DoesNotExist: the accounts were not opened.
     """
-    rows = Account.objects.select_for_update(no_key=True)
-    rows.get(id=account_id(merchant_id, currency, Account.Kind.AVAILABLE))
+    account = account_id(merchant_id, currency, Account.Kind.AVAILABLE)
+    if rows.find(Account, BY_ID, id=account) is None:
+        raise Account.DoesNotExist(account)
 
 
 def _account(merchant_id: str, currency: str, kind: str) -> Account:

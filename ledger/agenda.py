@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection, transaction
 from django.db.models import Max
 
+from core import prepared
 from ledger import boundary
 from ledger.models import Account, Agenda, Due, Entry, Run
 from ledger.models.accounts import account_id
@@ -50,6 +51,12 @@ WITH chunk AS MATERIALIZED (
 UPDATE ledger_agenda
 SET reached = CASE WHEN entries < %(most)s THEN %(upto)s ELSE last END
 FROM counted WHERE ledger_agenda.id = 1 RETURNING entries
+"""
+CLAIM = """
+SELECT true FROM ledger_due
+WHERE merchant_id = %(merchant)s::text AND currency = %(currency)s::text
+    AND due_on <= %(on)s::date
+FOR NO KEY UPDATE SKIP LOCKED
 """
 ENSURE = """
 INSERT INTO ledger_due (merchant_id, currency) VALUES (%(merchant)s, %(currency)s)
@@ -140,8 +147,8 @@ def due(zone: str, on: date, *, after: Pot | None = None, most: int) -> list[Pot
 
 def claim(pot: Pot, on: date) -> bool:
     """Hold a pot until the transaction ends; False if it is another's, or not due any more."""
-    rows = Due.objects.filter(merchant_id=pot.merchant_id, currency=pot.currency, due_on__lte=on)
-    return rows.select_for_update(skip_locked=True, no_key=True).first() is not None
+    values = {"merchant": pot.merchant_id, "currency": pot.currency, "on": str(on)}
+    return bool(prepared.rows(CLAIM, values))
 
 
 def hold(pot: Pot) -> None:

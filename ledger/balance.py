@@ -5,14 +5,18 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from core import clock
+from core import clock, prepared, rows
 from events import outbox
 from ledger import sums
 from ledger.lines import BALANCE, Line, total
 from ledger.models import Account, Movement
 from ledger.sums import Sums
-from merchants.models import Merchant, NegativeLimit
+from merchants.models import Merchant
 
+OF_MERCHANT = "id = %(id)s::text"
+LIMITS = """
+SELECT currency, amount FROM merchants_negativelimit WHERE merchant_id = %(merchant)s::text
+"""
 SHOWN = ("available", "pending", "reserved")
 
 
@@ -81,7 +85,8 @@ def tell(event_type: str, movement: Movement, lines: Sequence[Line]) -> None:
 
     `previous_attributes` shows the movement's own change: charges may have come beside it.
     """
-    merchant = Merchant.objects.get(id=movement.merchant_id)
+    merchant = rows.find(Merchant, OF_MERCHANT, id=movement.merchant_id)
+    assert merchant is not None  # noqa: S101  # The movement's row refers to it.
     after = shown(merchant)
     before = after | {kind: _without(after[kind], kind, movement, lines) for kind in SHOWN}
     outbox.record(merchant, event_type, after, before)
@@ -95,8 +100,7 @@ def _without(
 
 
 def _limits(merchant_id: str) -> dict[str, int]:
-    rows = NegativeLimit.objects.filter(merchant_id=merchant_id)
-    return dict(rows.values_list("currency", "amount"))
+    return dict(prepared.rows(LIMITS, {"merchant": merchant_id}))
 
 
 def _rows(held: Sums, currencies: list[str], kind: str) -> list[dict[str, Any]]:

@@ -6,10 +6,14 @@ from datetime import date
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 
+from core import rows
 from ledger.lines import Line
 from ledger.models import Account, Entry, Movement, Run
 from ledger.models.accounts import account_id
 
+LAST_RUN = """
+merchant_id = %(merchant)s::text AND currency = %(currency)s::text ORDER BY date DESC LIMIT 1
+"""
 # Asked of each entry by itself: for a join PostgreSQL read the movements of all merchants.
 _KIND = Subquery(Movement.objects.filter(pk=OuterRef("movement")).values("kind"))
 
@@ -23,8 +27,7 @@ def split(amount: int, dates: Sequence[date]) -> list[Line]:
 
 def last_run(merchant_id: str, currency: str) -> Run | None:
     """Return the newest settlement of a currency; it may change until the account is locked."""
-    runs = Run.objects.filter(merchant_id=merchant_id, currency=currency)
-    return runs.order_by("-date").first()
+    return rows.find(Run, LAST_RUN, merchant=merchant_id, currency=currency)
 
 
 def open_entries(merchant_id: str, run: Run | None) -> QuerySet[Entry]:

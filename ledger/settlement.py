@@ -12,7 +12,7 @@ from datetime import date
 import structlog
 from django.db import transaction
 
-from core import clock, context, ids
+from core import clock, context, ids, rows
 from core.one_by_one import alone
 from ledger import accounts, agenda, book, boundary, due_parts, parts
 from ledger.agenda import Pot
@@ -114,7 +114,7 @@ def _run(pot: Pot, on: date, edge: int, last: Run | None) -> Run | None:
     sums = _sums(due)
     if not sums:
         return None
-    run = Run.objects.create(
+    run = Run(
         id=ids.new("run"),
         merchant_id=pot.merchant_id,
         currency=pot.currency,
@@ -123,6 +123,7 @@ def _run(pot: Pot, on: date, edge: int, last: Run | None) -> Run | None:
         amount=sum(sums.values()),
         created_at=clock.now(),
     )
+    rows.insert(run)
     if any(sums.values()):
         terms = {"currency": pot.currency, "cause_id": run.id, "now": run.created_at}
         book.settlement(pot.merchant_id, sums, **terms)

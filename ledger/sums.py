@@ -4,8 +4,14 @@ from collections.abc import Iterable
 
 from django.db import connection
 
-from ledger.models import Account
+from core import prepared
 
+KEPT = """
+SELECT account.id, account.currency, account.kind, kept.sum, kept.boundary
+FROM ledger_account AS account LEFT JOIN ledger_checkpoint AS kept ON kept.account_id = account.id
+WHERE account.merchant_id = %(merchant)s::text AND account.kind = ANY (%(kinds)s::text[])
+    AND (%(currency)s::text IS NULL OR account.currency = %(currency)s::text)
+"""
 # Asked for each account with its own boundary as a constant: for one that it only comes to know
 # while it runs, PostgreSQL expects a third of the account's entries, and might read the table.
 BEHIND = """
@@ -23,12 +29,8 @@ def of_merchant(merchant_id: str, kinds: Iterable[str], *, currency: str | None 
     Two statements, the checkpoints first: nothing can be committed below those any more, so that
     each entry counts once, whichever of them is moved on meanwhile.
     """
-    accounts = Account.objects.filter(merchant_id=merchant_id, kind__in=list(kinds))
-    if currency is not None:
-        accounts = accounts.filter(currency=currency)
-    kept = list(
-        accounts.values_list("id", "currency", "kind", "checkpoint__sum", "checkpoint__boundary")
-    )
+    values = {"merchant": merchant_id, "kinds": prepared.array(kinds), "currency": currency}
+    kept = prepared.rows(KEPT, values)
     behind = _behind(merchant_id, {account: boundary or 0 for account, *_, boundary in kept})
     return {(code, kind): (total or 0) + behind[account] for account, code, kind, total, _ in kept}
 

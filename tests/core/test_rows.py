@@ -18,8 +18,8 @@ from django.db.models.fields import BinaryField, IntegerField
 
 from core import rows
 from events.models import Event
-from ledger.models import Entry, Movement
-from merchants.models import IdempotencyKey, RequestLog
+from ledger.models import Account, Entry, Movement, Run
+from merchants.models import IdempotencyKey, Merchant, RequestLog
 from payments.intents.models import Attempt, PaymentIntent
 from testbank.models import Authorization, Capture
 from vault.models import SealedCard
@@ -32,6 +32,7 @@ WRITES: dict[str, tuple[type[Model], ...]] = {
     "vault/cards.py": (SealedCard,),
     "events/outbox.py": (Event, Event),
     "ledger/book/journal.py": (Movement, Entry),
+    "ledger/settlement.py": (Run,),
     "merchants/request_logs.py": (RequestLog,),
     "payments/intents/intents.py": (PaymentIntent,),
     "payments/intents/confirmation.py": (Attempt,),
@@ -40,7 +41,7 @@ WRITES: dict[str, tuple[type[Model], ...]] = {
     "testbank/book.py": (Authorization, Capture),
 }
 WRITTEN = tuple(dict.fromkeys(model for models in WRITES.values() for model in models))
-FOUND = (PaymentIntent, Attempt, IdempotencyKey)
+FOUND = (PaymentIntent, Attempt, IdempotencyKey, Account, Run, Merchant)
 # Of each kind of column, besides null: plain values, and those that are written in another way.
 JSON = {
     "": None, "big": 10**30, "fraction": 0.1, "%s": ["%", "İ ğ \\ \" '"], "nested": {"1": [{}, []]},
