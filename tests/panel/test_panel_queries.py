@@ -22,11 +22,11 @@ REFUSING_CARDS = {
     "export_payments", "export_customers", "export_request_logs", "export_events",
     "export_audit_log",
 }  # fmt: skip
+SEARCHED = ["order", "ada@example.com", "pi_x", "req_x", "4242424242424242", ""]
 
 
-@pytest.mark.parametrize("q", ["order", "ada@example.com", "pi_x", "req_x", "4242424242424242", ""])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_takes_few_statements(acme: ApiClient, globex: ApiClient, name: str, q: str) -> None:
+def test_a_page_takes_few_statements(acme: ApiClient, globex: ApiClient, name: str) -> None:
     user = person("ada@acme.example", (acme.merchant, "owner"))
     join(user, globex.merchant, "support")
     for number in range(30):
@@ -34,9 +34,11 @@ def test_a_page_takes_few_statements(acme: ApiClient, globex: ApiClient, name: s
     client, url = signed_in(user), addresses(acme.merchant)[name]
     client.get(url)
 
-    with CaptureQueriesContext(connection) as statements:
-        page = client.get(url, {"q": q})
+    for q in SEARCHED:
+        with CaptureQueriesContext(connection) as statements:
+            page = client.get(url, {"q": q})
 
-    print(f"{name} {q}: {len(statements)} statements")  # noqa: T201
-    assert page.status_code == (400 if name in REFUSING_CARDS and q.startswith("42") else 200)
-    assert 0 < len(statements) <= QUERIES_OF_DETAILS.get(name, QUERIES_MOST)
+        print(f"{name} {q}: {len(statements)} statements")  # noqa: T201
+        is_refused = name in REFUSING_CARDS and q.startswith("42")
+        assert page.status_code == (400 if is_refused else 200), q
+        assert 0 < len(statements) <= QUERIES_OF_DETAILS.get(name, QUERIES_MOST), q

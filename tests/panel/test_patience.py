@@ -13,7 +13,7 @@ from panel.merchants import overview
 from panel.patience import TookTooLong, limited, tighten
 from panel.permissions import PAGES
 from tests.stage.client import ApiClient
-from tests.stage.panel_pages import addresses
+from tests.stage.panel_pages import address_of, addresses
 from tests.stage.teams import person, signed_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -51,7 +51,7 @@ def current() -> str:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_each_question_of_each_page_is_limited(owner: Client, acme: ApiClient, name: str) -> None:
-    url = addresses(acme.merchant)[name]
+    url = address_of(name, acme.merchant)
 
     with limits_seen() as seen:
         page = owner.get(url, {"q": "order"})
