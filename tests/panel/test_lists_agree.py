@@ -232,7 +232,7 @@ def whole(way: Way, *place: Any, size: int, back: bool = False) -> list[str]:
     return [row for page in (reversed(pages) if back else pages) for row in page]
 
 
-@pytest.mark.dear("lists of each kind with drawn filters, by three ways and in two directions")
+@pytest.mark.proof(part="walks")
 def test_three_ways_tell_the_same_rows_in_the_same_order(shop: Shop) -> None:
     asked = [kind for kind in API for _ in range(length(short=6, full=60))]
     found = 0
@@ -250,7 +250,7 @@ def test_three_ways_tell_the_same_rows_in_the_same_order(shop: Shop) -> None:
     tried(len(asked), "filters")
 
 
-@pytest.mark.dear("the same while rows of all kinds come and go between the pages")
+@pytest.mark.proof(part="walks")
 def test_rows_that_stay_are_told_once_while_others_come_and_go(shop: Shop) -> None:
     asked = [kind for kind in API for _ in range(length(short=2, full=40))]
     changed = 0

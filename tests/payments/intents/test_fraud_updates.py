@@ -1,5 +1,6 @@
 """Verdicts that come later: the bank's warning, once, and a person's word."""
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from payments.intents import fraud_updates
 from payments.intents.fraud_updates import ReasonMissing
 from payments.intents.models import Attempt
 from payments.intents.refusals import IntentUnexpectedState
+from payments.risk import verdicts
 from payments.risk.verdicts import Status
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -115,6 +117,24 @@ def test_warnings_out_of_order_and_told_twice_are_applied_once(
     poll()
 
     assert [acme.told(one) for one in paid] == [WARNED, WARNED]
+
+
+def test_a_warning_that_counted_each_time_would_be_seen(
+    acme: ApiClient, bank: BankTransport, teller: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warned_first = verdicts.with_banks_warning
+
+    def warned_anew(verdict: verdicts.Verdict, *, at: int) -> verdicts.Verdict:
+        clock.advance(timedelta(seconds=1))
+        return warned_first(replace(verdict, is_warned=False), at=at)
+
+    monkeypatch.setattr(verdicts, "with_banks_warning", warned_anew)
+    paid = paid_by(acme)
+    warn(teller, paid["id"])
+    warn(teller, paid["id"])
+    take_in()
+
+    assert acme.told(paid["id"]) == [*WARNED, "fraud_updated"]
 
 
 def test_a_warning_about_an_unknown_reference_waits_and_stops_no_other(
