@@ -192,7 +192,7 @@ def test_what_ends_another_payment_is_no_answer(
 
 def naming_another(apply: Callable[..., Any]) -> Callable[..., Any]:
     def applied(*arguments: Any) -> Any:
-        claim = idempotency._current_claim()
+        claim = idempotency.current()
         assert claim is not None
         with patch.object(claim, "object_id", "pi_other"):
             done = apply(*arguments)

@@ -15,7 +15,8 @@ from acquirers.in_doubt import leases
 from acquirers.outcomes import Outcome
 from core import context
 from core.errors import LockTimeout
-from merchants import accounts, idempotency
+from merchants import accounts
+from merchants.idempotency import claims
 from merchants.models import IdempotencyKey, Merchant, NonSecureLimit
 from payments.intents import authorization, inquiries, modifications, non_secure
 from payments.intents.models import Attempt, PaymentIntent
@@ -326,13 +327,13 @@ def test_a_key_that_became_another_requests_is_not_taken_over(
     with dies(authorization, "authorize"), pytest.raises(Died):
         acme.post(PATH, payment(), idempotency_key="k")
     leases_run_out()
-    take_over = idempotency._take_over
+    take_over = claims._take_over
 
     def after_another(claim: Any) -> None:
         IdempotencyKey.objects.update(fingerprint=b"another".ljust(32))
         take_over(claim)
 
-    monkeypatch.setattr(idempotency, "_take_over", after_another)
+    monkeypatch.setattr(claims, "_take_over", after_another)
 
     assert retry(acme, PATH, payment()).refusal == (400, "idempotency_key_reused", None)
 

@@ -1,0 +1,53 @@
+"""`Idempotency-Key`: one key, one effect, one answer (contract 6)."""
+
+from merchants.idempotency.answers import (
+    answer,
+    finish,
+    finish_for,
+    forget_old,
+    kept_answer,
+    save_answer,
+    save_refusal,
+    take_answer_back,
+)
+from merchants.idempotency.claims import (
+    Claim,
+    Earlier,
+    begin,
+    current,
+    earlier,
+    earlier_with_secret,
+    forget,
+    let_go,
+    take,
+)
+from merchants.idempotency.kept import Replayed
+from merchants.idempotency.refusals import (
+    IdempotencyKeyInUse,
+    IdempotencyKeyInvalid,
+    IdempotencyKeyReused,
+)
+
+__all__ = [
+    "Claim",
+    "Earlier",
+    "IdempotencyKeyInUse",
+    "IdempotencyKeyInvalid",
+    "IdempotencyKeyReused",
+    "Replayed",
+    "answer",
+    "begin",
+    "current",
+    "earlier",
+    "earlier_with_secret",
+    "finish",
+    "finish_for",
+    "forget",
+    "forget_old",
+    "kept_answer",
+    "let_go",
+    "save_answer",
+    "save_refusal",
+    "take",
+    "take_answer_back",
+]

@@ -1,0 +1,220 @@
+"""Claims: a request's hold on its key, from before its first effect until it is answered."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from core import context, prepared, rows
+from core.detection import contains_encoded_card_number
+from core.secrets_in_text import holds_secret_key
+from merchants import fingerprint
+from merchants.idempotency import kept
+from merchants.idempotency.refusals import (
+    IdempotencyKeyInUse,
+    IdempotencyKeyInvalid,
+    IdempotencyKeyReused,
+)
+from merchants.models import IdempotencyKey, Merchant
+
+MAX_LENGTH = 255
+ID_MAX = 40
+CLAIM = """
+    INSERT INTO merchants_idempotencykey
+        (merchant_id, key, fingerprint, request_id, lease_until, object_id, is_finished, created_at)
+    VALUES (%(merchant)s::text, %(key)s::text, %(fingerprint)s::bytea, %(request)s::text,
+        %(lease_until)s::timestamptz, %(object)s::text, %(is_finished)s::boolean,
+        %(now)s::timestamptz)
+    ON CONFLICT DO NOTHING
+"""
+OF_CLAIM = "merchant_id = %(merchant)s::text AND key = %(key)s::text"
+
+
+@dataclass(slots=True)
+class Claim:
+    """A request's hold on its key; `taken` once a row says so.
+
+    :param answer_is_object: see `begin`.
+    :param kept_answer: the answer that this request has stored with its work.
+    """
+
+    merchant_id: str
+    key: str
+    fingerprint: bytes
+    answer_is_object: bool = False
+    taken: bool = False
+    object_id: str = ""
+    kept_answer: bytes | None = None
+    # Of the row while it is ours: a retry that takes it over writes another.
+    lease_until: datetime | None = None
+    earlier: "Earlier | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """How far an earlier request with the key came before it died.
+
+    :param object_id: the object it was about, written down in its first transaction.
+    :param is_finished: only its answer was missing.
+    :param claimed_at: in real time.
+    """
+
+    request_id: str
+    object_id: str
+    is_finished: bool
+    claimed_at: datetime
+
+
+def begin(
+    merchant: Merchant,
+    *,
+    key: str | None,
+    method_and_path: str,
+    body: Any,
+    answer_is_object: bool = False,
+) -> None:
+    """Look the key up before anything happens; take it over from a request that died.
+
+    :param answer_is_object: the answer will be the object that the request is about, as its events
+        show it, and nothing else: `answer` may store it with the work.
+    :raises Replayed: the request was answered before.
+    :raises IdempotencyKeyInvalid: not 1–255 printable ASCII, or it holds a card number or
+        a secret key.
+    :raises IdempotencyKeyReused: the key belongs to another request.
+    :raises IdempotencyKeyInUse: the first request is still at work.
+    """
+    if key is None:
+        return
+    _validate(key)
+    claim = Claim(merchant.id, key, fingerprint.of(method_and_path, body), answer_is_object)
+    row = _found(claim)
+    if row is not None:
+        _require_same_request(row, claim)
+        kept.replay(row)
+        _take_over(claim)
+    if work := context.current():
+        work.idempotency_claim = claim
+
+
+def earlier() -> Earlier | None:
+    """Return the request whose work this one goes on with, None if there is none."""
+    claim = current()
+    return claim.earlier if claim else None
+
+
+def earlier_with_secret() -> Earlier:
+    """Return the same where the answer shows a secret: 15 minutes long, as if it had been kept.
+
+    :raises IdempotencyKeyReused: the request was longer ago.
+    """
+    found = earlier()
+    if found is None or timezone.now() - found.claimed_at > kept.SECRET_ANSWER_LIFE:
+        raise IdempotencyKeyReused(kept.NO_LONGER_KEPT)
+    return found
+
+
+def take(object_id: str, *, is_finished: bool = True) -> None:
+    """Claim the request's key, in the first transaction of the use case.
+
+    The claim commits with the work it stands for, or not at all: a refusal rolls it
+    back and leaves the key free. Does nothing for a request without a key.
+
+    :param object_id: the object that the request makes or changes; a retry finds it by this.
+    :param is_finished: this transaction is the only one. Otherwise `finish` says so later.
+    :raises IdempotencyKeyInUse: another request claimed it a moment ago.
+    """
+    claim = current()
+    if claim is None or claim.taken:
+        return
+    now = timezone.now()
+    lease_until = _lease_end(now)
+    values = {
+        **names(claim),
+        "fingerprint": claim.fingerprint,
+        "request": context.request_id(),
+        "lease_until": lease_until.isoformat(),
+        # An address may hold anything; what is too long to be an id is found nowhere next.
+        "object": object_id[:ID_MAX],
+        "is_finished": str(is_finished),
+        "now": now.isoformat(),
+    }
+    if not prepared.run(CLAIM, values):
+        raise _in_use(claim)
+    claim.taken, claim.lease_until, claim.object_id = True, lease_until, object_id
+
+
+def let_go() -> None:
+    """End the lease of a request that failed, so that a retry need not wait for it to run out."""
+    claim = current()
+    if claim is not None and claim.taken:
+        ours = row_of(claim).filter(response_status=None, lease_until=claim.lease_until)
+        ours.update(lease_until=timezone.now())
+
+
+def forget() -> None:
+    """Free the key of a request that wrote its claim and then did nothing."""
+    claim = current()
+    if claim is not None and claim.taken:
+        row_of(claim).filter(lease_until=claim.lease_until).delete()
+        claim.taken = False
+
+
+def current() -> Claim | None:
+    """Return the claim of the work at hand, None if it has no key."""
+    work = context.current()
+    return work.idempotency_claim if work else None
+
+
+def row_of(claim: Claim) -> Any:
+    """Return the claim's row, as a query."""
+    return IdempotencyKey.objects.filter(merchant_id=claim.merchant_id, key=claim.key)
+
+
+def names(claim: Claim) -> dict[str, str]:
+    """Return the values that find the claim's row (`OF_CLAIM`)."""
+    return {"merchant": claim.merchant_id, "key": claim.key}
+
+
+def _in_use(claim: Claim) -> IdempotencyKeyInUse:
+    row = _found(claim)
+    return IdempotencyKeyInUse(until=row.lease_until if row and not row.is_finished else None)
+
+
+def _found(claim: Claim) -> IdempotencyKey | None:
+    return rows.find(IdempotencyKey, OF_CLAIM, **names(claim))
+
+
+def _require_same_request(row: IdempotencyKey, claim: Claim) -> None:
+    if bytes(row.fingerprint) != claim.fingerprint:
+        raise IdempotencyKeyReused
+
+
+@transaction.atomic(durable=True)
+def _take_over(claim: Claim) -> None:
+    """Make an unanswered request's work our own, one retry at a time."""
+    row = row_of(claim).select_for_update().first()
+    if row is None:
+        return  # Forgotten this moment: the key is free.
+    _require_same_request(row, claim)  # Forgotten and used again: it is another request's now.
+    kept.replay(row)
+    now = timezone.now()
+    if not row.is_finished and row.lease_until > now:
+        raise IdempotencyKeyInUse(until=row.lease_until)
+    row.lease_until = claim.lease_until = _lease_end(now)
+    row.save(update_fields=["lease_until"])
+    claim.taken, claim.object_id = True, row.object_id or ""
+    claim.earlier = Earlier(row.request_id, row.object_id, row.is_finished, row.created_at)
+
+
+def _lease_end(now: datetime) -> datetime:
+    return now + timedelta(seconds=settings.REQUEST_LEASE_SECONDS)
+
+
+def _validate(key: str) -> None:
+    printable = key.isascii() and key.isprintable() and 1 <= len(key) <= MAX_LENGTH
+    # It is stored as it is sent, for people look requests up by it.
+    if not printable or contains_encoded_card_number(key) or holds_secret_key(key):
+        raise IdempotencyKeyInvalid

@@ -1,0 +1,34 @@
+"""Refusals of an `Idempotency-Key` (contract 6)."""
+
+import math
+from datetime import datetime
+
+from django.utils import timezone
+
+from core.errors import DomainError
+
+
+class IdempotencyKeyInvalid(DomainError):
+    code = "idempotency_key_invalid"
+    message = (
+        "An Idempotency-Key has 1 to 255 printable ASCII characters and is no card number and no "
+        "secret key."
+    )
+    param = "Idempotency-Key"
+
+
+class IdempotencyKeyReused(DomainError):
+    code = "idempotency_key_reused"
+    message = "The Idempotency-Key was used for another request."
+
+
+class IdempotencyKeyInUse(DomainError):
+    code = "idempotency_key_in_use"
+    http_status = 409
+    message = "A request with this Idempotency-Key is still under way."
+
+    def __init__(self, *, until: datetime | None = None) -> None:
+        """:param until: when the lease of the first request ends (real time)."""
+        super().__init__()
+        rest = (until - timezone.now()).total_seconds() if until else 0
+        self.retry_after_seconds = max(1, math.ceil(rest))
