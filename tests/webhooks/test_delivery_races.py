@@ -30,6 +30,7 @@ from webhooks.models import Delivery, Endpoint, Lane
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 SPREAD_SECONDS = 0.006
+LEFT_MOST = 100
 ROUNDS = [
     pytest.param(8, id="few"),
     pytest.param(
@@ -99,6 +100,10 @@ def an_end_and_a_stop(endpoint: Endpoint, name: str) -> list[Callable[[], Any]]:
 
 
 def a_replay_a_plan_and_an_end(endpoint: Endpoint, name: str) -> list[Callable[[], Any]]:
+    # A replay brings back whatever was not delivered: of some rounds, not of thousands.
+    if Delivery.objects.filter(status="pending").count() > LEFT_MOST:
+        tidy_up()
+        deliver()
     disable(endpoint)
     tell(endpoint.merchant, name)
     enable(endpoint)
