@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -57,7 +58,10 @@ class Found(NamedTuple):
 
 @page()
 def search(request: HttpRequest, member: Member) -> HttpResponse:
-    """Show what one text finds, newest first; the text stands in the address (`q`)."""
+    """Show what one text finds, newest first; the text stands in the address (`q`).
+
+    A whole id leads to the page of its object, without a look at a list of one row.
+    """
     text = request.GET.get("q", "").strip()
     if problem := _problem(text):
         # Without the text: it may be a card number, and the page may be printed or photographed.
@@ -72,9 +76,14 @@ def search(request: HttpRequest, member: Member) -> HttpResponse:
     except DomainError:
         return show(request, TEMPLATE, {"problem": NO_SUCH_PLACE}, part="found", status=400)
     rows = [_row(row)._replace(url=_url(member, row)) for row in found.rows]
+    is_page = request.headers.get("HX-Request") != "true"
+    if is_page and (own_page := _own_page(found.rows, rows, text)):
+        return redirect(own_page)
     return show(request, TEMPLATE, {"q": text, "rows": rows, "page": found}, part="found")
 
 
+# Their results lead to a page of something else.
+SHOWN_ELSEWHERE = (Refund, Invitation)
 NO_SUCH_PLACE = _("This place of the list is gone. Search again.")
 TOO_LONG = _("This took too long")
 
@@ -148,6 +157,13 @@ def _url(member: Member, row: Any) -> str:
     if isinstance(row, Invitation):
         return reverse("panel:team", args=[member.merchant_id])
     return links.to(member, row.intent_id if isinstance(row, Refund) else row.id)
+
+
+def _own_page(rows: Sequence[Any], found: Sequence[Found], text: str) -> str:
+    """Return the address of the page of the one object that has the text as its id; or nothing."""
+    if len(found) != 1 or found[0].id != text or isinstance(rows[0], SHOWN_ELSEWHERE):
+        return ""
+    return found[0].url
 
 
 def _row(row: Any) -> Found:

@@ -24,7 +24,8 @@ def client_of(acme: ApiClient, role: str = "owner") -> Client:
 
 
 def text_of(client: Client, acme: ApiClient, q: str, **headers: str) -> str:
-    page = client.get(f"/panel/{acme.merchant.id}/search", {"q": q}, headers=headers)
+    address = f"/panel/{acme.merchant.id}/search"
+    page = client.get(address, {"q": q}, headers=headers, follow=True)
     assert page.status_code == 200, page.content.decode()
     return page.content.decode()
 
@@ -39,6 +40,20 @@ def test_a_payment_is_found_by_id_email_and_description(
 
     for q in (paid["id"], f"  {paid['id']} ", "payer@example.com", "order #1"):
         assert f"<code>{paid['id']}</code>" in text_of(client, acme, q), q
+
+
+def test_a_whole_id_leads_to_the_page_of_its_object(acme: ApiClient) -> None:
+    client, paid = client_of(acme), PaymentFactory(merchant=acme.merchant)
+    found = f"/panel/{acme.merchant.id}/search"
+
+    answer = client.get(found, {"q": f" {paid.id} "})
+    part = client.get(found, {"q": paid.id}, headers={"HX-Request": "true"})
+
+    assert (answer.status_code, answer["Location"]) == (
+        302, f"/panel/{acme.merchant.id}/payments/{paid.id}",
+    )  # fmt: skip
+    assert f"<code>{paid.id}</code>" in part.content.decode()
+    assert client.get(found, {"q": paid.id[:-1]}).status_code == 200
 
 
 def test_a_search_that_sleeps_is_canceled(acme: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,18 +95,23 @@ def test_what_only_the_panel_names_is_found_and_leads_to_its_page(
     refund = acme.post("/v1/refunds", {"payment_intent": paid["id"]}, idempotency_key="r").body
     owner = acme.merchant.members.get(user__email="owner@acme.example")
     invited = invitations.invite(owner, email="new@x.example", role="finance").invitation
-    ways = {
+    listed = {
         refund["id"]: f"/payments/{paid['id']}",
         paid["latest_attempt"]: f"/payments/{paid['id']}",
+        invited.id: "/team",
+    }
+    opened = {
         (sent := Delivery.objects.all()[0].id): f"/deliveries/{sent}",
         (row := AuditEntry.objects.filter(merchant=acme.merchant)[0].id): f"/audit_log/{row}",
-        invited.id: "/team",
         acme.merchant.id: "",
     }
 
-    for found, way in ways.items():
+    for found, way in listed.items():
         page = text_of(client, acme, found)
         assert f'href="/panel/{acme.merchant.id}{way}"><code>' in page, found
+    for found, way in opened.items():
+        answer = client.get(f"/panel/{acme.merchant.id}/search", {"q": found})
+        assert answer["Location"] == f"/panel/{acme.merchant.id}{way}", found
     assert "Nothing was found" in text_of(client_of(acme, "support"), acme, row)
 
 
