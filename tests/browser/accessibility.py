@@ -36,6 +36,8 @@ STRUCTURE = """() => {
         demand(text(target), `no name: ${target.outerHTML}`);
     for (const image of all("img:not([alt])")) problems.push(`no alt: ${image.outerHTML}`);
 
+    for (const cell of all("td, th").filter(element => element.checkVisibility()))
+        demand(cell.scrollWidth <= cell.clientWidth + 1, `runs out of its cell: ${text(cell)}`);
     const { scrollWidth, clientWidth } = document.documentElement;
     demand(scrollWidth <= clientWidth, `scrolls sideways: ${scrollWidth} in ${clientWidth} px`);
     return problems;

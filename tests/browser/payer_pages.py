@@ -143,6 +143,8 @@ FAULTS = {
     "low-contrast": '<p><font color="#bbbbbb">hard to read</font></p>',
     "small-target": "<ul><li><a href='/a'>a</a> <a href='/b'>b</a></ul>",
     "wide": f"<p>{'w' * 500}</p>",
+    "overlap": "<table><tr><td><span>Words that run</span></td><td>into others</td></tr></table>"
+    '<script src="/faults/overlap.js"></script>',
     "two-headings": "<h1>Two</h1>",
     "form-without-token": '<form method="post" action="/panel/look"><button>Send</button></form>',
 }
@@ -152,7 +154,14 @@ SHIFT = """addEventListener("load", () => requestAnimationFrame(() => requestAni
     late.textContent = "A text that comes late" + "\\n".repeat(20);
     document.querySelector("main").prepend(late);
 })))"""
-SCRIPTS = {"console": "console.error('it hurts')", "uncaught": "null.x", "shift": SHIFT}
+OVERLAP = """Object.assign(document.querySelector("td span").style,
+    { display: "block", width: "1em", whiteSpace: "nowrap" })"""
+SCRIPTS = {
+    "console": "console.error('it hurts')",
+    "uncaught": "null.x",
+    "shift": SHIFT,
+    "overlap": OVERLAP,
+}
 
 
 def faulty(request: HttpRequest, fault: str) -> HttpResponse:
