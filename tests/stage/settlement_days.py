@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from acquirers.notices.models import Inbox
 from audit.reconciliation import reading
-from audit.reconciliation.models import Difference
+from audit.reconciliation.models import Difference, KeptLine
 from audit.reconciliation.reading import Reading
 from core import clock
 from merchants.models import Merchant
@@ -89,6 +89,18 @@ def read(text: str | bytes, *days: date) -> Reading:
     """Read a file."""
     raw = text.encode() if isinstance(text, str) else text
     return reading.read(BytesIO(raw), days=days)
+
+
+def is_plain(day: date) -> bool:
+    """Tell whether each line of a day's file agrees by itself with a booking of the same day.
+
+    Of what we have on another day, the bank's day lacks nothing. And what went out and came back
+    before we asked has failed here: its two lines agree together, or not at all.
+    """
+    lines = [line.split(",")[1:3] for line in file_of(day).splitlines()[1:]]
+    came_back = {of for kind, of in lines if kind.endswith("_return")}
+    went_out = {of for kind, of in lines if not kind.endswith("_return")}
+    return not came_back & went_out and not KeptLine.objects.filter(day=day).exists()
 
 
 def reconcile(text: str, directory: Path, *more: str) -> tuple[int, str]:
