@@ -133,8 +133,9 @@ def _missing(_line: Line) -> tuple[Line, ...]:
 
 
 def _extra(line: Line) -> tuple[Line, ...]:
-    invented = replace(line, type="sale", reference=_reference(), amount=EXTRA_AMOUNT)
-    return (line, invented)
+    # A transfer that came in may be nobody's; a sale without a merchant could not be read.
+    kind = "sale" if line.merchant else line.type
+    return (line, replace(line, type=kind, reference=_reference(), amount=EXTRA_AMOUNT))
 
 
 def _amount(line: Line) -> tuple[Line, ...]:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from testbank import behaviours, decisions, settlement_files
+from testbank import behaviours, decisions, incoming, settlement_files
 from testbank.models import IncomingMove, TransferMove
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.bank_disputes import complained, wait
 from tests.stage.bank_orders import authorize, refund, void
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.settlement_days import HEADER, busy_day, file_of, today
+from tests.stage.settlement_days import HEADER, busy_day, file_of, read, today
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -109,6 +109,17 @@ def test_exactly_one_difference_is_planted(wrong: str, lines: int) -> None:
 
     assert len(planted) == lines + 1
     assert len({*planted} ^ {*right}) == {"amount": 2, "currency": 2, "duplicate": 0}.get(wrong, 1)
+
+
+def test_an_invented_line_of_nobody_is_one_that_may_be_of_nobody() -> None:
+    begin_at_noon()
+    incoming.receive(amount=3000, currency="try", remittance="A gift")
+    wait(timedelta(minutes=1))
+
+    *_right, planted = booked(file_of(today(), wrong="extra"))
+
+    assert read(file_of(today(), wrong="extra"), today()).unread == 0
+    assert (planted[0], planted[2]) == ("transfer_in", "12345")
 
 
 def test_a_day_without_money_has_nothing_to_alter() -> None:
