@@ -257,7 +257,7 @@ def test_three_ways_tell_the_same_rows_in_the_same_order(shop: Shop) -> None:
 
 @pytest.mark.proof(part="walks")
 def test_rows_that_stay_are_told_once_while_others_come_and_go(shop: Shop) -> None:
-    asked = [kind for kind in API for _ in range(length(short=2, full=40))]
+    asked = [kind for kind in API for _ in range(length(short=2, full=15))]
     changed = 0
 
     for kind in asked:
