@@ -204,6 +204,7 @@ def test_a_dispute_is_answered_by_a_draft_and_a_last_look(
     page.visit(address("dispute", owner.row.id, dispute))
     picture(page, "dispute", language, look)
     page.click(words["answer"])
+    page.see(words["draft"])  # Until then the page may be half there, and what is folded with it.
     if not look.get("scripts", True):
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     else:
