@@ -30,7 +30,7 @@ from tests.stage.hooks import tell
 from tests.stage.lengths import chance, length, tried
 from tests.stage.teams import person, signed_in
 
-pytestmark = [pytest.mark.django_db(databases=["default", "bank"]), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.django_db(databases=["default", "bank"]), pytest.mark.timeout(1800)]
 
 ROWS = 30
 # Rows come and go after so many pages of a walk: those that come faster than they are read would
