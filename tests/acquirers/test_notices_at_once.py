@@ -134,6 +134,7 @@ def test_after_a_kill_of_the_poller_each_notice_is_applied_once(
 
     status, said = run("-m", "tests.stage.deadly_poller", **held)
     assert status == -9, said
+    tried(1, "pollers that die")
     Inbox.objects.update(held_until=timezone.now())
     status, said = run("-m", "tests.stage.deadly_poller", DIES="nowhere", DIES_AT="0")
 

@@ -22,6 +22,7 @@ from payments.intents.models import Attempt, Modification
 from payments.refunds.models import Refund
 from tests.stage.client import REFUNDS, ApiClient
 from tests.stage.factories import payment
+from tests.stage.lengths import tried
 from tests.stage.oldbank import way
 from tests.stage.threeds import return_of
 from tests.stage.undecided import DECISIONS_BOUNDARIES
@@ -100,6 +101,7 @@ class Installation:
         known = (*BOUNDARIES, *DISPUTES_BOUNDARIES, *SWEEPERS_BOUNDARIES, *DECISIONS_BOUNDARIES)
         assert boundary in known
         self.once.write_text(boundary)
+        tried(1, "processes that die")
 
     def start_sweeper(self, *, is_deadly: bool = False) -> None:
         schedule = ["-s", str(self._directory / "schedule"), "--pidfile="]
