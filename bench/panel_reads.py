@@ -126,15 +126,18 @@ class Reader:
             figures[f"{case.name}, deep: buffers more"] = deep.buffers - (first or deep).buffers
         return figures
 
+    def _leads_on(self, page: str, answer: Any) -> bool:
+        """Tell whether it is the search, which leads from a whole id to its object's page."""
+        way = answer.headers.get("Location", "")
+        return page == "search" and way.startswith(f"/panel/{self.merchant.id}/")
+
     def open(self, page: str, query: str) -> Opened | None:
         """Open a page some times; None if it is none, and `wrong` says so."""
         url = f"{address(page, self.merchant, self.values)}?{_escaped(query)}"
         # The first time is not measured: it finds no row in memory.
         answer = self._get(url)
         is_late = LATE_WORDS in answer.content.decode()
-        # A whole id in the search leads to the page of its object.
-        is_right = answer.status_code in ((200, 302) if page == "search" else (200,))
-        if not is_right and not is_late:
+        if answer.status_code != 200 and not is_late and not self._leads_on(page, answer):
             self.wrong.append(f"{url} answered {answer.status_code}")
             return None
         with CaptureQueriesContext(connection) as asked:

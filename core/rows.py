@@ -1,8 +1,8 @@
 """Rows of our models, written and found by statements that are put together once.
 
-For what every payment, every read, and a night for every merchant does, and for nothing else
-(docs/adr/0031). Django builds a statement anew for each `save()` and each query; here the
-text of each is kept, and PostgreSQL keeps its plan. Neither `save()` nor signals run.
+For what is done for every payment, for every read, and for every merchant at night, and for nothing
+else (docs/adr/0031). Django builds a statement anew for each `save()` and each query; here the text
+of each is kept, and PostgreSQL keeps its plan. Neither `save()` nor signals run.
 """
 
 import json

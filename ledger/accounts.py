@@ -6,7 +6,7 @@ from core import rows
 from ledger.models import Account
 from ledger.models.accounts import account_id
 
-BY_ID = "id = %(id)s::text FOR NO KEY UPDATE"
+LOCKED_BY_ID = "id = %(id)s::text FOR NO KEY UPDATE"
 # Accounts seen by this process; they are never deleted.
 _known: set[tuple[str, str]] = set()
 
@@ -37,7 +37,7 @@ def lock(merchant_id: str, currency: str) -> None:
     :raises Account.DoesNotExist: the accounts were not opened.
     """
     account = account_id(merchant_id, currency, Account.Kind.AVAILABLE)
-    if rows.find(Account, BY_ID, id=account) is None:
+    if rows.find(Account, LOCKED_BY_ID, id=account) is None:
         raise Account.DoesNotExist(account)
 
 

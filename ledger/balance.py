@@ -93,10 +93,10 @@ def tell(event_type: str, movement: Movement, lines: Sequence[Line]) -> None:
 
 
 def _without(
-    rows: list[dict[str, Any]], kind: str, movement: Movement, lines: Sequence[Line]
+    after: list[dict[str, Any]], kind: str, movement: Movement, lines: Sequence[Line]
 ) -> list[dict[str, Any]]:
     moved = {movement.currency: total(lines, kind)}
-    return [_row(row["amount"] - moved.get(row["currency"], 0), row["currency"]) for row in rows]
+    return [_row(row["amount"] - moved.get(row["currency"], 0), row["currency"]) for row in after]
 
 
 def _limits(merchant_id: str) -> dict[str, int]:

@@ -24,7 +24,7 @@ def required(name: str, meaning: str) -> str:
 BASE_URL = required(
     "BASE_URL", "the address that clients reach this installation at, such as https://pay.example"
 ).rstrip("/")
-# Where people reach the panel; names in mails and of passkeys come from here, never from a request.
+# The panel's address; names in mails and of passkeys come from here, never from a request.
 # A passkey is of a name, so 127.0.0.1 has none.
 PANEL_URL = env.str("PANEL_URL", default="").strip().rstrip("/") or BASE_URL.replace(
     "//127.0.0.1", "//localhost"

@@ -11,7 +11,6 @@ from merchants.idempotency.answers import (
     take_answer_back,
 )
 from merchants.idempotency.claims import (
-    Claim,
     Earlier,
     begin,
     current,
@@ -29,7 +28,6 @@ from merchants.idempotency.refusals import (
 )
 
 __all__ = [
-    "Claim",
     "Earlier",
     "IdempotencyKeyInUse",
     "IdempotencyKeyInvalid",

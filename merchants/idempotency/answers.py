@@ -10,8 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from core import context, prepared
-from merchants.idempotency import claims, kept
-from merchants.idempotency.claims import OF_CLAIM, Claim, current, names, row_of
+from merchants.idempotency import kept
+from merchants.idempotency.claims import OF_CLAIM, Claim, current, names, row_of, take
 from merchants.idempotency.kept import Replayed
 from merchants.idempotency.refusals import IdempotencyKeyInUse
 from merchants.models import IdempotencyKey
@@ -114,7 +114,7 @@ def save_refusal(status: int, body: bytes) -> None:
         return
     claim.taken = row_of(claim).filter(request_id=context.request_id()).exists()
     with suppress(IdempotencyKeyInUse), transaction.atomic():
-        claims.take(object_id="")
+        take(object_id="")
         save_answer(status, body)
 
 

@@ -187,7 +187,7 @@ class LogFilters(forms.Form):
         moment = _moment(written)
         if moment is None:
             return ""
-        # Where clocks are put forward at midnight, a day begins at 01:00.
+        # A day begins at 01:00 if clocks are put forward at midnight.
         begins = moment.astimezone(self.zone).date()
         if self._instant(begins, is_end=False) != moment.timestamp():
             return ""

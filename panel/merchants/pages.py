@@ -92,11 +92,16 @@ def show(
 
     :param part: a `{% partialdef %}` of the template, or nothing if the page has none.
     """
-    is_part = bool(part) and request.headers.get("HX-Request") == "true"
+    is_part = bool(part) and asks_for_part(request)
     response = render(request, f"{template}#{part}" if is_part else template, shown, status=status)
     if part:
         patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def asks_for_part(request: HttpRequest) -> bool:
+    """Tell whether htmx asks, which puts what it gets into the page that is there."""
+    return request.headers.get("HX-Request") == "true"
 
 
 def private(response: HttpResponse) -> HttpResponse:

@@ -23,7 +23,7 @@ from merchants.models import ApiKey, AuditEntry, Invitation, Member, Merchant, R
 from panel import permissions
 from panel.audit_words import in_words
 from panel.merchants import links
-from panel.merchants.pages import page, show
+from panel.merchants.pages import asks_for_part, page, show
 from panel.patience import TookTooLong, limited
 from panel.permissions import Right
 from payments.customers.models import Customer
@@ -76,8 +76,7 @@ def search(request: HttpRequest, member: Member) -> HttpResponse:
     except DomainError:
         return show(request, TEMPLATE, {"problem": NO_SUCH_PLACE}, part="found", status=400)
     rows = [_row(row)._replace(url=_url(member, row)) for row in found.rows]
-    is_page = request.headers.get("HX-Request") != "true"
-    if is_page and (own_page := _own_page(found.rows, rows, text)):
+    if (own_page := _own_page(found.rows, rows, text)) and not asks_for_part(request):
         return redirect(own_page)
     return show(request, TEMPLATE, {"q": text, "rows": rows, "page": found}, part="found")
 
