@@ -17,8 +17,8 @@ class Case(NamedTuple):
         `{week}` are instants so long ago, `{key}`, `{endpoint}` and `{customer}` the merchant's.
     :param where: of a list that is also opened at depth: the rows, in SQL.
     :param table: the table of that list.
-    :param may_be_late: no index has what is asked for, and the page may say "narrow the time"; it
-        is then opened for one day, too.
+    :param may_be_late: no index has what is asked for, and the page may take its time, or say
+        "narrow the time"; it is opened for one day, too.
     """
 
     page: str
@@ -60,7 +60,7 @@ PAYMENTS = [
     _payments("customer={customer}"),
     _payments("metadata[order]=1"),
     _payments("q=order 77", may_be_late=True),
-    _payments("status=succeeded&currency=eur&capture_method=manual", may_be_late=True),
+    _payments("status=succeeded&currency=eur&capture_method=manual"),
 ]
 LOGS = [
     _logs("", "true"),
@@ -69,15 +69,15 @@ LOGS = [
     _logs("status=400", "status = 400"),
     _logs("status=5xx"),
     _logs("status=409"),
-    _logs("status=202", may_be_late=True),
+    _logs("status=202"),
     _logs("method=GET", "method = 'GET'"),
-    _logs("method=DELETE", may_be_late=True),
-    _logs("method=PATCH", may_be_late=True),
+    _logs("method=DELETE"),
+    _logs("method=PATCH"),
     _logs("path=/v1/payment_intents", "path = '/v1/payment_intents'"),
-    _logs("path=/v1/customers/cus_{rare}", may_be_late=True),
-    _logs("path=/v1/nowhere", may_be_late=True),
+    _logs("path=/v1/customers/cus_{rare}"),
+    _logs("path=/v1/nowhere"),
     _logs("path=/v1/payment_intents/{{id}}", "path LIKE '/v1/payment_intents/%%'"),
-    _logs("path=/v1/refunds/{{id}}", may_be_late=True),
+    _logs("path=/v1/refunds/{{id}}"),
     _logs("error_code=parameter_invalid", "error_code = 'parameter_invalid'"),
     _logs("error_code=acquirer_unavailable"),
     _logs("error_code=no_such_code"),
@@ -90,8 +90,8 @@ LOGS = [
     _logs("idempotency_key=order-7"),
     _logs("idempotency_key=none"),
     _logs("kind=api", "kind = 'api'"),
-    _logs("kind=panel", may_be_late=True),
-    _logs("kind=job", may_be_late=True),
+    _logs("kind=panel"),
+    _logs("kind=job"),
     _logs("created[gte]={week}&created[lt]={day}", "created_at < to_timestamp({day})"),
     _logs("created[lt]=1000000000"),
     _logs("sort=created"),
@@ -102,8 +102,8 @@ EVENTS = [
     _events("type=customer.deleted"),
     _events("type=dispute.created"),
     _events("aggregate_type=payment_intent", "aggregate_type = 'payment_intent'"),
-    _events("aggregate_type=customer", may_be_late=True),
-    _events("aggregate_type=dispute", may_be_late=True),
+    _events("aggregate_type=customer"),
+    _events("aggregate_type=dispute"),
     _events("aggregate_id=pi_{common}"),
     _events(f"aggregate_id=pi_{NOTHING}"),
     _events("delivery_success=true", "true"),

@@ -28,6 +28,7 @@ CARD = {
     "brand": "visa", "bin": "424242", "last4": "4242", "masked": "424242******4242",
     "exp_month": 12, "exp_year": 2040, "card_type": "credit", "domestic": False,
 }  # fmt: skip
+NEW_LINE = b"\n"
 KIB_IN_MIB = 1024
 
 
@@ -102,13 +103,14 @@ def export(client: Client, url: str, host: str) -> Figures:
     began = time.perf_counter()
     answer: Any = client.post(url, headers={"Host": host})
     pieces = iter(answer.streaming_content)
-    size = len(next(pieces))
+    piece = next(pieces)
     first = time.perf_counter() - began
-    rows = 0
+    size, lines = len(piece), piece.count(NEW_LINE)
     for piece in pieces:
-        size, rows = size + len(piece), rows + piece.count(b"\npi_")
+        size, lines = size + len(piece), lines + piece.count(NEW_LINE)
     return {
-        "export_rows": rows + 1,
+        # All but the header; no payment that is filled in has a line break in a text.
+        "export_rows": lines - 1,
         "export_first_byte_s": first,
         "export_s": time.perf_counter() - began,
         "export_mib": size / KIB_IN_MIB**2,

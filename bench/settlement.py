@@ -5,20 +5,16 @@ Every part must be settled once and told once; otherwise the run ends.
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from statistics import median
+from collections.abc import Callable, Sequence
 
-from bench import bars
+from bench import bars, paced
 from bench.bars import Bar, Figures
-from bench.client import Call, Line, percentile
+from bench.client import Call
 from bench.load import Scale, Terms
 from bench.payments import PATH, SUCCEEDED
 from bench.stage import Stage
 from devstack import demo
 from devstack.console import say
-from devstack.state import CannotContinue
 
 MERCHANTS, PARTS_OF_EACH = 10_000, 100
 ENTRIES = 10_000_000
@@ -28,7 +24,7 @@ DAYS_LEAST = 65
 # Numbers of charges, which no other part has.
 LOOK_CHARGES, ENTRIES_CHARGES, DAYS_CHARGES = 600_000_000, 1, 800_000_000
 # Payments are made alone for at least so long: p99 of few says little.
-ALONE_SECONDS, PACE_SECONDS = 15, 0.05
+ALONE_SECONDS = 15
 # On a busy machine.
 STEP_SECONDS = 1800
 PARTS = ["run", "look", "entries", "days"]
@@ -102,59 +98,17 @@ def _run(stage: Stage, terms: Terms, told: dict[str, str]) -> Figures:
     say("bench", f"{count} merchants of {PARTS_OF_EACH} parts each, beside payments")
     _step(stage, "fill_merchants", "many", str(count), str(PARTS_OF_EACH), like)
     call = Call(stage.ports.web, PATH, SUCCEEDED, told["secret_key"], demo.first_payment())
-    with stage.service(), ThreadPoolExecutor(1) as other:
-        alone_until = time.monotonic() + max(terms.seconds, ALONE_SECONDS)
-        alone = _payments(call, terms.clients, lambda: time.monotonic() > alone_until)
-        running: Future[Figures] = other.submit(_step, stage, "settle", "many")
-        beside = _payments(call, terms.clients, running.done)
-        run = running.result()
+    with stage.service():
+        waits, run = paced.beside(
+            call, terms, lambda: _step(stage, "settle", "many"), alone_seconds=ALONE_SECONDS
+        )
     return {
         "merchants": count,
         "parts": count * PARTS_OF_EACH,
         **{f"run_{name}": value for name, value in run.items()},
         "run_memory_times": run["mib"] / small["mib"],
-        **_waits("alone", alone),
-        **_waits("beside", beside),
-        "beside_times": percentile(beside, 99) / percentile(alone, 99),
+        **waits,
     }
-
-
-def _waits(name: str, took: list[float]) -> Figures:
-    return {f"{name}_p50_ms": median(took), f"{name}_p99_ms": percentile(took, 99)}
-
-
-def _payments(call: Call, clients: int, is_over: Callable[[], bool]) -> list[float]:
-    """Let clients pay, each with a pause behind a payment; return what each took, in ms.
-
-    :raises CannotContinue: one did not succeed.
-    """
-    with ThreadPoolExecutor(clients) as crowd:
-        shares: Iterable[list[float]] = crowd.map(
-            lambda _number: _pay_until(call, is_over), range(clients)
-        )
-        return [took for share in shares for took in share]
-
-
-def _pay_until(call: Call, is_over: Callable[[], bool]) -> list[float]:
-    line = Line(call.port)
-    took: list[float] = []
-    try:
-        while not is_over() or not took:
-            took.append(_pay(call, line))
-            # Clients without pauses fill the machine: any other work would slow each of them.
-            time.sleep(PACE_SECONDS)
-    finally:
-        line.close()
-    return took
-
-
-def _pay(call: Call, line: Line) -> float:
-    began = time.perf_counter()
-    answer = line.ask(call.request())
-    took = (time.perf_counter() - began) * 1000
-    if problem := call.problem(*answer):
-        raise CannotContinue(f"{PATH}: {problem}.")
-    return took
 
 
 # --- Long histories -----------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from merchants.audit_log import ACTIONS
 from merchants.models import RequestLog, User
 
 ANY_ID = "{id}"
+# Behind every other character, so that all texts of one beginning lie before it.
+LAST = "\U0010ffff"
 CLASS = re.compile("([1-5])xx")
 
 
@@ -28,8 +30,11 @@ class Path(Equal):
     def narrowed(self, rows: Rows, wanted: str) -> Rows:
         if ANY_ID not in wanted:
             return super().narrowed(rows, wanted)
-        parts = [re.escape(part) for part in wanted.split(ANY_ID)]
-        return rows.filter(path__regex=f"^{'[^/]+'.join(parts)}$")
+        parts = wanted.split(ANY_ID)
+        pattern = "[^/]+".join(re.escape(part) for part in parts)
+        found = rows.filter(path__regex=f"^{pattern}$")
+        # All that begin alike, as a range: an index of some paths is not used without.
+        return found.filter(path__gte=parts[0], path__lt=parts[0] + LAST) if parts[0] else found
 
 
 class RequestLogFilters(Filters):

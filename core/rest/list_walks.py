@@ -7,21 +7,37 @@ of a file's, so a caller takes them out of it.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
+from django.db.models import Count, F, Min
 from django.http import QueryDict
 
 from core.rest import lists
+from core.rest.filters import column
 from core.rest.lists import ListSpec, Rows, Source
 
 
-def count(rows: Rows, query: QueryDict, spec: ListSpec, *, most: int) -> int:
-    """Count the rows that a query finds, up to one more than `most`.
+class Newest(NamedTuple):
+    """The newest rows of a list.
+
+    :param number: how many they are.
+    :param since: when the oldest of them was created; None if there is none.
+    """
+
+    number: int
+    since: datetime | None
+
+
+def newest(rows: Rows, query: QueryDict, spec: ListSpec, *, most: int) -> Newest:
+    """Return the newest rows that a query finds, up to one more than `most`.
 
     :raises DomainError: as `lists.page` does.
     """
     [listing] = lists.listings([Source(rows, spec)], query)
-    return lists.countable(listing, listing.matching())[: most + 1].count()
+    found = lists.newest_first(listing, listing.matching())
+    times = found.annotate(at=F(column(found, "created_at"))).values("at")[: most + 1]
+    told = times.aggregate(number=Count("*"), since=Min("at"))
+    return Newest(told["number"], told["since"])
 
 
 def walk(rows: Rows, query: QueryDict, spec: ListSpec, *, size: int) -> Iterator[Sequence[Any]]:
@@ -41,14 +57,3 @@ def walk(rows: Rows, query: QueryDict, spec: ListSpec, *, size: int) -> Iterator
         yield page.rows
         has_more = page.has_more
         edge = wanted.place(page.rows[-1]) if has_more else None
-
-
-def moment_behind(rows: Rows, query: QueryDict, spec: ListSpec, *, number: int) -> datetime | None:
-    """Return when the row was created that has `number` newer ones; None if there is none.
-
-    :raises DomainError: as `lists.page` does.
-    """
-    [listing] = lists.listings([Source(rows, spec)], query)
-    found = listing.within(listing.matching(), listing.bounds)
-    newest = found.order_by(f"-{listing.wanted.created}", "-id")
-    return newest.values_list("created_at", flat=True)[number : number + 1].first()

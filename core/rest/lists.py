@@ -229,18 +229,26 @@ def _beyond(columns: Sequence[str], edge: Edge, *, is_upward: bool) -> Func:
 
 def _count(parts: Sequence[tuple[Listing, Rows]]) -> int:
     """Count the rows, up to one more than is told (spec: List conventions 4)."""
-    return sum(countable(*part)[: TOTAL_MAX + 1].count() for part in parts)
+    return sum(_countable(*part)[: TOTAL_MAX + 1].count() for part in parts)
 
 
-def countable(listing: Listing, matching: Rows) -> Rows:
+def _countable(listing: Listing, matching: Rows) -> Rows:
     """Return the rows in the order of an index, although a count shows no order.
 
     Without one PostgreSQL may read the table from its beginning, until it has come upon enough
     of the merchant's rows.
     """
+    rows = newest_first(listing, matching)
+    return rows.order_by() if listing.filters.takes_any_of_several else rows
+
+
+def newest_first(listing: Listing, matching: Rows) -> Rows:
+    """Return the keys of the rows, or those of another table that stand for them.
+
+    Its columns `along_…` (`core.rest.filters.column`) are theirs, then.
+    """
     rows = listing.filters.rows_for_counting() if listing.wanted.text is None else None
     if rows is None:
         rows = listing.within(matching, listing.bounds).values("pk")
     order = columns(rows, (listing.wanted.created, "id"))
-    newest = () if listing.filters.takes_any_of_several else (f"-{name}" for name in order)
-    return rows.order_by(*newest)
+    return rows.order_by(*(f"-{name}" for name in order))

@@ -484,7 +484,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("method", models.CharField(max_length=16, null=True)),
-                ("path", models.CharField(max_length=500)),
+                ("path", core.fields.CodeField(max_length=500)),
                 ("query", models.TextField(null=True)),
                 ("status", models.SmallIntegerField(null=True)),
                 ("duration_ms", models.IntegerField()),
@@ -734,9 +734,37 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="requestlog",
             index=models.Index(
-                condition=models.Q(("status__gte", 400)),
+                condition=models.Q(("status__lt", 200), ("status__gt", 200), _connector="OR"),
                 fields=["merchant", "status", "created_at", "id"],
-                name="refused_requests",
+                name="requests_not_answered_by_200",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="requestlog",
+            index=models.Index(
+                condition=models.Q(("method__in", ("GET", "POST")), _negated=True),
+                fields=["merchant", "method", "created_at", "id"],
+                name="requests_by_a_rare_method",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="requestlog",
+            index=models.Index(
+                condition=models.Q(
+                    ("path__lt", "/v1/payment_intents"),
+                    ("path__gte", "/v1/payment_intentt"),
+                    _connector="OR",
+                ),
+                fields=["merchant", "path", "created_at", "id"],
+                name="requests_apart_from_payments",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="requestlog",
+            index=models.Index(
+                condition=models.Q(("kind", "api"), _negated=True),
+                fields=["merchant", "kind", "created_at", "id"],
+                name="requests_of_panel_and_jobs",
             ),
         ),
         migrations.AddIndex(

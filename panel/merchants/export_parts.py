@@ -8,11 +8,12 @@ from django.http import QueryDict
 from core import clock
 from core.querysets import MerchantRows
 from core.rest import list_walks
+from core.rest.list_walks import Newest
 from core.rest.lists import ListSpec
 from panel.merchants.filter_words import moment_of
 
 # The newest ones; the rest is offered as one, whose page offers its own parts.
-PARTS_MOST = 5
+PARTS_MOST = 3
 BEGIN, END = "created[gte]", "created[lt]"
 
 
@@ -30,24 +31,27 @@ class Part(NamedTuple):
     is_rest: bool = False
 
 
-def parts(rows: MerchantRows, query: QueryDict, spec: ListSpec, *, most: int) -> list[Part]:
+def parts(
+    rows: MerchantRows, query: QueryDict, spec: ListSpec, newest: Newest, *, most: int
+) -> list[Part]:
     """Return parts with `most` rows at most, the newest first; none if one second has more.
 
+    :param newest: the newest rows of all, one more than `most`.
     :raises DomainError: as `core.rest.lists.page` does.
     """
     found: list[Part] = []
     left = query.copy()
-    while len(found) < PARTS_MOST:
-        moment = list_walks.moment_behind(rows, left, spec, number=most)
-        if moment is None:
-            return [*found, _part(left)]
-        border = str(clock.unix(moment) + 1)
+    while newest.number > most and newest.since:
+        border = str(clock.unix(newest.since) + 1)
         if left.get(END) == border:
-            break
+            return []
         newer = left.copy()
         newer[BEGIN] = left[END] = border
         found.append(_part(newer))
-    return [*found, _part(left)._replace(is_rest=True)] if len(found) == PARTS_MOST else []
+        if len(found) == PARTS_MOST:
+            return [*found, _part(left)._replace(is_rest=True)]
+        newest = list_walks.newest(rows, left, spec, most=most)
+    return [*found, _part(left)]
 
 
 def _part(query: QueryDict) -> Part:

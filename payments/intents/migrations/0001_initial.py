@@ -464,13 +464,16 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="paymentintent",
             index=models.Index(
-                fields=["merchant", "currency", "created_at", "id"], name="payments_by_currency"
+                fields=["merchant", "currency", "created_at", "id"],
+                include=["status", "capture_method"],
+                name="payments_by_currency",
             ),
         ),
         migrations.AddIndex(
             model_name="paymentintent",
             index=models.Index(
                 fields=["merchant", "capture_method", "created_at", "id"],
+                include=["status", "currency"],
                 name="payments_by_capture_method",
             ),
         ),

@@ -1,0 +1,68 @@
+"""Payments with a pause behind each, alone and beside some other work."""
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from statistics import median
+from typing import TypeVar
+
+from bench.bars import Figures
+from bench.client import Call, Line, percentile
+from bench.load import Terms
+from devstack.state import CannotContinue
+
+# Clients without pauses fill the machine: any other work would slow each of them.
+PACE_SECONDS = 0.05
+Done = TypeVar("Done")
+
+
+def beside(
+    call: Call, terms: Terms, work: Callable[[], Done], *, alone_seconds: float
+) -> tuple[Figures, Done]:
+    """Pay for a while, and then for as long as the work takes; return both waits, and its result.
+
+    :param alone_seconds: for so long at least: p99 of few says little.
+    :raises CannotContinue: a payment did not succeed.
+    """
+    with ThreadPoolExecutor(1) as other:
+        alone_until = time.monotonic() + max(terms.seconds, alone_seconds)
+        alone = _pay(call, terms.clients, lambda: time.monotonic() > alone_until)
+        running: Future[Done] = other.submit(work)
+        meanwhile = _pay(call, terms.clients, running.done)
+        done = running.result()
+    times = percentile(meanwhile, 99) / percentile(alone, 99)
+    return {**_waits("alone", alone), **_waits("beside", meanwhile), "beside_times": times}, done
+
+
+def _waits(name: str, took: list[float]) -> Figures:
+    return {f"{name}_p50_ms": median(took), f"{name}_p99_ms": percentile(took, 99)}
+
+
+def _pay(call: Call, clients: int, is_over: Callable[[], bool]) -> list[float]:
+    """Let clients pay; return what each payment took, in ms."""
+    with ThreadPoolExecutor(clients) as crowd:
+        shares: Iterable[list[float]] = crowd.map(
+            lambda _number: _pay_until(call, is_over), range(clients)
+        )
+        return [took for share in shares for took in share]
+
+
+def _pay_until(call: Call, is_over: Callable[[], bool]) -> list[float]:
+    line = Line(call.port)
+    took: list[float] = []
+    try:
+        while not is_over() or not took:
+            took.append(_pay_once(call, line))
+            time.sleep(PACE_SECONDS)
+    finally:
+        line.close()
+    return took
+
+
+def _pay_once(call: Call, line: Line) -> float:
+    began = time.perf_counter()
+    answer = line.ask(call.request())
+    took = (time.perf_counter() - began) * 1000
+    if problem := call.problem(*answer):
+        raise CannotContinue(f"{call.path}: {problem}.")
+    return took
