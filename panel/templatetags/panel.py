@@ -11,12 +11,13 @@ from django.forms import BoundField
 from django.template.context import RequestContext
 from django.templatetags.static import static
 from django.utils import formats
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from core import money as amounts
-from core.rest.lists import Page
+from core.rest.lists import TOTAL_MAX, Page
 from panel import statuses
 
 register = template.Library()
@@ -154,10 +155,19 @@ def pager(context: RequestContext, page: Page) -> dict[str, Any]:
     has_older = went_back or page.has_more
     rest = list(query.lists())
     return {
-        "total": page.total_count,
+        "total": _counted(page.total_count),
         "newer": _with(rest, "ending_before", page.rows[0].id) if has_newer and page.rows else "",
         "older": _with(rest, "starting_after", page.rows[-1].id) if has_older and page.rows else "",
     }
+
+
+def _counted(total: int | None) -> str:
+    """Return a number of rows in words; nothing where it is not known."""
+    if total is None:
+        return ""
+    number = number_format(min(total, TOTAL_MAX), force_grouping=True)
+    more = "+" if total > TOTAL_MAX else ""
+    return ngettext("%(number)s row", "%(number)s rows", total) % {"number": number + more}
 
 
 @register.inclusion_tag("panel/tags/field.html")

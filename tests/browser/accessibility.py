@@ -16,7 +16,7 @@ RUN_AXE = """async () => {
         `axe ${rule.id}: ${rule.help}: ${node.html.slice(0, 200)}`));
 }"""
 # Also without scripts, where axe, which waits for timers, never comes to an end.
-STRUCTURE = """() => {
+STRUCTURE = r"""() => {
     const all = selector => [...document.querySelectorAll(selector)];
     const problems = [];
     const demand = (holds, problem) => holds || problems.push(problem);
@@ -36,6 +36,37 @@ STRUCTURE = """() => {
         demand(text(target), `no name: ${target.outerHTML}`);
     for (const image of all("img:not([alt])")) problems.push(`no alt: ${image.outerHTML}`);
 
+    const rgb = css => {
+        const [r, g, b, a = 1] = css.match(/[\d.]+(?:e-?\d+)?/g).map(Number);
+        return css.startsWith("color(") ? [r * 255, g * 255, b * 255, a] : [r, g, b, a];
+    };
+    const over = ([r, g, b, a], below) =>
+        [r, g, b].map((part, index) => part * a + below[index] * (1 - a));
+    const behind = element => {
+        if (!element) return [255, 255, 255];
+        const colour = rgb(getComputedStyle(element).backgroundColor);
+        return colour[3] === 1 ? colour : over(colour, behind(element.parentElement));
+    };
+    const light = colour => {
+        const [r, g, b] = colour.map(part => part / 255)
+            .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const contrast = (one, other) => {
+        const [more, less] = [light(one), light(other)].sort((a, b) => b - a);
+        return (more + 0.05) / (less + 0.05);
+    };
+    // Those that the browser draws itself are the browser's.
+    const isOurs = element => getComputedStyle(element).appearance === "none";
+    const drawn = all("input:not([type=hidden]):enabled, select:enabled, textarea:enabled")
+        .filter(element => element.checkVisibility() && isOurs(element));
+    for (const control of drawn) {
+        const { borderBottomColor, backgroundColor } = getComputedStyle(control);
+        const around = behind(control.parentElement);
+        const parts = [borderBottomColor, backgroundColor].map(css => over(rgb(css), around));
+        demand(Math.max(...parts.map(part => contrast(part, around))) >= 3,
+            `no edge to be seen: ${control.outerHTML.slice(0, 200)}`);
+    }
     for (const cell of all("td, th").filter(element => element.checkVisibility()))
         demand(cell.scrollWidth <= cell.clientWidth + 1, `runs out of its cell: ${text(cell)}`);
     const { scrollWidth, clientWidth } = document.documentElement;

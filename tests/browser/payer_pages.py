@@ -145,6 +145,7 @@ FAULTS = {
     "wide": f"<p>{'w' * 500}</p>",
     "overlap": "<table><tr><td><span>Words that run</span></td><td>into others</td></tr></table>"
     '<script src="/faults/overlap.js"></script>',
+    "no-edge": '<label>Name <input></label><script src="/faults/no-edge.js"></script>',
     "two-headings": "<h1>Two</h1>",
     "form-without-token": '<form method="post" action="/panel/look"><button>Send</button></form>',
 }
@@ -156,11 +157,14 @@ SHIFT = """addEventListener("load", () => requestAnimationFrame(() => requestAni
 })))"""
 OVERLAP = """Object.assign(document.querySelector("td span").style,
     { display: "block", width: "1em", whiteSpace: "nowrap" })"""
+NO_EDGE = """Object.assign(document.querySelector("input").style,
+    { appearance: "none", border: "1px solid #dddddd", background: "white" })"""
 SCRIPTS = {
     "console": "console.error('it hurts')",
     "uncaught": "null.x",
     "shift": SHIFT,
     "overlap": OVERLAP,
+    "no-edge": NO_EDGE,
 }
 
 
