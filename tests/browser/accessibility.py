@@ -56,9 +56,10 @@ STRUCTURE = r"""() => {
         const [more, less] = [light(one), light(other)].sort((a, b) => b - a);
         return (more + 0.05) / (less + 0.05);
     };
-    // Those that the browser draws itself are the browser's.
+    // Those that the browser draws itself are the browser's; a button is known by its words.
     const isOurs = element => getComputedStyle(element).appearance === "none";
-    const drawn = all("input:not([type=hidden]):enabled, select:enabled, textarea:enabled")
+    const drawn = all("input:not([type=hidden],[type=submit]), select, textarea").filter(
+        element => element.matches(":enabled"))
         .filter(element => element.checkVisibility() && isOurs(element));
     for (const control of drawn) {
         const { borderBottomColor, backgroundColor } = getComputedStyle(control);

@@ -148,7 +148,7 @@ def test_with_scripts_a_filter_swaps_the_list_and_a_refusal_leaves_it(
     page.fill(words["status"], "400")
     page.fill(words["from"], "2020-01-01")
     page.click(words["filter"])
-    page.wait_for_text(".pager span:first-child", "3")
+    page.wait_for_text(".pager span:first-child", "3 rows")
     filtered = page.url
     page.fill(words["status"], "abc")
     page.click(words["filter"])
