@@ -82,10 +82,12 @@ ACCOUNT_RATE_LIMITS = {
 ACCOUNT_FORMS = {
     "change_password": "panel.account.forms.PasswordChangeForm",
     "reset_password": "panel.account.forms.PasswordResetForm",
+    "reset_password_from_key": "panel.account.forms.NewPasswordForm",
 }
 MFA_FORMS = {
     "authenticate": "panel.account.forms.CodeForm",
     "reauthenticate": "panel.account.forms.CodeAgainForm",
+    "add_webauthn": "panel.account.forms.PasskeyForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_TOLERANCE = 0

@@ -1,19 +1,55 @@
-"""Forms of django-allauth whose passwords and codes are counted by `merchants.sign_in`."""
+"""Forms of django-allauth: passwords and codes are counted, and one word is used for one thing."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from allauth.account.adapter import get_adapter as get_account_adapter
-from allauth.account.forms import ChangePasswordForm, ResetPasswordForm
+from allauth.account.forms import ChangePasswordForm, ResetPasswordForm, ResetPasswordKeyForm
 from allauth.core import context
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.webauthn.forms import AddWebAuthnForm
+from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from merchants import sign_in
 from merchants.models import User
 
+# Allauth's own Turkish has another word for a password than the pages around it. Of Any: the stubs
+# of Django's forms name a kind of lazy text that it does not have.
+NEW_ONES: Mapping[str, Any] = {
+    "password1": _("New password"),
+    "password2": _("New password again"),
+}
+
+
+def _name(form: forms.Form, labels: Mapping[str, Any]) -> None:
+    for name, label in labels.items():
+        form.fields[name].label = form.fields[name].widget.attrs["placeholder"] = label
+
+
+class NewPasswordForm(ResetPasswordKeyForm):
+    """The new password behind the link of a mail."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        _name(self, NEW_ONES)
+
+
+class PasskeyForm(AddWebAuthnForm):
+    """A new passkey with its name."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["name"].label = _("Name")
+
 
 class PasswordChangeForm(ChangePasswordForm):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        _name(self, {"oldpassword": _("Current password"), **NEW_ONES})
+
     def clean_oldpassword(self) -> str:
         sign_in.count_address(context.request)
         typed: str = self.cleaned_data["oldpassword"]

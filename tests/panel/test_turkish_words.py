@@ -175,6 +175,14 @@ def test_pages_of_ones_own_account_speak_turkish(owner: Client, path: str) -> No
     assert strange(page.content.decode()) == set()
 
 
+def test_allauths_fields_have_the_panels_words(owner: Client) -> None:
+    # "name" is in some Turkish text too, as the name of a field.
+    assert ">Ad<" in re.sub(r"\s", "", owner.get("/account/passkeys/add").content.decode())
+    change = owner.get("/account/password").content.decode()
+    assert "Şimdiki parola" in change
+    assert "ifre" not in change
+
+
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 429, 500, 503])
 def test_errors_speak_turkish(status: int) -> None:
     with translation.override("tr"):
