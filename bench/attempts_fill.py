@@ -33,6 +33,19 @@ OTHERS = {
     "email_fingerprint": f"encode(sha256(('mail' || n / {ATTEMPTS_OF_A_CARD})::bytea), 'hex')",
     "created_at": "created_at - n * interval '1 day' / %(count)s",
 }
+# Of an hour, and of many merchants: one's newest are all declined, as where cards are tested.
+MANY_MERCHANTS, TESTED = 10_000, 300
+OF_AN_HOUR = {
+    **OTHERS,
+    "id": "'att_hour' || lpad(n::text, 12, '0')",
+    "acquirer_reference": "'H' || lpad(n::text, 19, '0')",
+    "merchant_id": (
+        f"CASE WHEN n <= {TESTED} THEN %(merchant)s ELSE 'mer_hour' || n %% {MANY_MERCHANTS} END"
+    ),
+    "is_declined": f"n <= {TESTED} OR n %% 20 = 0",
+    "card_fingerprint": "encode(sha256(('card' || n)::bytea), 'hex')",
+    "created_at": "created_at - n * interval '1 hour' / %(count)s",
+}
 NEWEST = f"""
     SELECT card_fingerprint, email_fingerprint FROM {TABLE}
     WHERE merchant_id = %s AND id LIKE 'att_bench%%' ORDER BY created_at DESC LIMIT 1
@@ -44,16 +57,29 @@ def fill(merchant_id: str, count: int) -> None:
 
     One attempt must be there. A card and its e-mail have five attempts, one in twenty is declined.
     """
+    _copy(OTHERS, merchant_id, count)
+
+
+def fill_hour(merchant_id: str, count: int) -> None:
+    """Copy one attempt so many times, over the hour before it; at the merchant's cards are tested.
+
+    One attempt must be there.
+    """
+    _copy(OF_AN_HOUR, merchant_id, count)
+
+
+def _copy(changes: dict[str, str], merchant_id: str, count: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT column_name FROM information_schema.columns WHERE table_name = %s", [TABLE]
         )
         columns = [name for (name,) in cursor.fetchall()]
-        made = ", ".join(OTHERS.get(name, name) for name in columns)
+        made = ", ".join(changes.get(name, name) for name in columns)
         with in_bulk.filling(cursor, [TABLE]):
             cursor.execute(
                 f"INSERT INTO {TABLE} ({', '.join(columns)}) SELECT {made} FROM"  # noqa: S608
-                f" (SELECT * FROM {TABLE} LIMIT 1) AS one, generate_series(1, %(count)s) AS n",
+                f" (SELECT * FROM {TABLE} ORDER BY created_at DESC LIMIT 1) AS one,"
+                " generate_series(1, %(count)s) AS n",
                 {"merchant": merchant_id, "count": count},
             )
 

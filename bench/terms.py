@@ -29,7 +29,7 @@ LINES, MANY_LINES = 100_000, 1_000_000
 PAYMENTS, WARM, ROUNDS = 300, 20, 3
 # On a busy machine.
 STEP_SECONDS = 1800
-PARTS = ["risk", "bins", "audit"]
+PARTS = ["risk", "testing", "bins", "audit"]
 # Every rule is on and none hits. A card that pays without end is counted over two seconds: as many
 # attempts as one that pays as people do has within an hour.
 ALL_ON = (
@@ -47,6 +47,8 @@ BARS = [
     Bar("  without, p50 ms", "free_p50_ms"),
     Bar("  statements more", "risk_statements", most=4),
     Bar("  buffers of the counts", "risk_buffers", most=40),
+    Bar("attempts of an hour, of 10,000 merchants", "testing_attempts"),
+    Bar("  a look for merchants whose cards are tested, ms", "testing_ms", most=300),
     Bar("an import of lines", "lines"),
     Bar("  s", "import_seconds", most=30),
     Bar("  CPU s, without PostgreSQL's", "import_cpu_seconds"),
@@ -111,6 +113,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures
     shops = Shops(Shop(stage, stage.open_merchant()), Shop(stage, stage.open_another(*ANOTHER)))
     measures: dict[str, Callable[[], Figures]] = {
         "risk": lambda: _risk(stage, shops, scale),
+        "testing": lambda: _testing(stage, shops.ruled, scale.of(ATTEMPTS)),
         "bins": lambda: _bins(stage, shops.free, scale),
         "audit": lambda: _audit(stage, scale),
     }
@@ -131,8 +134,7 @@ def table(figures: Figures) -> str:
 
 def _risk(stage: Stage, shops: Shops, scale: Scale) -> Figures:
     count = scale.of(ATTEMPTS)
-    ruling = stage._replace(environment=stage.environment | {"RISK_RULES": ALL_ON})
-    with ruling.service():
+    with _ruling(stage).service():
         with _line(stage) as line:
             shops.ruled.pay(line)
         _step(stage, "set_rules", shops.ruled.merchant_id, shops.free.merchant_id)
@@ -169,6 +171,19 @@ def _statements(stage: Stage, shop: Shop) -> int:
     with sql_log.logged(stage.places.database_url):
         seen = [sql_log.during(stage.postgres_log, pay) for _ in range(3)]
     return min(sum(command.who == "web" for command in commands) for commands in seen)
+
+
+def _testing(stage: Stage, shop: Shop, count: int) -> Figures:
+    with stage.service(), _line(stage) as line:
+        shop.pay(line)
+    say("bench", f"{count} attempts of one hour are filled in")
+    _step(stage, "fill_hour", shop.merchant_id, str(count))
+    looked = _step(_ruling(stage), "watch_tested", shop.merchant_id)
+    return {"testing_attempts": count, "testing_ms": looked["ms"]}
+
+
+def _ruling(stage: Stage) -> Stage:
+    return stage._replace(environment=stage.environment | {"RISK_RULES": ALL_ON})
 
 
 # --- BINs ---------------------------------------------------------------------------------------

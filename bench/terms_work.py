@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 from django.db import connection
 
@@ -17,11 +18,13 @@ from core import clock, context
 from merchants import audit_chains
 from merchants.models import Deed, RiskRule, RuleName
 from payments.installments import bin_imports
+from payments.intents import card_testing
 from payments.risk.models import ListEntry
 
 HEADER = "prefix,brand,card_type,country,issuer,program,commercial,three_d_secure_required\n"
 # Prefixes of eight digits that are no test card's.
 FIRST_PREFIX = 60_000_000
+LOOKS = 5
 
 Figures = dict[str, float]
 
@@ -29,6 +32,23 @@ Figures = dict[str, float]
 def fill_attempts(merchant_id: str, count: str) -> Figures:
     attempts_fill.fill(merchant_id, int(count))
     return {"buffers": attempts_fill.buffers_of_counts(merchant_id)}
+
+
+def fill_hour(merchant_id: str, count: str) -> Figures:
+    attempts_fill.fill_hour(merchant_id, int(count))
+    return {}
+
+
+def watch_tested(merchant_id: str) -> Figures:
+    """Look for merchants at which cards are tested, some times.
+
+    :raises ValueError: not that one alone was found.
+    """
+    found: list[list[str]] = []
+    took = [_costs(lambda: found.append(card_testing.watch_tested())) for _ in range(LOOKS)]
+    if found != [[merchant_id]] * LOOKS:
+        raise ValueError(f"Cards are tested at {merchant_id} alone, and not at {found}.")
+    return {"ms": median(one["seconds"] for one in took) * 1000}
 
 
 def set_rules(ruled_id: str, free_id: str) -> Figures:
@@ -87,7 +107,8 @@ def _costs(work: Callable[[], object]) -> Figures:
 STEPS: dict[str, Callable[..., Figures]] = {
     step.__name__: step
     for step in (
-        fill_attempts, set_rules, write_bins, import_bins, undo_bins, fill_audit, verify_audit
+        fill_attempts, fill_hour, watch_tested, set_rules, write_bins, import_bins, undo_bins,
+        fill_audit, verify_audit,
     )
 }  # fmt: skip
 

@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
 
-from bench import attempts_fill, audit_fill, bars, terms
+from bench import attempts_fill, audit_fill, bars, terms, terms_work
 from merchants import audit_chains
 from payments.intents.models import Attempt
 from tests.bench.test_bench import Bench
@@ -61,6 +62,19 @@ def test_the_counts_of_the_rules_are_read_from_their_indexes(
     finally:
         _make_indexes_anew()
     assert bars.verdicts(COUNTED, without) == {"risk_buffers": False}
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+def test_cards_are_tested_at_one_merchant_of_the_filled_hour(
+    acme: ApiClient, bank: BankTransport, settings: Any
+) -> None:
+    settings.RISK_RULES = {"card_testing": "authenticate"}
+    acme.pay()
+    attempts_fill.fill_hour(acme.merchant.id, 20_000)
+
+    assert terms_work.watch_tested(acme.merchant.id)["ms"] > 0
+    with pytest.raises(ValueError, match="alone"):
+        terms_work.watch_tested("mer_other")
 
 
 def _make_indexes_anew() -> None:
