@@ -49,6 +49,7 @@ class Work:
     """One request or one job run."""
 
     request_id: str
+    began: float  # As `time.monotonic`, like the deadline.
     deadline: float
     begun_at: datetime  # Real time.
     actor: Actor = SYSTEM
@@ -73,9 +74,11 @@ def begin(budget_seconds: float = REQUEST_BUDGET_SECONDS, *, since: float | None
 
     :param since: when its budget began (`time.monotonic`); by default it begins now.
     """
+    began = time.monotonic() if since is None else since
     work = Work(
         request_id=ids.new("req"),
-        deadline=(time.monotonic() if since is None else since) + budget_seconds,
+        began=began,
+        deadline=began + budget_seconds,
         begun_at=datetime.now(UTC),
     )
     _current.set(work)
@@ -191,3 +194,9 @@ def remaining_seconds() -> float:
     """Return what is left of the time budget; the full budget outside of any work."""
     work = _current.get()
     return work.deadline - time.monotonic() if work else REQUEST_BUDGET_SECONDS
+
+
+def spent_seconds() -> float:
+    """Return for how long the work at hand has been done; 0 outside of any."""
+    work = _current.get()
+    return time.monotonic() - work.began if work else 0.0

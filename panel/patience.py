@@ -25,17 +25,19 @@ class TookTooLong(Exception):
 
 
 @contextmanager
-def limited(milliseconds: int = LIMIT_MS) -> Iterator[None]:
+def limited(milliseconds: int = LIMIT_MS, *, spent_seconds: float = 0) -> Iterator[None]:
     """Give each of the block's questions so long; a block inside has its own limit.
 
     The outermost block ends within `WHOLE_MS`, or within its limit if that is longer.
 
+    :param spent_seconds: of that time, before the block.
     :raises TookTooLong: one of them was not answered by then; what the block around it asks next
         is answered as ever.
     """
     outer = _limit.get()
     token = _limit.set(milliseconds)
-    whole = _whole(max(WHOLE_MS, milliseconds)) if outer is None else nullcontext()
+    left = max(WHOLE_MS, milliseconds) - spent_seconds * 1000
+    whole = _whole(left) if outer is None else nullcontext()
     try:
         with whole, transaction.atomic():
             _set(milliseconds, before=outer)
@@ -57,7 +59,7 @@ def tighten(milliseconds: int) -> None:
     _limit.set(milliseconds)
 
 
-def _whole(milliseconds: int) -> AbstractContextManager[None]:
+def _whole(milliseconds: float) -> AbstractContextManager[None]:
     """Return a block whose questions together have so long."""
     ends_at = monotonic() + milliseconds / 1000
 

@@ -77,7 +77,8 @@ def _answer(
     if request.method == "POST":
         return view(request, member, **arguments)
     try:
-        with limited():
+        # The person was looked for by then, and that may have been slow, too.
+        with limited(spent_seconds=context.spent_seconds()):
             return view(request, member, **arguments)
     except TookTooLong:
         # Not in the panel's frame, which asks the database too.

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from core import context
 from panel import patience
 from panel.merchants import overview
 from panel.patience import TookTooLong, limited, tighten
@@ -88,6 +89,7 @@ def test_many_slow_questions_get_what_is_left_of_five_seconds(
             now[0] += 1.5
 
     monkeypatch.setattr(patience, "monotonic", lambda: now[0])
+    monkeypatch.setattr(context, "spent_seconds", lambda: 0.0)
     monkeypatch.setattr(overview, "steps", ask_slowly)
 
     page = owner.get(f"/panel/{acme.merchant.id}")
@@ -96,6 +98,35 @@ def test_many_slow_questions_get_what_is_left_of_five_seconds(
     assert page.status_code == 503
     assert "Narrow the time" in page.content.decode()
     assert owner.get(f"/panel/{acme.merchant.id}/websites").status_code == 200
+
+
+@pytest.mark.parametrize(("spent", "status"), [(4.0, 200), (5.0, 503), (9.0, 503)])
+def test_what_comes_before_a_page_is_part_of_its_five_seconds(
+    owner: Client, acme: ApiClient, monkeypatch: pytest.MonkeyPatch, spent: float, status: int
+) -> None:
+    limits: list[str] = []
+    monkeypatch.setattr(patience, "WHOLE_MS", 5_000)
+    monkeypatch.setattr(patience, "monotonic", lambda: 1_000.0)
+    monkeypatch.setattr(context, "spent_seconds", lambda: spent)
+    monkeypatch.setattr(overview, "steps", lambda _member: limits.append(current()) or [])
+
+    page = owner.get(f"/panel/{acme.merchant.id}")
+
+    assert page.status_code == status
+    assert limits == (["1s"] if status == 200 else [])
+
+
+def test_the_time_of_a_page_begins_with_its_request(
+    owner: Client, acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[float] = []
+    monkeypatch.setattr(
+        overview, "steps", lambda _member: seen.append(context.spent_seconds()) or []
+    )
+
+    owner.get(f"/panel/{acme.merchant.id}")
+
+    assert seen[0] > 0
 
 
 def test_a_longer_limit_is_the_whole_time_of_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
