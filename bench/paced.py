@@ -52,14 +52,18 @@ def _pay_until(call: Call, is_over: Callable[[], bool]) -> list[float]:
     took: list[float] = []
     try:
         while not is_over() or not took:
-            took.append(_pay_once(call, line))
+            took.append(pay_once(call, line))
             time.sleep(PACE_SECONDS)
     finally:
         line.close()
     return took
 
 
-def _pay_once(call: Call, line: Line) -> float:
+def pay_once(call: Call, line: Line) -> float:
+    """Make a payment; return how many ms it took.
+
+    :raises CannotContinue: it did not succeed.
+    """
     began = time.perf_counter()
     answer = line.ask(call.request())
     took = (time.perf_counter() - began) * 1000

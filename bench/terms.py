@@ -18,11 +18,11 @@ from bench import bars, sql_log
 from bench.bars import Bar, Figures
 from bench.client import Call, Line, percentile
 from bench.load import Scale, Terms
+from bench.paced import pay_once
 from bench.payments import PATH, SUCCEEDED
 from bench.stage import Stage
 from devstack import demo
 from devstack.console import say
-from devstack.state import CannotContinue
 
 ATTEMPTS, AUDIT_ROWS = 1_000_000, 1_000_000
 LINES, MANY_LINES = 100_000, 1_000_000
@@ -80,13 +80,7 @@ class Shop:
 
         :raises CannotContinue: it did not succeed.
         """
-        call = Call(self._port, PATH, SUCCEEDED, self._key, self._body())
-        began = time.perf_counter()
-        answer = line.ask(call.request())
-        took = (time.perf_counter() - began) * 1000
-        if problem := call.problem(*answer):
-            raise CannotContinue(f"{PATH}: {problem}.")
-        return took
+        return pay_once(Call(self._port, PATH, SUCCEEDED, self._key, self._body()), line)
 
     def _body(self) -> dict[str, Any]:
         body = demo.first_payment()

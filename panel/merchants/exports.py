@@ -1,7 +1,6 @@
 """Exports: a list's rows as a CSV file, with its own filter (panel contract: Exports)."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from time import sleep
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -28,7 +27,6 @@ from panel.patience import TookTooLong, limited
 TEMPLATE = "panel/exports/export.html"
 ROWS_MOST = 100_000
 PAGE_ROWS = 1_000
-ROWS_IN_A_BREATH, BREATH_SECONDS = 10, 0.0002
 # Inputs of the lists that only their own page translates into the API's terms.
 OF_PEOPLE = {*BOUNDS, *AMOUNTS, "metadata_key", "metadata_value"}
 # Filters with texts that a merchant may have to forget, with a customer.
@@ -37,9 +35,6 @@ TOO_LONG = _("This took too long. Narrow the time, and try again.")
 NOT_SHOWN = _("This address asks for something that the list cannot show.")
 RUNNING = _("Another export of yours is running. Wait until it has ended.")
 AWAY = _("Exports are not possible at the moment. Try again in a minute.")
-
-
-Row = Sequence[Any]
 
 
 class Asked(NamedTuple):
@@ -131,19 +126,7 @@ def _file(asked: Asked, count: int) -> HttpResponse:
 
 def _pages(asked: Asked) -> Iterator[Page]:
     for rows in list_walks.walk(*asked.source, size=PAGE_ROWS):
-        yield list(_breathing(asked.listed.cells(asked.member, rows)))
-
-
-def _breathing(cells: Iterable[Row]) -> Iterator[Row]:
-    """Let payments that the same process answers go on between rows.
-
-    Python changes to another thread after 5 ms of computing; a payment, which waits for the
-    database twenty times, would wait so long behind each.
-    """
-    for number, row in enumerate(cells):
-        if number % ROWS_IN_A_BREATH == 0:
-            sleep(BREATH_SECONDS)
-        yield row
+        yield list(downloads.breathing(asked.listed.cells(asked.member, rows)))
 
 
 def _kept(query: QueryDict) -> dict[str, list[str]]:

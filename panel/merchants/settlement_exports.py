@@ -72,7 +72,7 @@ def _pages(run: Run) -> Iterator[Page]:
     rows = parts.settled_by(run).select_related("movement").order_by("id")
     last = 0
     while found := list(rows.filter(id__gt=last)[:PAGE_ROWS]):
-        yield [_cells(entry) for entry in found]
+        yield list(downloads.breathing(map(_cells, found)))
         last = found[-1].id
 
 
