@@ -59,7 +59,7 @@ PAYMENTS = [
     _payments("sort=created"),
     _payments("customer={customer}"),
     _payments("metadata[order]=1"),
-    _payments("q=order 77", may_be_late=True),
+    _payments("q=order 77"),
     _payments("status=succeeded&currency=eur&capture_method=manual"),
 ]
 LOGS = [

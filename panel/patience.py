@@ -46,11 +46,18 @@ def limited(milliseconds: int = LIMIT_MS, *, spent_seconds: float = 0) -> Iterat
         if connection.in_atomic_block:
             _set(outer, before=_limit.get())
     except OperationalError as problem:
-        if getattr(problem.__cause__, "sqlstate", None) != QUERY_CANCELED:
+        if not is_too_slow(problem):
             raise
         raise TookTooLong from None
     finally:
         _limit.reset(token)
+
+
+def is_too_slow(problem: Exception) -> bool:
+    """Tell whether a problem is that the database was not done in time."""
+    if isinstance(problem, OperationalError):
+        return getattr(problem.__cause__, "sqlstate", None) == QUERY_CANCELED
+    return isinstance(problem, TookTooLong)
 
 
 def tighten(milliseconds: int) -> None:

@@ -42,6 +42,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    # Around all that a page asks the database, whoever is signed in included.
+    "panel.page_time.PageTime",
     "panel.account.doors.Doors",
 ]
 

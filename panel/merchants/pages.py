@@ -6,7 +6,6 @@ from functools import wraps
 from typing import Any
 
 from allauth.account.decorators import reauthentication_required
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -22,7 +21,6 @@ from core.detection import contains_encoded_card_number
 from merchants import second_factors
 from merchants.models import Member
 from panel import permissions
-from panel.patience import TookTooLong, limited
 
 View = Callable[..., HttpResponse]
 # Below `page`: it asks for the password or passkey again, unless that was done within 5 minutes
@@ -39,8 +37,7 @@ def page(*methods: str) -> Callable[[View], View]:
     """Make a view of `(request, member, …)` a page at `/panel/{mer_…}/…`.
 
     The row of `permissions.PAGES` by the name of its address says who may open it. A merchant that
-    is not the person's, unknown or malformed is 404; a role without the right is 403. What is only
-    shown has three seconds for each question to the database.
+    is not the person's, unknown or malformed is 404; a role without the right is 403.
 
     :param methods: that the page takes besides GET.
     """
@@ -58,8 +55,9 @@ def page(*methods: str) -> Callable[[View], View]:
             request.member = member  # type: ignore[attr-defined]  # For the frame.
             if lacks_factor := _if_without_factor(request, member):
                 return lacks_factor
+            response = view(request, member, **arguments)
+            # Last, for its row is locked until the page's transaction ends.
             _note_use(request, member)
-            response = _answer(view, request, member, arguments)
             if request.session.get(LAST_SEEN) != member.merchant_id:
                 request.session[LAST_SEEN] = member.merchant_id
             return private(response)
@@ -69,21 +67,6 @@ def page(*methods: str) -> Callable[[View], View]:
         return shown
 
     return wrap
-
-
-def _answer(
-    view: View, request: HttpRequest, member: Member, arguments: dict[str, str]
-) -> HttpResponse:
-    if request.method == "POST":
-        return view(request, member, **arguments)
-    try:
-        # The person was looked for by then, and that may have been slow, too.
-        with limited(spent_seconds=context.spent_seconds()):
-            return view(request, member, **arguments)
-    except TookTooLong:
-        # Not in the panel's frame, which asks the database too.
-        shown = {"merchant": member.merchant, "is_sandbox": not settings.LIVEMODE}
-        return render(request, "panel/took_too_long.html", shown, status=503)
 
 
 def show(

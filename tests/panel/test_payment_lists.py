@@ -10,6 +10,8 @@ from django.test import Client
 from django.utils import translation
 
 from core import money
+from core.rest import lists
+from panel.patience import TookTooLong
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD, PaymentFactory, payment
 from tests.stage.teams import person, signed_in
@@ -98,6 +100,39 @@ def test_the_address_is_the_apis_query_and_the_form_shows_it_again(
     for value in ("125.50", "2026-01-31", "order", "7"):
         assert f'value="{value}"' in page
     assert "/v1/payment_intents?created%5Bgte%5D=1769806800&amp;amount" in page
+
+
+@pytest.mark.parametrize("counted_to", [3, 10_000])
+def test_a_search_pages_in_both_directions_and_is_counted(
+    owner: Client, acme: ApiClient, monkeypatch: pytest.MonkeyPatch, counted_to: int
+) -> None:
+    monkeypatch.setattr(lists, "TOTAL_MAX", counted_to)
+    for number in range(60):
+        PaymentFactory(merchant=acme.merchant, description=f"Order 77{number % 2}")
+    api = acme.get("/v1/payment_intents?q=order%20770&limit=100").body["data"]
+    ids = [row["id"] for row in api]
+
+    first = listed(owner, acme, {"q": "Order 770"})
+    second = listed(owner, acme, {"q": "Order 770", "starting_after": first[-1]})
+    back = listed(owner, acme, {"q": "Order 770", "ending_before": second[0]})
+    page = owner.get(at(acme, "payments"), {"q": "Order 770"}).context["page"]
+
+    assert (len(ids), first + second, back) == (30, ids, first)
+    assert page.total_count == min(30, counted_to + 1)
+
+
+def test_a_search_that_is_not_counted_in_time_shows_its_rows(
+    owner: Client, acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PaymentFactory(merchant=acme.merchant, description="Order 770")
+
+    def take_too_long(*_: Any) -> int:
+        raise TookTooLong
+
+    monkeypatch.setattr(lists, "total", take_too_long)
+    page = owner.get(at(acme, "payments"), {"q": "order"}).context["page"]
+
+    assert (len(page.rows), page.total_count) == (1, None)
 
 
 @pytest.mark.parametrize("text", ["1,25", "1.250,00", "1e3", "-1", "٣", "1" * 13, "1.005", "x"])
