@@ -295,13 +295,18 @@ def show_attempt(intent: PaymentIntent, attempt: Attempt) -> None:
     Earlier attempts that it does not list yet are listed too: a soft decline had no event.
     """
     if attempt.id not in intent.attempt_ids:
-        earlier = intent.attempts.filter(created_at__lte=attempt.created_at)
-        ids = earlier.order_by("created_at", "id").values_list("id", flat=True)
-        intent.attempt_ids = list(ids) if attempt.authentication_demanded else [
-            *intent.attempt_ids, attempt.id,
-        ]  # fmt: skip
+        intent.attempt_ids = (
+            _up_to(attempt, intent)
+            if attempt.authentication_demanded
+            else [*intent.attempt_ids, attempt.id]
+        )
     intent.card, intent.return_url = attempt.card, attempt.return_url
     intent.installments = attempt.installments
     intent.three_d_secure_requested = attempt.three_d_secure_requested
     intent.three_d_secure_effective = "required" if attempt.authentication_demanded else "none"
     fraud.show(intent, attempt)
+
+
+def _up_to(attempt: Attempt, intent: PaymentIntent) -> list[str]:
+    earlier = intent.attempts.filter(created_at__lte=attempt.created_at)
+    return list(earlier.order_by("created_at", "id").values_list("id", flat=True))
