@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
+import orjson
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection, router
 from django.db.models import BinaryField, JSONField, Model
@@ -207,8 +208,19 @@ def _column(field: Any, value: str) -> _Column:
 
 def _dump_of(field: Any) -> Callable[[Any], Any]:
     if isinstance(field, JSONField):
-        return partial(json.dumps, cls=field.encoder)
+        return partial(_json, encoder=field.encoder)
     return bytes if isinstance(field, BinaryField) else _text
+
+
+# Left to the field's own encoder, and so written as the ORM writes it.
+_NOT_PLAIN = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+def _json(value: Any, encoder: type[json.JSONEncoder] | None) -> str:
+    try:
+        return orjson.dumps(value, option=_NOT_PLAIN).decode()
+    except TypeError:  # Among others a number of more than 64 bits, or a key that is no text.
+        return json.dumps(value, cls=encoder)
 
 
 def _text(value: Any) -> str:

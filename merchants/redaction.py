@@ -9,6 +9,8 @@ import re
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import orjson
+
 from core.cards import looks_like_card_number, masked
 from core.names import may_be_security_code
 from core.rest.parsers import CardInput
@@ -27,10 +29,17 @@ def body_text(body: Any) -> tuple[str, bool]:
     """
     excerpt = _Excerpt()
     shown = scrub(excerpt.of(body))
-    whole = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
-    raw = whole.encode("utf-8", "replace")
+    raw = _json(shown)
     # Card numbers are masked by now, so that no cut leaves half of one.
     return raw[:MAX_BYTES].decode("utf-8", "ignore"), excerpt.is_cut or len(raw) > MAX_BYTES
+
+
+def _json(shown: Any) -> bytes:
+    try:
+        return orjson.dumps(shown)
+    except TypeError:  # Among others a number of more than 64 bits, or half a pair of UTF-16.
+        whole = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+        return whole.encode("utf-8", "replace")
 
 
 def query_text(query: str) -> str | None:
