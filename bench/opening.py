@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench import sql_log
 from bench.stage import Stage
-from devstack import environment, storage, up
+from devstack import cluster, environment, storage, up
 from devstack.ports import free_port
 from devstack.processes import Leash
 from devstack.servers import Servers
@@ -63,7 +63,9 @@ def code_of(commit: str) -> Iterator[Path]:
 
 @contextmanager
 def _opened(leash: Leash, chosen: up.Ports, directory: Path, root: Path) -> Iterator[Stage]:
-    servers = Servers.throw_away(sql_log.LOG_OPTIONS)
+    is_migrated = cluster.fits(root)
+    make = cluster.throw_away if is_migrated else Servers.throw_away
+    servers = make(sql_log.LOG_OPTIONS)
     with tempfile.TemporaryDirectory(prefix="devstack-secrets-") as kept_secret:
         try:
             places = _started(servers, leash)
@@ -83,6 +85,7 @@ def _opened(leash: Leash, chosen: up.Ports, directory: Path, root: Path) -> Iter
                 leash=leash,
                 pids={"postgres": servers.processes["postgres"].pid},
                 root=root,
+                is_migrated=is_migrated,
             )
         finally:
             signal.alarm(0)  # Stopping is not to be broken off.

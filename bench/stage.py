@@ -20,7 +20,8 @@ GRACE_SECONDS = 30
 class Stage(NamedTuple):
     """`environment` is what the service's processes get; `directory` takes what they write.
 
-    `pids` are of what runs at the moment, by name. `root` is the directory of the service's code.
+    `pids` are of what runs at the moment, by name. `root` is the directory of the service's code,
+    to whose migrations the databases have been brought if it `is_migrated`.
     """
 
     places: Storage
@@ -31,6 +32,7 @@ class Stage(NamedTuple):
     leash: Leash
     pids: dict[str, int]
     root: Path = ROOT
+    is_migrated: bool = False
 
     @property
     def databases(self) -> dict[str, str]:
@@ -44,7 +46,8 @@ class Stage(NamedTuple):
 
     def migrate(self) -> None:
         """Bring both databases to the migrations of the code that runs here."""
-        up.migrate(self.places, self.environment, root=self.root)
+        if not self.is_migrated:
+            up.migrate(self.places, self.environment, root=self.root)
 
     def open_another(self, *changes: str) -> dict[str, str]:
         """Return one more merchant's id, key and the like.

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from devstack import environment, migrations, processes, storage
-from devstack.servers import Servers
+from devstack.servers import THROW_AWAY_OPTIONS, Servers
 from devstack.state import ONE_DAY_SECONDS, ROOT, CannotContinue, state_directory
 
 # The files depend on these beside the migrations: the columns' types, Django's own migrations
@@ -28,9 +28,9 @@ from devstack.state import ONE_DAY_SECONDS, ROOT, CannotContinue, state_director
 MADE_BY = ("core/fields.py", "requirements-up.txt", "devstack/servers.py", "devstack/cluster.py")
 
 
-def throw_away() -> Servers:
+def throw_away(options: dict[str, str] = THROW_AWAY_OPTIONS) -> Servers:
     """Return throw-away servers, not started, whose databases are migrated already."""
-    servers = Servers.throw_away()
+    servers = Servers.throw_away(options)
     with ExitStack() as undo:
         undo.callback(servers.stop)
         with open(kept()) as archive:
@@ -51,6 +51,11 @@ def kept() -> Path:
     return archive
 
 
+def fits(root: Path) -> bool:
+    """Tell whether code in another directory would make and migrate the same files."""
+    return _digest(root) == _digest()
+
+
 def _sweep(state: Path) -> None:
     # Archives that no run has used for a day are of other migrations, or half written.
     for archive in state.glob("migrated-*"):
@@ -58,9 +63,10 @@ def _sweep(state: Path) -> None:
             archive.unlink(missing_ok=True)
 
 
-def _digest() -> str:
-    parts = [repr(sorted(migrations.digests(ROOT).items())).encode()]
-    parts += [(ROOT / name).read_bytes() for name in MADE_BY]
+def _digest(root: Path = ROOT) -> str:
+    parts = [repr(sorted(migrations.digests(root).items())).encode()]
+    files = [root / name for name in MADE_BY]
+    parts += [file.read_bytes() if file.exists() else b"" for file in files]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 

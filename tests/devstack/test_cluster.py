@@ -10,7 +10,7 @@ import pytest
 
 from devstack import cluster, migrations
 from devstack.servers import Servers
-from devstack.state import ONE_DAY_SECONDS
+from devstack.state import ONE_DAY_SECONDS, ROOT
 
 TWO_DAYS = 2 * ONE_DAY_SECONDS
 TABLES = {"app": "intents_paymentintent", "bank": "testbank_authorization"}
@@ -45,6 +45,12 @@ def test_other_migrations_make_another(made: list[Path], monkeypatch: pytest.Mon
 
     assert cluster.kept() != first
     assert len(made) == 2
+
+
+def test_the_files_fit_code_with_the_same_migrations_alone(tmp_path: Path) -> None:
+    # The code of an old commit may lack files that ours are made by.
+    assert cluster.fits(ROOT)
+    assert not cluster.fits(tmp_path)
 
 
 def test_what_no_run_has_used_for_a_day_is_swept(made: list[Path], tmp_path: Path) -> None:
