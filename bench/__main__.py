@@ -45,6 +45,7 @@ from devstack.state import CannotContinue, state_directory, sweep, try_lock
 
 SECONDS_MAX = 60
 CLIENTS_MAX = 300
+ROUNDS_MAX = 6
 
 
 class Subject(NamedTuple):
@@ -96,7 +97,9 @@ SUBJECTS = {
 def main() -> int:
     options = _options()
     subject = _beside(options.beside) if options.beside else SUBJECTS[options.subject]
-    wanted = Terms(options.clients or subject.clients, options.seconds, options.percent)
+    wanted = Terms(
+        options.clients or subject.clients, options.seconds, options.percent, options.rounds
+    )
     machine = {"cores": os.cpu_count() or 1, "load_before": os.getloadavg()[0]}
     up.end_on_signals()
     signal.signal(signal.SIGALRM, _take_too_long)
@@ -105,7 +108,7 @@ def main() -> int:
         stored = against.stored(options.against) if options.against else None
         with _stage() as stage:
             chosen = {"parts": options.parts} if options.parts else {}
-            figures = {**machine, **wanted._asdict(), **subject.measure(stage, wanted, **chosen)}
+            figures = {**machine, **_asked(wanted), **subject.measure(stage, wanted, **chosen)}
         up.require_unstopped()
         options.json.write_text(report.as_json(figures))
         write(subject.table(figures))
@@ -121,6 +124,10 @@ def main() -> int:
         say("bench", "stopped before the end")
         return 130
     return 0
+
+
+def _asked(wanted: Terms) -> report.Figures:
+    return {name: value for name, value in wanted._asdict().items() if value is not None}
 
 
 def _beside(commit: str) -> Subject:
@@ -153,6 +160,12 @@ def _options() -> argparse.Namespace:
         type=_up_to(100),
         default=100,
         help="of all that a run fills in and repeats: less tells less, and ends sooner (100)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=_up_to(ROUNDS_MAX),
+        help="of what is measured in turns or several times (growth, --beside 6; panel 5;"
+        " localstripe 4; terms 3)",
     )
     parser.add_argument(
         "--json",

@@ -18,7 +18,7 @@ def measure(stage: Stage, terms: Terms, commit: str) -> Figures:
     :raises CannotContinue: there is no such commit, or an answer of one of them was wrong.
     """
     with opening.code_of(commit) as root, opening.stage_beside(stage.leash, root) as there:
-        say("bench", f"here beside {commit}, {turns.ROUNDS} rounds")
+        say("bench", f"here beside {commit}, {terms.rounds or turns.ROUNDS} rounds")
         ours, theirs = (Shop(one, one.open_merchant()["secret_key"]) for one in (stage, there))
         return turns.measure(ours, theirs, terms, names=NAMES)
 

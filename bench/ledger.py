@@ -170,7 +170,7 @@ def _job(ledger: Ledger, terms: Terms, entries: int) -> Figures:
     ledger.fill(own, is_new=True, neighbours=NEIGHBOURS, entries_of_a_neighbour=each)
     stage = ledger.stage
     call = Call(stage.ports.web, PATH, SUCCEEDED, ledger.small.secret_key, demo.first_payment())
-    longer = terms._replace(seconds=max(terms.seconds, BESIDE_SECONDS))
+    longer = terms._replace(seconds=terms.at_least(BESIDE_SECONDS))
     with stage.service(), ThreadPoolExecutor(1) as beside:
         payments = beside.submit(load, stage, call, longer)
         _await_a_payment(ledger)

@@ -13,6 +13,8 @@ from devstack.state import CannotContinue
 
 # The size of a run of the default length; a shorter one has less, and says little.
 FULL_SECONDS = 5
+# With less percent there is so little beside what is measured that waits need not be as long.
+LITTLE_PERCENT = 10
 
 
 class Scale(NamedTuple):
@@ -30,15 +32,23 @@ class Scale(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """How many clients ask at a time, and for how long; how much is filled in."""
+    """How many clients ask at a time, and for how long; how much is filled in.
+
+    :param rounds: of what is measured in turns or several times; None for each one's own number.
+    """
 
     clients: int
     seconds: int
     percent: int = 100
+    rounds: int | None = None
 
     @property
     def warm_seconds(self) -> float:
         return max(1.0, self.seconds / 4)
+
+    def at_least(self, seconds: int) -> int:
+        """Return the length of a measurement that needs so many seconds to tell much."""
+        return max(self.seconds, seconds * min(self.percent, LITTLE_PERCENT) // LITTLE_PERCENT)
 
     @property
     def scale(self) -> Scale:

@@ -38,7 +38,10 @@ def measure(stage: Stage, terms: Terms) -> Figures:
     with stage.service(), _running(stage, program) as fake:
         ask(pay)
         ask(fake)
-        pairs = [(load(stage, pay, terms), load(stage, fake, terms)) for _ in range(ROUNDS)]
+        pairs = [
+            (load(stage, pay, terms), load(stage, fake, terms))
+            for _ in range(terms.rounds or ROUNDS)
+        ]
     ours, theirs = ([pair[at] for pair in pairs] for at in (0, 1))
     return {**_figures("ours", ours, OURS), **_figures("localstripe", theirs, THEIRS)}
 

@@ -17,15 +17,15 @@ Done = TypeVar("Done")
 
 
 def beside(
-    call: Call, terms: Terms, work: Callable[[], Done], *, alone_seconds: float
+    call: Call, terms: Terms, work: Callable[[], Done], *, alone_seconds: int
 ) -> tuple[Figures, Done]:
     """Pay for a while, and then for as long as the work takes; return both waits, and its result.
 
-    :param alone_seconds: for so long at least: p99 of few says little.
+    :param alone_seconds: for so long at least, with many percent: p99 of few says little.
     :raises CannotContinue: a payment did not succeed.
     """
     with ThreadPoolExecutor(1) as other:
-        alone_until = time.monotonic() + max(terms.seconds, alone_seconds)
+        alone_until = time.monotonic() + terms.at_least(alone_seconds)
         alone = _pay(call, terms.clients, lambda: time.monotonic() > alone_until)
         running: Future[Done] = other.submit(work)
         meanwhile = _pay(call, terms.clients, running.done)

@@ -14,7 +14,7 @@ from bench.stage import Stage
 from devstack.console import say
 from devstack.state import CannotContinue
 
-ROWS, DEPTH = 1_000_000, 10_000
+ROWS, DEPTH, ROUNDS = 1_000_000, 10_000, 5
 # On a busy machine.
 SECONDS = 1500
 PARTS = ["pages", "sign-in"]
@@ -75,6 +75,7 @@ def _pages(stage: Stage, told: dict[str, str], terms: Terms) -> Figures:
     say("bench", f"{rows} rows of each kind, and all pages")
     file = stage.directory / "panel.json"
     order = {"merchant_id": told["merchant_id"], "rows": rows, "depth": depth}
+    order["rounds"] = terms.rounds or ROUNDS
     file.write_text(json.dumps(order))
     program = [sys.executable, "-m", "bench.panel_reads", str(file)]
     read = json.loads(stage.output_of(program, seconds=SECONDS))

@@ -38,7 +38,6 @@ from payouts.models import Payout
 from payouts.topups.models import Topup
 from webhooks.models import Delivery
 
-ROUNDS = 5
 # No pages of a merchant, and not opened by GET alone.
 OF_EVERYBODY = {"home", "look"}
 LATE_WORDS = "Narrow the time"
@@ -66,7 +65,7 @@ class Reader:
     merchant: Merchant
     rows: int
     depth: int
-    rounds: int = ROUNDS
+    rounds: int
     wrong: list[str] = field(default_factory=list)
     before_each: Callable[[], None] = lambda: None
 
@@ -204,13 +203,13 @@ THINGS: dict[str, Callable[[Merchant, dict[str, Any]], Any]] = {
 }
 
 
-def measure(merchant_id: str, rows: int, depth: int) -> dict[str, Any]:
+def measure(merchant_id: str, rows: int, depth: int, rounds: int) -> dict[str, Any]:
     """Fill the tables, and open everything."""
     merchant = Merchant.objects.get(id=merchant_id)
     began = time.monotonic()
     panel_fill.fill(merchant, rows)
     figures: Figures = {"fill_seconds": time.monotonic() - began}
-    reader = Reader(merchant, rows, depth)
+    reader = Reader(merchant, rows, depth, rounds)
     # As many as one file has, or all if they are fewer.
     since = panel_full.newest(merchant, most=exports.ROWS_MOST)
     figures |= reader.open_all() | reader.export(since)

@@ -108,7 +108,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures
     measures: dict[str, Callable[[], Figures]] = {
         "risk": lambda: _risk(stage, shops, scale),
         "testing": lambda: _testing(stage, shops.ruled, scale.of(ATTEMPTS)),
-        "bins": lambda: _bins(stage, shops.free, scale),
+        "bins": lambda: _bins(stage, shops.free, terms),
         "audit": lambda: _audit(stage, scale),
     }
     figures: Figures = {}
@@ -183,8 +183,8 @@ def _ruling(stage: Stage) -> Stage:
 # --- BINs ---------------------------------------------------------------------------------------
 
 
-def _bins(stage: Stage, shop: Shop, scale: Scale) -> Figures:
-    files = {}
+def _bins(stage: Stage, shop: Shop, terms: Terms) -> Figures:
+    scale, rounds, files = terms.scale, terms.rounds or ROUNDS, {}
     for name, lines in (("small", scale.of(LINES)), ("large", scale.of(MANY_LINES))):
         files[name] = str(stage.directory / f"{name}.csv")
         _step(stage, "write_bins", files[name], str(lines))
@@ -192,10 +192,10 @@ def _bins(stage: Stage, shop: Shop, scale: Scale) -> Figures:
     beside: list[float] = []
     imports: list[Figures] = []
     with stage.service(), _line(stage) as line, ThreadPoolExecutor(1) as other:
-        say("bench", f"{ROUNDS} imports of {scale.of(LINES)} lines, each beside payments")
+        say("bench", f"{rounds} imports of {scale.of(LINES)} lines, each beside payments")
         for _ in range(WARM):
             shop.pay(line)
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             began = time.monotonic()
             importing = other.submit(_step, stage, "import_bins", files["small"])
             while not importing.done():

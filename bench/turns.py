@@ -52,7 +52,7 @@ def measure(first: Shop, second: Shop, terms: Terms, *, names: tuple[str, str]) 
     """
     with first.stage.service(), second.stage.service():
         sides = [_side(shop) for shop in (first, second)]
-        blocks = [_round(sides, terms, turn) for turn in range(ROUNDS)]
+        blocks = [_round(sides, terms, turn) for turn in range(terms.rounds or ROUNDS)]
     return _figures(blocks, names)
 
 

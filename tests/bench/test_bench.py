@@ -21,6 +21,7 @@ import pytest
 
 from bench import client, replay, rows, sql_log
 from bench.client import Call, percentile
+from bench.load import Terms
 from bench.rows import Written
 from bench.sql_log import SqlCommand
 from devstack import cluster
@@ -191,6 +192,11 @@ def test_the_clients_check_every_answer(lying_port: int) -> None:
     assert seen.answers >= 2 * WRONG_ONCE_IN
     assert seen.wrong == seen.answers // WRONG_ONCE_IN
     assert "processing" in seen.first_wrong
+
+
+@pytest.mark.parametrize(("percent", "seconds"), [(100, 15), (10, 15), (2, 3), (1, 1)])
+def test_with_little_percent_less_is_waited_for(percent: int, seconds: int) -> None:
+    assert Terms(clients=8, seconds=1, percent=percent).at_least(15) == seconds
 
 
 def test_percentiles_are_samples() -> None:
