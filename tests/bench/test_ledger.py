@@ -17,7 +17,7 @@ from tests.stage.factories import MerchantFactory
 from tests.stage.lengths import length, tried
 
 ENTRIES = 60_000
-PERCENT = length(short=10, full=100)
+PERCENT = length(short=2, full=100)
 # Those that a busy machine does not blur.
 COUNTED = [bar for bar in ledger.BARS if bar.figure in ("large_statements", "large_buffers")]
 

@@ -27,7 +27,7 @@ from tests.stage.factories import MerchantFactory
 from tests.stage.lengths import length
 
 ROWS, DEPTH = 12_000, 120
-PERCENT = length(short=20, full=100)
+PERCENT = length(short=5, full=100)
 
 
 @pytest.mark.proof(part="bench")

@@ -25,7 +25,7 @@ from tests.stage.lengths import length
 from webhooks.models import Delivery
 
 ROWS, DEPTH = 20_000, 200
-PERCENT = length(short=2, full=100)
+SIZE = length(short=["--percent", "2", "--rounds", "1"], full=["--percent", "100"])
 # Those that a busy machine does not blur.
 COUNTED = ("statements", "buffers", "buffers more")
 
@@ -33,7 +33,7 @@ COUNTED = ("statements", "buffers", "buffers more")
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1800)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "state", "panel", "--percent", str(PERCENT), patience_seconds=1700)
+    bench = Bench(tmp_path / "state", "panel", *SIZE, patience_seconds=1700)
 
     status = bench.status()
 

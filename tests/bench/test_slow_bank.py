@@ -21,7 +21,7 @@ from tests.stage.lengths import length, tried
 from tests.stage.web_process import environment
 
 # In the gate a small house with few clients: the clients cost more than the service.
-CLIENTS = length(short=["--clients", "20"], full=[])
+CLIENTS = length(short=["--clients", "20", "--percent", "34"], full=[])
 THREADS = length(short={"WEB_WORKERS": "1", "WEB_THREADS": "16"}, full={})
 
 

@@ -17,7 +17,7 @@ from tests.stage.lengths import length, tried
 from tests.stage.tampering import tamper
 
 ATTEMPTS = length(short=100_000, full=1_000_000)
-PERCENT = length(short=20, full=100)
+SIZE = length(short=["--percent", "5", "--rounds", "1"], full=["--percent", "100"])
 # Those that a busy machine does not blur.
 COUNTED = [bar for bar in terms.BARS if bar.figure in ("risk_statements", "risk_buffers")]
 
@@ -25,7 +25,7 @@ COUNTED = [bar for bar in terms.BARS if bar.figure in ("risk_statements", "risk_
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1800)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "state", "terms", "--percent", str(PERCENT), patience_seconds=1700)
+    bench = Bench(tmp_path / "state", "terms", *SIZE, patience_seconds=1700)
 
     assert bench.status() == 0, bench.printed
     assert bench.left(after_seconds=0) == []

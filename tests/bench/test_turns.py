@@ -19,6 +19,7 @@ from tests.bench.test_bench import Bench
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import payment
+from tests.stage.lengths import length
 
 
 @pytest.fixture
@@ -96,7 +97,8 @@ def test_a_commit_that_is_not_there_is_refused(commit: str) -> None:
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(900)
 def test_two_versions_are_measured_in_turns(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "state", "--beside", "HEAD", patience_seconds=800)
+    rounds = length(short=["--rounds", "2"], full=[])
+    bench = Bench(tmp_path / "state", "--beside", "HEAD", *rounds, patience_seconds=800)
 
     assert bench.status() == 0, bench.printed
     assert bench.left(after_seconds=0) == []
@@ -133,7 +135,8 @@ def test_the_cpu_time_of_all_processes_is_compared() -> None:
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1200)
 def test_a_payment_among_many_is_measured(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "state", "growth", "--percent", "5", patience_seconds=1100)
+    rounds = length(short=["--rounds", "1"], full=[])
+    bench = Bench(tmp_path / "state", "growth", "--percent", "5", *rounds, patience_seconds=1100)
 
     assert bench.status() == 0, bench.printed
     assert bench.left(after_seconds=0) == []

@@ -45,7 +45,7 @@ def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(2000)
 def test_it_measures_each_kind_of_hostile_receivers(tmp_path: Path) -> None:
-    kinds = length(short=chance().sample(sorted(KINDS), 3), full=list(KINDS))
+    kinds = length(short=chance().sample(sorted(KINDS), 2), full=list(KINDS))
     named = {"BENCH_HOSTILE_KINDS": " ".join(kinds), **OUR_TIMES}
     bench = Bench(tmp_path / "state", "webhooks", "hostile", patience_seconds=1800, **named)
 
