@@ -62,7 +62,9 @@ def test_each_question_of_each_page_is_limited(owner: Client, acme: ApiClient, n
 
     assert page.status_code == 200
     assert [sql for limit, sql in seen if limit not in ("3s", "2s", "1500ms")] == []
-    assert [table for table in PERSONS if not any(f'FROM "{table}"' in sql for _, sql in seen)] == []
+    assert [
+        table for table in PERSONS if not any(f'FROM "{table}"' in sql for _, sql in seen)
+    ] == []
     assert current() == "0"
 
 
