@@ -88,12 +88,13 @@ def page(
     return merged([Source(rows, spec, cursors)], query, url=url)
 
 
-def total(rows: Rows, query: QueryDict, spec: ListSpec) -> int:
-    """Count the rows that a query finds, up to one more than `TOTAL_MAX`.
+def total(rows: Rows, query: QueryDict, spec: ListSpec, *, most: int | None = None) -> int:
+    """Count the rows that a query finds, up to one more than `most`, by default `TOTAL_MAX`.
 
     :raises DomainError: as `page` does.
     """
-    return _count([(one, one.matching()) for one in listings([Source(rows, spec)], query)])
+    parts = [(one, one.matching()) for one in listings([Source(rows, spec)], query)]
+    return _count(parts, TOTAL_MAX if most is None else most)
 
 
 def merged(sources: Sequence[Source], query: QueryDict, *, url: str) -> Page:
@@ -167,7 +168,7 @@ def paged(parts: Sequence[tuple[Listing, Rows]], *, url: str) -> Page:
         url,
         rows[::-1] if wanted.is_backward else rows,
         has_more=len(found) > wanted.limit,
-        total_count=_count(parts) if wanted.is_counted else None,
+        total_count=_count(parts, TOTAL_MAX) if wanted.is_counted else None,
     )
 
 
@@ -227,9 +228,9 @@ def _beyond(columns: Sequence[str], edge: Edge, *, is_upward: bool) -> Func:
     )
 
 
-def _count(parts: Sequence[tuple[Listing, Rows]]) -> int:
+def _count(parts: Sequence[tuple[Listing, Rows]], most: int) -> int:
     """Count the rows, up to one more than is told (spec: List conventions 4)."""
-    return sum(_countable(*part)[: TOTAL_MAX + 1].count() for part in parts)
+    return sum(_countable(*part)[: most + 1].count() for part in parts)
 
 
 def _countable(listing: Listing, matching: Rows) -> Rows:

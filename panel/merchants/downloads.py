@@ -19,7 +19,7 @@ from panel.patience import limited
 
 # More than a page of the panel has: an export that gave up in the middle would be begun again.
 PAGE_MS = 10_000
-ROWS_IN_A_BREATH, BREATH_SECONDS = 10, 0.0002
+ROWS_IN_A_BREATH, BREATH_SECONDS = 5, 0.0002
 Row = Sequence[Any]
 Page = Sequence[Row]
 
