@@ -91,7 +91,7 @@ def _execute_as_django_does(
 ) -> None:
     """Let whoever watches Django's statements see this one; its log tells of it without values.
 
-    That takes two fifths of the time of a short statement, and so it is done only if one watches.
+    That takes a sixth of the time of a short statement, and so it is done only if one watches.
     """
     bare: Any = cursor
     log: AbstractContextManager[None] = nullcontext()
