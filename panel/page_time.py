@@ -11,7 +11,7 @@ from django.shortcuts import render
 from core import context
 from panel.patience import TookTooLong, is_too_slow, limited
 
-PANEL = re.compile(r"^/panel(/|$)")
+PAGES = re.compile(r"^/(panel|account)(/|$)")
 
 
 class PageTime:
@@ -57,7 +57,7 @@ class PageTime:
 
 
 def _is_only_shown(request: HttpRequest) -> bool:
-    return request.method in ("GET", "HEAD") and bool(PANEL.match(request.path_info))
+    return request.method in ("GET", "HEAD") and bool(PAGES.match(request.path_info))
 
 
 def _took_too_long(request: HttpRequest) -> HttpResponse:

@@ -68,10 +68,15 @@ def test_each_question_of_each_page_is_limited(owner: Client, acme: ApiClient, n
     assert current() == "0"
 
 
-@pytest.mark.parametrize("table", PERSONS)
+@pytest.mark.parametrize(
+    ("table", "path"),
+    [*((table, "/panel/{}") for table in PERSONS), ("merchants_user", "/account/security")],
+)
 def test_a_person_who_is_not_found_in_time_is_told_so(
-    owner: Client, acme: ApiClient, table: str
+    owner: Client, acme: ApiClient, table: str, path: str
 ) -> None:
+    url = path.format(acme.merchant.id)
+
     def ask_slowly(execute: Any, sql: str, *rest: Any) -> Any:
         if f'FROM "{table}"' in sql:
             # It hangs in the database, for as long as the page's own limit lets it.
@@ -80,12 +85,12 @@ def test_a_person_who_is_not_found_in_time_is_told_so(
         return execute(sql, *rest)
 
     with connection.execute_wrapper(ask_slowly):
-        page = owner.get(f"/panel/{acme.merchant.id}")
+        page = owner.get(url)
 
     assert page.status_code == 503
     assert "This took too long" in page.content.decode()
     assert page["Cache-Control"] == "private, no-store"
-    assert owner.get(f"/panel/{acme.merchant.id}").status_code == 200
+    assert owner.get(url).status_code == 200
 
 
 def test_a_page_that_takes_too_long_says_so(
