@@ -16,7 +16,7 @@ from django.db import DatabaseError, connection, router
 from django.db.models import BinaryField, JSONField, Model
 from django.db.models.fields import AutoFieldMixin
 
-from core import prepared
+from core import instances, prepared
 
 M = TypeVar("M", bound=Model)
 
@@ -124,10 +124,9 @@ class _Column(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """A statement, the attributes of its columns, and the fields that read theirs in Python."""
+    """A statement, and the fields that read their columns in Python."""
 
     query: str
-    names: list[str]
     readers: list[tuple[int, Any]]
 
 
@@ -177,7 +176,7 @@ def _search(model: type[Model], condition: str) -> _Search:
     columns = ", ".join(_shown(field) for field in fields)
     readers = [(at, one) for at, one in enumerate(fields) if hasattr(one, "from_db_value")]
     query = f'SELECT {columns} FROM "{model._meta.db_table}" WHERE {condition}'  # noqa: S608
-    return _Search(query, [field.attname for field in fields], readers)
+    return _Search(query, readers)
 
 
 def _mark(field: Any, name: str) -> str:
@@ -242,4 +241,4 @@ def _read(model: type[M], search: _Search, found: Sequence[Any]) -> M:
     values = list(found)
     for at, field in search.readers:
         values[at] = field.from_db_value(values[at], None, connection)
-    return model.from_db(_alias(model), search.names, values)
+    return instances.stored(model, values, using=_alias(model))

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils.module_loading import import_string
 
-from core import clock, context, ids, prepared, rows
+from core import clock, context, ids, instances, prepared, rows
 from events.models import Event
 
 COUNT = """
@@ -51,7 +51,8 @@ def record(
     """
     if not connection.in_atomic_block:
         raise RuntimeError("an event is recorded in the transaction of its change")
-    event = Event(
+    event = instances.new(
+        Event,
         id=ids.new("evt"),
         merchant_id=merchant.id,
         type=event_type,

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import Error, connection, transaction
 from django.http import HttpRequest, HttpResponse
 
-from core import clock, context, prepared, rows
+from core import clock, context, instances, prepared, rows
 from core.context import ActorKind, Work
 from core.http import client_address
 from merchants import authentication, redaction
@@ -101,7 +101,8 @@ def _row_of(call: Call) -> RequestLog:
     answer = _parsed(call.content)
     body, is_body_cut = _text(call.work.body)
     shown, is_answer_cut = _text(answer if _is_answer_kept(call) else None)
-    return RequestLog(
+    return instances.new(
+        RequestLog,
         id=call.work.request_id,
         merchant_id=merchant_id,
         kind=RequestLog.Kind.API,

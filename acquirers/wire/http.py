@@ -102,7 +102,7 @@ def _exchange(
 ) -> Received:
     # urllib3's own, which `requests` hands down: `total` spans connecting and reading.
     timeout: Any = Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds)
-    request = _blank(session, method, url).copy()
+    request = _copied(_blank(session, method, url))
     if body:
         request.body = body  # type: ignore[assignment]  # The types leave streams out.
         request.headers["Content-Type"] = body.content_type
@@ -120,6 +120,13 @@ def _exchange(
 def _blank(session: requests.Session, method: str, url: str) -> requests.PreparedRequest:
     """Return a request without a body, put together once for each address that is often asked."""
     return session.prepare_request(requests.Request(method, url))
+
+
+def _copied(blank: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Return one for one exchange; `copy()` would make a jar of cookies too."""
+    request = requests.PreparedRequest()
+    request.method, request.url, request.headers = blank.method, blank.url, blank.headers.copy()
+    return request
 
 
 def _whole(response: requests.Response) -> bytes:
@@ -200,3 +207,9 @@ class _TimedAdapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _TimedPool, "https": _TimedTlsPool}
+
+    def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
+        """Return the answer's status, headers and stream; nobody asks for more of it."""
+        response = requests.Response()
+        response.status_code, response.headers, response.raw = resp.status, resp.headers, resp
+        return response

@@ -22,10 +22,13 @@ class Places:
 
     def take(self, *, is_urgent: bool, seconds: float) -> bool:
         """Take a place, waited for so long; False if none came free."""
-        turn, queue = Event(), self._urgent if is_urgent else self._others
+        queue = self._urgent if is_urgent else self._others
         with self._lock:
+            if self._free:  # Nobody waits for it: whoever waited has it already.
+                self._free -= 1
+                return True
+            turn = Event()
             queue.append(turn)
-            self._serve()
         turn.wait(seconds)
         with self._lock:
             if not turn.is_set():

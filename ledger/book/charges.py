@@ -2,6 +2,7 @@
 
 from datetime import date, datetime
 
+from core import instances
 from ledger import parts, sale_terms
 from ledger.book import journal
 from ledger.lines import Line
@@ -23,7 +24,8 @@ def charge(
     """
     terms = sale_terms.of(merchant_id, sale, captured_on=captured_on)
     fee = terms.fee
-    movement = Movement(
+    movement = instances.new(
+        Movement,
         merchant_id=merchant_id,
         kind=Movement.Kind.CHARGE,
         cause_id=cause_id,

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from core import ids, rows
+from core import ids, instances, rows
 from ledger import balance, lines
 from ledger.balance import Funds
 from ledger.events import NEGATIVE_LIMIT_EXCEEDED
@@ -139,7 +139,8 @@ def _today(movement: Movement) -> date:
 
 
 def _entry(movement: Movement, line: Line) -> Entry:
-    return Entry(
+    return instances.new(
+        Entry,
         merchant_id=movement.merchant_id,
         movement=movement,
         account_id=account_id(movement.merchant_id, movement.currency, line.kind),

@@ -13,7 +13,7 @@ from acquirers import exchanges, references, slots, standings
 from acquirers.in_doubt import answers, leases
 from acquirers.in_doubt.models import begun
 from acquirers.outcomes import Answer, Outcome
-from core import clock, context, ids, rows
+from core import clock, context, ids, instances, rows
 from core.errors import LockTimeout, ParameterMissing
 from ledger import accounts as ledger_accounts
 from merchants import accounts, idempotency, sites
@@ -222,7 +222,8 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
     now, plan = clock.now(), installments.agreed(intent, terms.card, terms.wish)
     judged = judging.judge(merchant, intent, terms, now)
     demand = demands.of(intent, terms, intent.amount + plan.surcharge, judged.verdict)
-    attempt = Attempt(
+    attempt = instances.new(
+        Attempt,
         id=ids.new("att"),
         merchant_id=intent.merchant_id,
         intent=intent,

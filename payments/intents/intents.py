@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
 from acquirers.in_doubt import leases
-from core import clock, ids, rows
+from core import clock, ids, instances, rows
 from core.errors import LockTimeout, ResourceMissing
 from core.metadata import merge
 from events import outbox
@@ -90,7 +90,8 @@ def _drafted(
     merchant: Merchant, intent_id: str, draft: dict[str, Any], status: Status, now: datetime
 ) -> PaymentIntent:
     requested = requested_authentication(draft.get("payment_method_options")) or "automatic"
-    return PaymentIntent(
+    return instances.new(
+        PaymentIntent,
         id=intent_id,
         merchant=merchant,
         status=status,

@@ -241,7 +241,8 @@ def test_a_column_that_the_kept_statement_does_not_know_is_found(
     monkeypatch.setattr(rows, "_careful_insertion", rows._careful_insertion.__wrapped__)
     monkeypatch.setattr(rows, "_insertion_after", rows._insertion_after.__wrapped__)
 
-    with pytest.raises(AssertionError):
+    # A row that is read has fewer values than the model has columns.
+    with pytest.raises((AssertionError, ValueError)):
         compare()
 
 
