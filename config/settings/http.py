@@ -34,13 +34,15 @@ MIDDLEWARE = [
     "config.middleware.PagePolicy",
     "config.middleware.RequestFrame",
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    # All that follows is for pages alone.
+    "config.middleware.ApiAtOnce",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "panel.languages.Language",
     "merchants.sessions.NotedSessions",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     # Around all that a page asks the database, whoever is signed in included.
     "panel.page_time.PageTime",

@@ -40,7 +40,7 @@ class Doors:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if _is_on_the_wrong_host(request) or _is_closed(request):
+        if _is_closed(request):
             raise Http404
         response = _elsewhere(request) or self.get_response(request)
         if PAGES.match(request.path_info):
@@ -66,13 +66,6 @@ class Doors:
         methods = get_adapter().get_reauthentication_methods(request.user)
         address = methods[0]["url"] if methods else reverse("account_login")
         return _see_other(f"{address}?{urlencode({'next': request.get_full_path()})}")
-
-
-def _is_on_the_wrong_host(request: HttpRequest) -> bool:
-    """Tell whether a call of the API came to the panel's host, where that is one of its own."""
-    if not settings.LIVEMODE or settings.PANEL_AT == settings.API_AT:
-        return False
-    return request.path_info.startswith("/v1/") and request.get_host() == settings.PANEL_AT
 
 
 def _elsewhere(request: HttpRequest) -> HttpResponse | None:
