@@ -63,6 +63,7 @@ class Work:
     idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
     body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
     last_change: tuple[str, str] | None = None  # Merchant and object that changed last.
+    sequences: dict[tuple[str, str], int] = field(default_factory=dict)  # Of their last events.
     afterwards: list[Callable[[], None]] = field(default_factory=list, repr=False)
 
 
@@ -169,10 +170,21 @@ def when_answered(call: Callable[[], None]) -> None:
         call()
 
 
-def note_change(merchant_id: str, object_id: str) -> None:
-    """Remember merchant and object that the work at hand has just changed."""
+def note_change(merchant_id: str, object_id: str, *, sequence: int | None = None) -> None:
+    """Remember merchant and object that the work at hand has just changed.
+
+    :param sequence: of the event that tells of it, if one does; both may still be undone.
+    """
     if work := _current.get():
         work.last_change = merchant_id, object_id
+        if sequence:
+            work.sequences[work.last_change] = sequence
+
+
+def last_sequence(merchant_id: str, object_id: str) -> int | None:
+    """Return the sequence of the last event that the work at hand recorded of an object."""
+    work = _current.get()
+    return work.sequences.get((merchant_id, object_id)) if work else None
 
 
 def mark_irrevocable() -> None:

@@ -18,11 +18,18 @@ ON CONFLICT (aggregate_id, merchant_id) DO UPDATE SET last = events_counter.last
 RETURNING last
 """
 
-
 # An object's first event: the counter begins, unless there is one.
 BEGIN = """
 INSERT INTO events_counter (aggregate_id, merchant_id, last)
 VALUES (%(aggregate)s::text, %(merchant)s::text, 1) ON CONFLICT DO NOTHING RETURNING last
+"""
+
+# One more event of the same work: the counter goes on, unless others have counted since.
+GO_ON = """
+UPDATE events_counter SET last = last + 1
+WHERE aggregate_id = %(aggregate)s::text AND merchant_id = %(merchant)s::text
+    AND last = %(last)s::integer
+RETURNING last
 """
 
 
@@ -61,12 +68,12 @@ def record(
         request_id=request_id or context.request_id(),
         created_at=clock.now(),
     )
-    if before is not None or not _inserted_as_first(event, merchant, body):
+    previous = {} if before is None else changed(before, body)
+    if not _inserted_with_counter(event, merchant, body, previous):
         event.sequence = _next_sequence(merchant.id, event.aggregate_id)
-        previous = changed(before, body) if before is not None else {}
         event.body = orjson.dumps(_frozen(event, merchant, body, previous))
         rows.insert(event)
-    context.note_change(merchant.id, event.aggregate_id)
+    context.note_change(merchant.id, event.aggregate_id, sequence=event.sequence)
     for subscriber in _subscribers(tuple(settings.EVENT_SUBSCRIBERS)):
         subscriber(event)
     return event
@@ -109,12 +116,25 @@ def _frozen(
     }
 
 
-def _inserted_as_first(event: Event, merchant: Merchant, body: dict[str, Any]) -> bool:
-    """Insert an object's first event with its counter, in one statement; False if it has one."""
-    event.sequence = 1
-    event.body = orjson.dumps(_frozen(event, merchant, body, {}))
-    counter = {"aggregate": event.aggregate_id, "merchant": event.merchant_id}
-    return rows.insert_after(event, BEGIN, **counter)
+def _inserted_with_counter(
+    event: Event, merchant: Merchant, body: dict[str, Any], previous: dict[str, Any]
+) -> bool:
+    """Insert an event with its counter in one statement, if the counter stands where expected.
+
+    It is expected where this work left it, and otherwise, at a creation, not to be there at all.
+    """
+    last = context.last_sequence(merchant.id, event.aggregate_id)
+    if last is None and previous:
+        return False
+    event.sequence = (last or 0) + 1
+    event.body = orjson.dumps(_frozen(event, merchant, body, previous))
+    return rows.insert_after(
+        event,
+        BEGIN if last is None else GO_ON,
+        aggregate=event.aggregate_id,
+        merchant=event.merchant_id,
+        last=str(last),
+    )
 
 
 def _next_sequence(merchant_id: str, aggregate_id: str) -> int:

@@ -21,7 +21,7 @@ from tests.stage.factories import payment
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
 READ_MAX = 5
-CHARGE_MAX = 24  # Two of them plan the deliveries of its two events.
+CHARGE_MAX = 23  # Two of them plan the deliveries of its two events.
 REFUND_MAX = 38
 
 
