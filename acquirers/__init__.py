@@ -3,7 +3,6 @@
 No model is imported here: Django loads this module before it can make one.
 """
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django.apps import apps as installed_apps
@@ -11,6 +10,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from core.errors import UpstreamUnavailable
+from core.once import once
 
 if TYPE_CHECKING:
     from acquirers.gateway import Gateway
@@ -71,6 +71,6 @@ def require_adapters() -> None:
         _gateway(path)
 
 
-@cache
+@once
 def _gateway(dotted_path: str) -> "Gateway":
     return import_string(dotted_path)()

@@ -7,7 +7,6 @@ An acquirer that takes cards need not be the bank that pays out, so this door is
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
 from typing import Protocol
 
 from django.conf import settings
@@ -15,6 +14,7 @@ from django.utils.module_loading import import_string
 
 from acquirers.outcomes import Outcome
 from core.errors import UpstreamUnavailable
+from core.once import once
 
 # The kinds of notices; an adapter passes on another one in the bank's own word.
 PAID, FAILED, RETURNED = "transfer_paid", "transfer_failed", "transfer_returned"
@@ -178,7 +178,7 @@ def rail() -> Transfers:
     return _rail(settings.TRANSFERS)
 
 
-@cache
+@once
 def _rail(dotted_path: str) -> Transfers:
     made: Transfers = import_string(dotted_path)()
     return made

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, wraps
+from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
@@ -16,6 +16,7 @@ from django.conf import settings
 from acquirers.places import Places
 from core import arrival, connections, context
 from core.errors import UpstreamUnavailable
+from core.once import once
 from core.traffic import traffic
 from merchants.models import Merchant
 
@@ -127,6 +128,6 @@ def _taken(merchant_id: str, *, seconds: float, share: int) -> bool:
     return places().wait(merchant_id, seconds=seconds, queue_max=queue_max)
 
 
-@cache
+@once
 def _places(count: int) -> Places:
     return Places(count)

@@ -1,8 +1,8 @@
-"""CPU time that processes took: a figure that a busy machine blurs far less than a rate."""
+"""CPU time and memory of processes: figures that a busy machine blurs far less than a rate."""
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,6 +10,8 @@ TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 # Positions after the name of the program, which may have spaces in it (man proc_pid_stat).
 PARENT = 1
 TICKS = slice(11, 15)  # Its own, of the user and of the system, and of the children it had.
+PAGES = 21  # That it has in memory.
+MIB_OF_A_PAGE = os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def taken_ms(pids: Mapping[str, int]) -> Counter[str]:
@@ -17,15 +19,32 @@ def taken_ms(pids: Mapping[str, int]) -> Counter[str]:
 
     Empty where there is no /proc.
     """
-    names = {pid: name for name, pid in pids.items()}
     taken: Counter[str] = Counter()
+    for name, facts in _facts(pids):
+        taken[name] += round(sum(map(int, facts[TICKS])) * TICK_MS)
+    return taken
+
+
+def memory_mib(pids: Mapping[str, int]) -> Counter[str]:
+    """Return the memory of each process, or of that of its children which has most.
+
+    Empty where there is no /proc.
+    """
+    most: Counter[str] = Counter()
+    for name, facts in _facts(pids):
+        most[name] = max(most[name], round(int(facts[PAGES]) * MIB_OF_A_PAGE))
+    return most
+
+
+def _facts(pids: Mapping[str, int]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the state of each process and of its children, with its name."""
+    names = {pid: name for name, pid in pids.items()}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(FileNotFoundError, ProcessLookupError):  # It ended a moment ago.
             facts = file.read_text().rpartition(")")[2].split()
             name = names.get(int(file.parent.name)) or names.get(int(facts[PARENT]))
             if name:
-                taken[name] += round(sum(map(int, facts[TICKS])) * TICK_MS)
-    return taken
+                yield name, facts
 
 
 def cpu_of_each(before: Counter[str], after: Counter[str], times: int) -> Counter[str]:

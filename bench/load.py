@@ -5,8 +5,9 @@ import sys
 from collections import Counter
 from typing import NamedTuple
 
+from bench import rows
 from bench.client import Call, Seen, write_order
-from bench.cpu import cpu_of_each, taken_ms
+from bench.cpu import cpu_of_each, memory_mib, taken_ms
 from bench.stage import Stage
 from devstack.console import say
 from devstack.state import CannotContinue
@@ -56,10 +57,15 @@ class Terms(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The answers that the clients got, and the CPU time per answer of each process, in ms."""
+    """The answers that the clients got, and the CPU time per answer of each process, in ms.
+
+    :param held: what the web process holds behind them: `web_mib`, the memory of its largest
+        worker, and `connections`, those that are open to its database.
+    """
 
     seen: Seen
     cpu_ms: Counter[str]
+    held: Counter[str] = Counter()
 
 
 def load(stage: Stage, call: Call, terms: Terms) -> Measured:
@@ -85,4 +91,7 @@ def load(stage: Stage, call: Call, terms: Terms) -> Measured:
             f"{seen.wrong} of {seen.answers} answers of {call.path} were wrong; one was"
             f" {seen.first_wrong}. What the processes said is in {stage.directory}."
         )
-    return Measured(seen, cpu_of_each(before, taken_ms(stage.pids), seen.answers))
+    cpu_ms = cpu_of_each(before, taken_ms(stage.pids), seen.answers)
+    web_mib = memory_mib(stage.pids)["web"]
+    connections = rows.connections_of(stage.places.database_url, "web")
+    return Measured(seen, cpu_ms, Counter(web_mib=web_mib, connections=connections))

@@ -26,6 +26,8 @@ SPEED_COLUMNS = {
     "bank": "bank_cpu_ms",
     "PostgreSQL": "postgres_cpu_ms",
     "clients": "clients_cpu_ms",
+    "web MiB": "web_mib",
+    "connections": "connections",
 }
 WORK = {"a payment": "payment", "the bank's part": "bank", "a retrieve": "retrieve"}
 WORK_COLUMNS = {
@@ -35,7 +37,7 @@ WORK_COLUMNS = {
     "changed": "rows_changed",
 }
 HEADING = "{clients} clients, {seconds} s each; {cores} cores, load {load_before:.1f} before"
-NAME_WIDTH, WIDTH = 24, 11
+NAME_WIDTH, WIDTH = 24, 12
 
 
 def speed(name: str, measured: Measured) -> Figures:
@@ -46,6 +48,7 @@ def speed(name: str, measured: Measured) -> Figures:
         f"{name}_p99_ms": seen.p99_ms,
         f"{name}_clients_cpu_ms": seen.cpu_ms,
         **{f"{name}_{process}_cpu_ms": ms for process, ms in measured.cpu_ms.items()},
+        **{f"{name}_{what}": count for what, count in measured.held.items() if count},
     }
 
 

@@ -22,6 +22,7 @@ OTHERS = """
     WHERE datname = current_database() AND backend_type = 'client backend'
     AND pid <> pg_backend_pid()
 """
+OF_A_PROCESS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
 
 Counts = Counter[str]
 
@@ -62,6 +63,13 @@ def changed(url: str) -> Counts:
                 raise CannotContinue("Somebody stays connected to the database.")
             time.sleep(PAUSE_SECONDS)
         return Counter(dict(connection.execute(CHANGED).fetchall()))
+
+
+def connections_of(url: str, name: str) -> int:
+    """Count the connections of a process to its database, by the name that it gives itself."""
+    with psycopg.connect(url) as connection:
+        [count] = connection.execute(OF_A_PROCESS, [name]).fetchone() or [0]
+        return count
 
 
 def added_by_each(before: Counts, after: Counts, payments: int) -> Counts:

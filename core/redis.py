@@ -1,7 +1,6 @@
 """Redis, which may be away at any time: its addresses, the client, the circuit around it."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -12,6 +11,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from core.circuit import Circuit, CircuitOpen
+from core.once import once
 from core.redis_connections import (
     BUDGET_SECONDS,
     PromptConnection,
@@ -56,7 +56,7 @@ def call(command: Callable[[Redis], T]) -> T:
         raise Away from problem
 
 
-@cache
+@once
 def client() -> Redis:
     """Return the process's client; requests use it through `call`."""
     return Redis.from_url(
@@ -71,7 +71,7 @@ def client() -> Redis:
     )
 
 
-@cache
+@once
 def circuit() -> Circuit:
     """Return the process's circuit around Redis."""
     return Circuit("redis", failure=RedisError, times=FAILURES_TO_OPEN, seconds=OPEN_SECONDS)
