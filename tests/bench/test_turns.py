@@ -97,7 +97,7 @@ def test_a_commit_that_is_not_there_is_refused(commit: str) -> None:
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(900)
 def test_two_versions_are_measured_in_turns(tmp_path: Path) -> None:
-    rounds = length(short=["--rounds", "2"], full=[])
+    rounds = length(short=["--rounds", "1"], full=[])
     bench = Bench(tmp_path / "state", "--beside", "HEAD", *rounds, patience_seconds=800)
 
     assert bench.status() == 0, bench.printed
@@ -135,13 +135,16 @@ def test_the_cpu_time_of_all_processes_is_compared() -> None:
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1200)
 def test_a_payment_among_many_is_measured(tmp_path: Path) -> None:
-    rounds = length(short=["--rounds", "1"], full=[])
-    bench = Bench(tmp_path / "state", "growth", "--percent", "5", *rounds, patience_seconds=1100)
+    parts = length(short=["merchants"], full=list(growth.PARTS))
+    size = ["--percent", "5", *length(short=["--rounds", "1"], full=[])]
+    bench = Bench(tmp_path / "state", "growth", *parts, *size, patience_seconds=1100)
 
     assert bench.status() == 0, bench.printed
     assert bench.left(after_seconds=0) == []
     figures = json.loads((tmp_path / "state" / "bench.json").read_text())
-    assert {bar.figure for bar in growth.BARS} <= set(figures)
+    wanted = {bar.figure for bar in growth.BARS if bar.figure.startswith(tuple(parts))}
+    assert len(wanted) == len(parts) * len(growth.CALLS)
+    assert wanted <= set(figures)
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "bank"])

@@ -1,6 +1,7 @@
 """A page as a person uses it, by the words on it; everything wrong with it is kept."""
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -24,6 +25,8 @@ expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 REPEATED = "Failed to load resource"
 DROPPED = "net::ERR_ABORTED"
 BETWEEN_TWO_CLICKS_SECONDS = 0.01
+# For people who look at pages.
+PICTURES = Path(os.environ["PICTURES"]) if "PICTURES" in os.environ else None
 TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", violation =>
     tellViolation(`${violation.effectiveDirective} refuses ${violation.blockedURI}`));
@@ -230,6 +233,12 @@ class Page:
         :param whole: what lies below the window too.
         """
         self._run(lambda tab: tab.screenshot(path=file, full_page=whole))
+
+    def keep_picture(self, name: str) -> None:
+        """Write a picture into the directory that PICTURES names, if it names one."""
+        if PICTURES:
+            PICTURES.mkdir(parents=True, exist_ok=True)
+            self.picture(PICTURES / f"{name}.png")
 
     def take_findings(self) -> str:
         """Return what was found so far, and forget it."""

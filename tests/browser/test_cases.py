@@ -1,8 +1,6 @@
 """Cases decided at the desk: one of card …0058 as charged, another as not charged."""
 
-import os
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,5 +142,4 @@ def test_the_pages_in_both_themes_and_widths(
 
     for name, url in shown.items():
         page.visit(url)
-        if "PICTURES" in os.environ:
-            page.picture(Path(os.environ["PICTURES"]) / f"cases-{name}-{width}-{theme}.png")
+        page.keep_picture(f"cases-{name}-{width}-{theme}")

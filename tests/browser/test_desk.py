@@ -1,7 +1,5 @@
 """The operators' desk, walked: BINs imported and taken back, a limit raised, a card blocked."""
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,7 +117,7 @@ def test_a_card_is_blocked(page: Page, operator: User, acme: Merchant) -> None:
     assert AuditEntry.objects.get(action="list_entry.added").actor_name == EMAIL
 
 
-# Each page of the desk; `PICTURES` is a directory to look at them.
+# Each page of the desk.
 def pages_of(payment_id: str) -> dict[str, tuple[str, int]]:
     shop, person = Shop.objects.get(), User.objects.get(email=EMAIL)
     shown = {
@@ -170,5 +168,4 @@ def test_every_page_in_both_themes_and_widths(
 
     for name, (url, status) in pages_of(payment.id).items():
         page.visit(url, status=status)
-        if "PICTURES" in os.environ:
-            page.picture(Path(os.environ["PICTURES"]) / f"{name}-{width}-{theme}.png")
+        page.keep_picture(f"{name}-{width}-{theme}")

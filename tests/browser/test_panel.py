@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from devstack.state import ROOT
 from merchants.models import Merchant
+from tests.browser.looks import in_every_look
 from tests.browser.page import Page
 from tests.stage.factories import GOOD_CARD, PaymentFactory, open_merchant
+from tests.stage.lengths import tried
 from tests.stage.panel_pages import PARTS, addresses
 from tests.stage.teams import PASSWORD, person
 
@@ -18,8 +19,6 @@ pytestmark = [
 ]
 
 EMAIL = "ada@acme.example"
-# Of every page, to be looked at; git does not keep them.
-PICTURES = ROOT / ".local" / "pictures"
 LOCALES = {"en": "en-US", "tr": "tr-TR"}
 WORDS = {
     "en": {
@@ -115,24 +114,21 @@ def test_a_person_finds_their_way(
     page.see(words["password"])
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("language", ["en", "tr"])
+@in_every_look
 def test_every_page_is_whole_in_every_look(
     acme: Merchant, open_page: Callable[..., Page], language: str, theme: str, width: int
 ) -> None:
-    PICTURES.mkdir(parents=True, exist_ok=True)
     page = signed_in(open_page, language, width=width, theme=theme)
     prove(page, language)
+    pages = {name: url for name, url in addresses(acme).items() if name not in PARTS}
 
-    for name, url in addresses(acme).items():
-        if name in PARTS:
-            continue
+    for name, url in pages.items():
         page.visit(f"{url}?q=sipari&url=https://evil.example/back")
         assert page.evaluate("document.documentElement.lang") == language
         assert page.evaluate("document.documentElement.dataset.bsTheme") == theme
-        page.picture(PICTURES / f"{name}-{language}-{theme}-{width}.png")
+        page.keep_picture(f"{name}-{language}-{theme}-{width}")
         print(f"{name}: first paint after {page.first_paint_ms():.0f} ms")  # noqa: T201
+    tried(len(pages), "pages")
 
 
 @pytest.mark.parametrize("scripts", [True, False])

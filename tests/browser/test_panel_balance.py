@@ -15,11 +15,13 @@ from payouts import rows as payout_rows
 from payouts.models import Payout
 from payouts.states import Status
 from payouts.topups import creation as topups
+from tests.browser.looks import in_every_look
 from tests.browser.page import Page
-from tests.browser.test_panel import EMAIL, PICTURES, signed_in
+from tests.browser.test_panel import EMAIL, signed_in
 from tests.stage.acts import owe
 from tests.stage.book_keeping import Till
 from tests.stage.factories import open_merchant
+from tests.stage.lengths import tried
 from tests.stage.panel_pages import address
 from tests.stage.teams import person
 from tests.stage.transfers import enrich
@@ -102,13 +104,10 @@ def test_a_person_pays_out_changes_their_mind_and_tops_up(
     page.see(words["to do"])
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("language", ["en", "tr"])
+@in_every_look
 def test_money_of_every_kind_is_whole_in_every_look(
     acme: Merchant, open_page: Callable[..., Page], language: str, theme: str, width: int
 ) -> None:
-    PICTURES.mkdir(parents=True, exist_ok=True)
     made = {status: payout(acme, status) for status in ("pending", "paid", "failed", "canceled")}
     waiting = topups.create(acme, {"amount": 50_000, "currency": "try", "source": "test_never"})
     shown = {
@@ -127,4 +126,5 @@ def test_money_of_every_kind_is_whole_in_every_look(
     for name, url in shown.items():
         page.visit(url)
         assert page.evaluate("document.documentElement.dataset.bsTheme") == theme
-        page.picture(PICTURES / f"full {name}-{language}-{theme}-{width}.png")
+        page.keep_picture(f"full {name}-{language}-{theme}-{width}")
+    tried(len(shown), "pages")

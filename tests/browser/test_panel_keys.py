@@ -9,7 +9,7 @@ import requests
 
 from merchants.models import ApiKey, Merchant
 from tests.browser.page import Page
-from tests.browser.test_panel import LOCALES, PICTURES, WORDS
+from tests.browser.test_panel import LOCALES, WORDS
 from tests.stage.factories import open_merchant
 from tests.stage.teams import PASSWORD, person
 from tests.stage.web_process import PATIENCE_SECONDS, WebProcess
@@ -81,8 +81,7 @@ def test_a_key_is_made_used_rolled_and_revoked(
     page = open_page(locale=LOCALES[language], **look)
 
     def picture(name: str) -> None:
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        page.picture(PICTURES / f"walk-{name}-{language}-{look['theme']}-{look['width']}.png")
+        page.keep_picture(f"walk-{name}-{language}-{look['theme']}-{look['width']}")
 
     page.visit(f"/panel/{acme.id}/keys")
     page.fill(sign_in["email"], EMAIL)

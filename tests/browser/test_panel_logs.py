@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from core import ids
-from devstack.state import ROOT
 from merchants.models import Merchant
 from tests.browser.page import Page
 from tests.stage.factories import RequestLogFactory, open_merchant
@@ -19,7 +18,6 @@ pytestmark = [
 ]
 
 EMAIL = "ada@acme.example"
-PICTURES = ROOT / ".local" / "pictures"
 WORDS = {
     "en": {
         "email": "Email", "password": "Password", "sign in": "Sign in", "home": "Set up payments",
@@ -73,8 +71,7 @@ def signed_in(open_page: Callable[..., Page], language: str, look: dict[str, Any
 
 
 def look_at(page: Page, name: str, language: str, look: dict[str, Any]) -> None:
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    page.picture(PICTURES / f"{name}-{language}-{look['theme']}-{look['width']}.png")
+    page.keep_picture(f"{name}-{language}-{look['theme']}-{look['width']}")
 
 
 @pytest.mark.parametrize(("language", "look"), LOOKS)

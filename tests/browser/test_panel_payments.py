@@ -14,7 +14,7 @@ from merchants.models import Member
 from payments.disputes.models import Dispute
 from tests.browser.page import Page
 from tests.browser.sandbox import Merchant
-from tests.browser.test_panel import EMAIL, LOCALES, PICTURES, WORDS
+from tests.browser.test_panel import EMAIL, LOCALES, WORDS
 from tests.browser.walk import approve
 from tests.stage.panel_pages import THINGS, address
 from tests.stage.teams import PASSWORD, person
@@ -90,9 +90,7 @@ def opened(open_page: Callable[..., Page], language: str, look: dict[str, Any]) 
 
 
 def picture(page: Page, name: str, language: str, look: dict[str, Any]) -> None:
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    file = f"walk-{name}-{language}-{look['theme']}-{look['width']}.png"
-    page.picture(PICTURES / file)
+    page.keep_picture(f"walk-{name}-{language}-{look['theme']}-{look['width']}")
 
 
 def paid(acme: Merchant, number: str, email: str, **terms: Any) -> str:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from devstack.state import ROOT
 from merchants.models import Merchant
 from tests.browser.page import Page
 from tests.browser.test_panel import EMAIL, prove, signed_in
@@ -20,7 +19,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 
-PICTURES = ROOT / ".local" / "pictures"
 WORDS = {
     "en": {
         "address": "Address", "add": "Add endpoint", "refused": "must begin with https://",
@@ -128,7 +126,6 @@ def _move(row: Endpoint, theirs: Any, settings: Any) -> None:
 def test_pages_with_much_on_them_are_whole(
     acme: Merchant, open_page: Callable[..., Page], theme: str, width: int
 ) -> None:
-    PICTURES.mkdir(parents=True, exist_ok=True)
     EndpointFactory(merchant=acme, description="<script>alert(1)</script>", status="failing")
     row = EndpointFactory(merchant=acme, url=f"https://acme.example/{'long-' * 20}")
     events = [tell(acme, f"cus_{number}") for number in range(30)]
@@ -145,7 +142,7 @@ def test_pages_with_much_on_them_are_whole(
 
     for name, path in pages.items():
         page.visit(f"/panel/{acme.id}/{path}")
-        page.picture(PICTURES / f"hooks-{name}-{theme}-{width}.png")
+        page.keep_picture(f"hooks-{name}-{theme}-{width}")
 
 
 def _fail(row: Endpoint) -> None:

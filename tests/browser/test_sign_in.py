@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +10,12 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal import auth
 from django.utils import translation
 
-from devstack.state import ROOT
 from merchants import invitations, sign_in
 from merchants.models import User
+from tests.browser.looks import in_every_look
 from tests.browser.page import DESKTOP_WIDTH, PHONE_WIDTH, Page
 from tests.stage.factories import open_merchant
+from tests.stage.lengths import tried
 from tests.stage.second_factors import SEED, add_app, add_recovery_codes
 from tests.stage.web_process import WebProcess
 
@@ -25,7 +25,6 @@ pytestmark = [
 ]
 
 EMAIL, PASSWORD, ANOTHER = "ada@acme.example", "a long enough password", "another long password"
-PICTURES = ROOT / ".local" / "pictures"
 
 
 @pytest.fixture(autouse=True)
@@ -222,19 +221,10 @@ INSIDE = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def pictures() -> Path:
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    return PICTURES
-
-
-@pytest.mark.parametrize("language", ["en", "tr"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [DESKTOP_WIDTH, PHONE_WIDTH])
+@in_every_look
 def test_every_page_of_the_account_is_sound(
-    open_page: Callable[..., Page], panel: str, ada: User, pictures: Path, width: int, theme: str,
-    language: str,
-) -> None:  # fmt: skip
+    open_page: Callable[..., Page], panel: str, ada: User, language: str, theme: str, width: int
+) -> None:
     page = open_page(width=width, theme=theme, locale={"en": "en-US", "tr": "tr-TR"}[language])
     walker = Walker(page, language, panel)
 
@@ -242,8 +232,7 @@ def test_every_page_of_the_account_is_sound(
         for path in paths:
             page.visit(f"{panel}/account/{path}")
             assert page.evaluate("document.documentElement.lang") == language
-            name = f"account-{path.replace('/', '_')}-{language}-{theme}-{width}.png"
-            page.picture(pictures / name)
+            page.keep_picture(f"account-{path.replace('/', '_')}-{language}-{theme}-{width}")
 
     look(PAGES)
     walker.begin()
@@ -251,7 +240,8 @@ def test_every_page_of_the_account_is_sound(
     page.visit(f"{panel}/account/authenticator")
     walker.prove_again()
     walker.see(SCAN)
-    page.picture(pictures / f"account-authenticator-{language}-{theme}-{width}.png")
+    page.keep_picture(f"account-authenticator-{language}-{theme}-{width}")
     add_app(ada)
     add_recovery_codes(ada)
     look(INSIDE)
+    tried(len(PAGES) + len(INSIDE), "pages")

@@ -13,7 +13,7 @@ from devstack.state import ROOT
 from merchants import accounts, keys
 from merchants.models import ApiKey, Merchant, RequestLog
 from tests.browser.page import Page
-from tests.browser.test_panel import EMAIL, PICTURES, prove, signed_in
+from tests.browser.test_panel import EMAIL, prove, signed_in
 from tests.stage.client import ApiClient
 from tests.stage.factories import EndpointFactory, PaymentFactory, open_merchant
 from tests.stage.hooks import tell
@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 
-PLACE = ROOT / "docs" / "tour" if "RECORD_TOUR" in os.environ else PICTURES / "tour"
+PLACE = ROOT / "docs" / "tour" if "RECORD_TOUR" in os.environ else ROOT / ".local" / "tour"
 
 
 @pytest.fixture

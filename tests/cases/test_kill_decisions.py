@@ -13,6 +13,7 @@ from merchants.models import AuditEntry, User
 from payments.intents.models import Modification
 from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.client import ApiClient
+from tests.stage.lengths import each_met
 from tests.stage.mortal import PROOF_OF_KILLS, Installation, until
 from tests.stage.processes import run
 from tests.stage.undecided import (
@@ -52,8 +53,7 @@ def decided_rows() -> tuple[int, int]:
     return entries, CaseChange.objects.filter(act="decided").count()
 
 
-@pytest.mark.parametrize("decision", ENDS)
-@pytest.mark.parametrize("boundary", DECISIONS_BOUNDARIES)
+@pytest.mark.parametrize(("boundary", "decision"), each_met(DECISIONS_BOUNDARIES, list(ENDS)))
 def test_after_a_kill_a_decision_is_whole_or_can_be_taken_again(
     boundary: str, decision: Decision, installation: Installation, acme: ApiClient
 ) -> None:

@@ -6,9 +6,10 @@ A proof names both lengths beside each other, draws from one seed, and counts wh
 import json
 import os
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -29,6 +30,13 @@ Length = TypeVar("Length")
 def length(*, short: Length, full: Length) -> Length:
     """Return the length that this run asks for."""
     return full if IS_FULL else short
+
+
+def each_met(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return all combinations of what is listed; at the short length each is in one at least."""
+    rounds = range(max(map(len, axes)))
+    once = [tuple(axis[turn % len(axis)] for axis in axes) for turn in rounds]
+    return length(short=once, full=list(product(*axes)))
 
 
 def chance(*place: object) -> random.Random:

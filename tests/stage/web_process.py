@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 from django.db import connections
 
 from devstack.state import ROOT
@@ -65,6 +66,11 @@ class Running:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+
+    def kill_workers(self) -> None:
+        """Kill what the process has started; whoever waits for their answers gets none."""
+        for worker in psutil.Process(self._process.pid).children():
+            worker.kill()
 
     def wait_for(self, pattern: str) -> str:
         """Return the first group of what the log says sooner or later."""

@@ -14,6 +14,7 @@ from testbank import models as bank
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_disputes import DISPUTED
 from tests.stage.client import ApiClient
+from tests.stage.lengths import each_met
 from tests.stage.mortal import (
     DISPUTES_BOUNDARIES,
     PROOF_OF_KILLS,
@@ -88,8 +89,7 @@ def assert_it_ends_once(answer: Answer) -> None:
     assert_audit_is_clean()
 
 
-@pytest.mark.parametrize("what", ANSWERS)
-@pytest.mark.parametrize("boundary", DISPUTES_BOUNDARIES)
+@pytest.mark.parametrize(("boundary", "what"), each_met(DISPUTES_BOUNDARIES, list(ANSWERS)))
 def test_after_a_kill_the_retry_finishes_it(
     boundary: str, what: str, dispute_id: str, installation: Installation, acme: ApiClient
 ) -> None:
@@ -121,8 +121,7 @@ def test_after_a_kill_what_is_written_reaches_the_bank_without_a_retry(
     assert_it_ends_once(answer)
 
 
-@pytest.mark.parametrize("what", ANSWERS)
-@pytest.mark.parametrize("boundary", SWEEPERS_BOUNDARIES)
+@pytest.mark.parametrize(("boundary", "what"), each_met(SWEEPERS_BOUNDARIES, list(ANSWERS)))
 def test_after_a_kill_of_the_sweeper_another_one_delivers_it(
     boundary: str, what: str, dispute_id: str, installation: Installation, acme: ApiClient
 ) -> None:

@@ -9,6 +9,7 @@ from payments.intents.models import Modification, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import ApiClient
+from tests.stage.lengths import each_met
 from tests.stage.mortal import (
     BOUNDARIES,
     PROOF_OF_KILLS,
@@ -61,8 +62,7 @@ def assert_ended(payment_id: str, done: Done, *told: str) -> None:
     assert_audit_is_clean()
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize(("boundary", "operation"), each_met(BOUNDARIES, list(OPERATIONS)))
 def test_after_a_kill_the_retry_finishes_it(
     boundary: str, operation: str, payment_id: str, installation: Installation, acme: ApiClient
 ) -> None:
@@ -85,8 +85,7 @@ def test_after_a_kill_the_retry_finishes_it(
     assert_ended(payment_id, OPERATIONS[operation])
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("boundary", BOUNDARIES[1:])
+@pytest.mark.parametrize(("boundary", "operation"), each_met(BOUNDARIES[1:], list(OPERATIONS)))
 def test_after_a_kill_the_sweeper_alone_resolves_it(
     boundary: str, operation: str, payment_id: str, installation: Installation, acme: ApiClient
 ) -> None:

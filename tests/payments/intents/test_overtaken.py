@@ -1,7 +1,7 @@
 """A use case that was overtaken before its lock decides on the locked row, or is refused.
 
 Every use case is stopped before each of its locks, while another one runs from its beginning to
-its end. A few such encounters are in every run, two at each moment in the gate, all in the proof.
+its end. A few such encounters are in every run, one at each moment in the gate, all in the proof.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ OTHERS = {**DOORS, **LATE}
 # A "no record" is believed the third time.
 INQUIRIES_MAX = 8
 # At each moment of a use case it is overtaken by so many others of each kind.
-OTHERS_MET = length(short=2, full=len(OTHERS))
+OTHERS_MET = length(short=1, full=len(OTHERS))
 DECIDED = ("lock_timeout", "payment_intent_unexpected_state", "idempotency_key_in_use",
            "parameter_missing", "capture_expired", "cancel_failed", "amount_too_large",
            "payment_already_refunded", "refund_unexpected_state")  # fmt: skip

@@ -156,11 +156,11 @@ def test_whatever_the_bank_says_the_sweeper_keeps_to_the_table(walk: Walk) -> No
 def test_whatever_the_bank_says_every_door_keeps_to_the_table(walk: Walk, door: str) -> None:
     # The old bank is a process, and each try writes its book anew.
     few = FEW if door == SANDBOX else [(one, next(iter(STARTS[one]))) for one in UNDECIDED]
-    starts = length(short=few, full=WALKED)
+    starts, doors = length(short=few, full=WALKED), length(short=SHORT, full=DOORS)
 
-    tried(
-        assert_only_listed(tries(walk, starts=starts, doors=DOORS, banks=BANKS)), "tries of doors"
-    )
+    told = tries(walk, starts=starts, doors=doors, banks=BANKS)
+
+    tried(assert_only_listed(told), "tries of doors")
 
 
 @pytest.mark.parametrize("status", TERMINAL)

@@ -13,6 +13,7 @@ from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.client import ApiClient
+from tests.stage.lengths import each_met
 from tests.stage.mortal import (
     BOUNDARIES,
     PROOF_OF_KILLS,
@@ -67,8 +68,7 @@ def assert_gone_back_once(acme: ApiClient, paid: str, wanted: Wanted) -> None:
     assert_audit_is_clean()
 
 
-@pytest.mark.parametrize("what", WANTED)
-@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize(("boundary", "what"), each_met(BOUNDARIES, list(WANTED)))
 def test_after_a_kill_the_retry_finishes_it(
     boundary: str, what: str, paid: str, installation: Installation, acme: ApiClient
 ) -> None:
@@ -89,8 +89,7 @@ def test_after_a_kill_the_retry_finishes_it(
     assert_gone_back_once(acme, paid, wanted)
 
 
-@pytest.mark.parametrize("what", WANTED)
-@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize(("boundary", "what"), each_met(BOUNDARIES, list(WANTED)))
 def test_after_a_kill_the_sweeper_alone_resolves_it(
     boundary: str, what: str, paid: str, installation: Installation, acme: ApiClient
 ) -> None:
