@@ -31,12 +31,14 @@ TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", violation =>
     tellViolation(`${violation.effectiveDirective} refuses ${violation.blockedURI}`));
 """
-# Of what moves without a click or a key: a person would press beside what they meant. What a
-# browser moves by a hair, where it paints a page of which half has come, is none.
+# Of what moves without a click or a key: a person would press beside what they meant. Of a page of
+# which half has come, a browser moves more, the busier the machine is: up to what is good at all.
 NOTE_SHIFTS = """
 window.shifts = [];
 window.noteShifts = entries => {
-    for (const one of entries) if (!one.hadRecentInput && one.value >= 0.01) {
+    const { domInteractive } = performance.getEntriesByType("navigation")[0];
+    const isHalf = one => !domInteractive || one.startTime < domInteractive;
+    for (const one of entries) if (!one.hadRecentInput && one.value >= (isHalf(one) ? 0.1 : 0.01)) {
         const moved = one.sources.map(source => source.node && source.node.nodeName).join(" ");
         window.shifts.push(`the layout shifts by ${one.value.toFixed(4)}: ${moved}`);
     }
