@@ -109,6 +109,16 @@ class Page:
         self._run(lambda tab: tab.wait_for_load_state())
         self._examine(status)
 
+    def sees_either(self, text: str, other: str) -> bool:
+        """Wait until the page shows one of two texts; tell whether it is the first."""
+
+        async def look(tab: Tab) -> bool:
+            first, second = (tab.get_by_text(one).first for one in (text, other))
+            await expect(first.or_(second).first).to_be_visible()
+            return await first.is_visible()
+
+        return self._run(look)
+
     def click(self, name: str) -> None:
         """Press the button, or follow the link, of this name."""
         self._run(lambda tab: _named(tab, name).click())

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
-from allauth.mfa.totp.internal import auth
 from django.core import mail
 from django.urls import get_resolver
 from django.utils import timezone
@@ -30,6 +29,13 @@ from tests.stage.stores import everything_kept, rows_of
 from tests.stage.visitors import HTML, NAME, PASSWORD, RIGHT, WRONG, Visitor, an_operator
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+
+@pytest.fixture(autouse=True)
+def _no_code_ends_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = second_factors.time.time()
+    monkeypatch.setattr(second_factors.time, "time", lambda: now)
+
 
 ADD_APP, REMOVE_APP = "/account/authenticator", "/account/authenticator/remove"
 CODES, NEW_CODES = "/account/recovery-codes", "/account/recovery-codes/new"
@@ -69,7 +75,7 @@ def test_an_app_is_added_with_its_first_code_and_codes_are_shown_once(inside: Vi
     page = inside.http.get(ADD_APP)
     secret = page.context["form"].secret
 
-    answer = inside.http.post(ADD_APP, {"code": _code_of(secret)})
+    answer = inside.http.post(ADD_APP, {"code": code(secret)})
 
     assert answer.headers["Location"] == CODES
     first, second = inside.http.get(CODES), inside.http.get(CODES)
@@ -187,7 +193,7 @@ def test_a_change_of_factors_ends_other_sessions(inside: Visitor) -> None:
     other.sign_in(PASSWORD)
     secret = inside.http.get(ADD_APP).context["form"].secret
 
-    inside.http.post(ADD_APP, {"code": _code_of(secret)})
+    inside.http.post(ADD_APP, {"code": code(secret)})
 
     assert inside.is_inside()
     assert not other.is_inside()
@@ -417,7 +423,7 @@ def test_secrets_of_second_factors_are_kept_nowhere_in_clear(
     secret = inside.http.get(ADD_APP).context["form"].secret
     # The session has the seed that is not yet activated, sealed.
     before = "".join([*rows_of("default"), *everything_cached()])
-    typed = _code_of(secret)
+    typed = code(secret)
     inside.http.post(ADD_APP, {"code": typed})
     codes = Authenticator.objects.get(type="recovery_codes").wrap().generate_codes()
     inside.http.get(CODES)
@@ -474,11 +480,6 @@ def test_somebody_elses_session_is_not_ended(operator: User) -> None:
     visitor.http.post("/account/sessions", {"session": theirs.session_key})
 
     assert stranger.is_inside()
-
-
-def _code_of(secret: str) -> str:
-    counter = int(second_factors.time.time()) // 30
-    return auth.format_hotp_value(auth.hotp_value(secret, counter))
 
 
 # Pages that anybody may open.

@@ -21,10 +21,10 @@ def add_recovery_codes(user: User) -> list[str]:
     return RecoveryCodes.activate(user).generate_codes()
 
 
-def code() -> str:
+def code(seed: str = SEED) -> str:
     """Return the code that the app shows now."""
     counter = int(time.time()) // 30
-    return auth.format_hotp_value(auth.hotp_value(SEED, counter))
+    return auth.format_hotp_value(auth.hotp_value(seed, counter))
 
 
 def wrong_code() -> str:
