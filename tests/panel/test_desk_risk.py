@@ -15,6 +15,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.desk import Desk
 from tests.stage.factories import GOOD_CARD
+from tests.stage.planner import takes_for_large
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -147,8 +148,8 @@ def test_an_unknown_payment_is_404(desk: Desk) -> None:
 
 
 def test_what_waits_is_found_by_its_index(desk: Desk, marked: str) -> None:
+    takes_for_large("intents_paymentintent")
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
         with CaptureQueriesContext(connection) as queries:
             desk.get("desk_review")
         [asked] = [q["sql"] for q in queries if "fraud" in q["sql"] and "SELECT" in q["sql"]]

@@ -12,6 +12,7 @@ from payments.intents.models import Attempt
 from payments.refunds.models import Refund
 from tests.stage.client import ApiClient
 from tests.stage.factories import AttemptFactory
+from tests.stage.planner import takes_for_large
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -174,11 +175,9 @@ def test_the_banks_reference_is_used_once(attempt: Attempt) -> None:
 )
 def test_a_list_is_read_along_an_index(rows: Any, index: str, attempt: Attempt) -> None:
     some = rows(Refund.objects.filter(merchant=attempt.merchant)).order_by("-created_at", "-id")
+    row(attempt)
+    takes_for_large("refunds_refund")
 
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_sort = off")
-        cursor.execute("SET LOCAL enable_bitmapscan = off")
     plan = some[:10].explain()
 
     assert f"Index Scan Backward using {index}" in plan, plan
@@ -188,8 +187,8 @@ def test_the_looks_of_beat_are_looks_at_partial_indexes(attempt: Attempt) -> Non
     waiting = Refund.objects.filter(status="pending", pending_reason="insufficient_funds")
     due = Refund.objects.filter(due_at__lte=clock.now() + timedelta(days=1)).order_by("due_at")
 
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    row(attempt)
+    takes_for_large("refunds_refund")
     looked = waiting.values_list("merchant_id", "currency").distinct().explain()
 
     assert "refunds_that_wait_for_funds" in looked, looked

@@ -1,0 +1,19 @@
+"""PostgreSQL's planner, told what it plans for: in a table of one row all indexes are alike."""
+
+from django.db import connection, transaction
+
+ROWS = 1_000_000
+
+
+def takes_for_large(table: str) -> None:
+    """Let the planner take a table for one of a million rows, until this transaction ends."""
+    if not transaction.get_connection().in_atomic_block:
+        raise RuntimeError("the table would be taken for large for good")
+    with connection.cursor() as cursor:
+        # It counts the pages that there are, and multiplies by what was on each when it looked.
+        cursor.execute(
+            "UPDATE pg_class SET relpages = 1, reltuples = %s WHERE oid = %s::regclass",
+            [ROWS, table],
+        )
+        # Other tests may have left what they had in it.
+        cursor.execute("DELETE FROM pg_statistic WHERE starelid = %s::regclass", [table])
