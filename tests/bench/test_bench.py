@@ -94,7 +94,8 @@ class Bench:
         # They may end while they are looked at.
         with suppress(psutil.NoSuchProcess):
             seen = set(psutil.Process(self.launcher.pid).children(recursive=True))
-            for process in seen - self.processes:
+            # All of them each time: one that was just forked is not yet what it is about to be.
+            for process in seen:
                 _, found, rest = " ".join(process.cmdline()).partition("postgres -D ")
                 self.directories |= {Path(rest.split()[0]).parent} if found else set()
             self.processes |= seen
