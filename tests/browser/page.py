@@ -31,14 +31,17 @@ TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", violation =>
     tellViolation(`${violation.effectiveDirective} refuses ${violation.blockedURI}`));
 """
-# Of what moves without a click or a key: a person would press beside what they meant. Of a page of
-# which half has come, a browser moves more, the busier the machine is: up to what is good at all.
+# Of what moves without a click or a key: a person would press beside what they meant. Columns of a
+# table of which half has come get wider with the rest, the more often the busier the machine is.
 NOTE_SHIFTS = """
 window.shifts = [];
 window.noteShifts = entries => {
     const { domInteractive } = performance.getEntriesByType("navigation")[0];
-    const isHalf = one => !domInteractive || one.startTime < domInteractive;
-    for (const one of entries) if (!one.hadRecentInput && one.value >= (isHalf(one) ? 0.1 : 0.01)) {
+    const isCell = ({ node }) => ["TD", "TH"].includes(node?.nodeName);
+    const isHalfTable = one =>
+        (!domInteractive || one.startTime < domInteractive) && one.sources.every(isCell);
+    const most = one => isHalfTable(one) ? 0.1 : 0.01;
+    for (const one of entries) if (!one.hadRecentInput && one.value >= most(one)) {
         const moved = one.sources.map(source => source.node && source.node.nodeName).join(" ");
         window.shifts.push(`the layout shifts by ${one.value.toFixed(4)}: ${moved}`);
     }
