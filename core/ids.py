@@ -6,15 +6,19 @@ import time
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 TIME_CHARACTERS = 8
 RANDOM_CHARACTERS = 16
+# Two characters at a time: a payment writes twenty such numbers.
+PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
 
 
 def base62(number: int, width: int) -> str:
     """Write a number in base 62, padded with zeros on the left to `width`."""
-    digits = []
-    for _ in range(width):
-        number, rest = divmod(number, 62)
-        digits.append(ALPHABET[rest])
-    return "".join(reversed(digits))
+    parts = []
+    for _ in range(width // 2):
+        number, rest = divmod(number, len(PAIRS))
+        parts.append(PAIRS[rest])
+    if width % 2:
+        parts.append(ALPHABET[number % len(ALPHABET)])
+    return "".join(reversed(parts))
 
 
 def random_base62(length: int) -> str:

@@ -19,22 +19,15 @@ from django.db import (
     connections,
 )
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg import Cursor
 from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
+
+from core.postgresql.calls import Call
 
 T = TypeVar("T")
 
-_HARMLESS = re.compile(r"[\w,-]*", re.ASCII)
+_HARMLESS = re.compile(r"[\w,:.+-]*", re.ASCII)
 # The session is another one or has thrown everything away; a column has another type since.
 _GONE = (InvalidSqlStatementName, FeatureNotSupported)
-
-
-class _Prepared(Cursor[Any]):
-    """A cursor that prepares what it executes, and lets values come back without text."""
-
-    def execute(self, query: Any, params: Any = None, **_options: Any) -> "_Prepared":
-        super().execute(query, params, prepare=True, binary=True)
-        return self
 
 
 def rows(
@@ -47,7 +40,7 @@ def rows(
     :raises OperationalError: among others, when the connection has lost what was prepared.
     :raises DatabaseError: Django's, as from any cursor of its.
     """
-    return _executed(query, values, connections[using], take=Cursor.fetchall)
+    return _executed(query, values, connections[using], take=Call.fetchall)
 
 
 def run(query: str, values: Mapping[str, Any], *, using: str = DEFAULT_DB_ALIAS) -> int:
@@ -60,21 +53,19 @@ def _executed(
     values: Mapping[str, Any],
     connection: BaseDatabaseWrapper,
     *,
-    take: Callable[[Cursor[Any]], T],
+    take: Callable[[Call], T],
 ) -> T:
     connection.ensure_connection()
     raw = connection.connection
-    # Only here: of whatever else runs on a connection with a threshold, psycopg keeps the texts of
-    # the last hundred statements, with the values in them.
-    raw.prepare_threshold = 0 if settings.PREPARED_STATEMENTS else None
-    cursor = _Prepared(raw)
+    call = Call(raw, keep=settings.PREPARED_STATEMENTS)
     try:
         if connection.execute_wrappers or connection.queries_logged:
-            _execute_as_django_does(cursor, query, values, connection)
-            return take(cursor)
+            _execute_as_django_does(call, query, values, connection)
+            return take(call)
         connection.validate_no_broken_transaction()
         with connection.wrap_database_errors:
-            return take(cursor.execute(query, values))
+            call.execute(query, values)
+            return take(call)
     except (ProgrammingError, NotSupportedError) as problem:
         if not isinstance(problem.__cause__, _GONE):
             raise
@@ -82,18 +73,16 @@ def _executed(
         raw.close()
         connection.close()
         raise OperationalError("a prepared statement is gone") from problem
-    finally:
-        raw.prepare_threshold = None
 
 
 def _execute_as_django_does(
-    cursor: Cursor[Any], query: str, values: Mapping[str, Any], connection: BaseDatabaseWrapper
+    call: Call, query: str, values: Mapping[str, Any], connection: BaseDatabaseWrapper
 ) -> None:
     """Let whoever watches Django's statements see this one; its log tells of it without values.
 
     That takes a sixth of the time of a short statement, and so it is done only if one watches.
     """
-    bare: Any = cursor
+    bare: Any = call
     log: AbstractContextManager[None] = nullcontext()
     if connection.queries_logged:
         no_cursor: Any = None  # It is needed only for a text with values in it.
@@ -113,7 +102,7 @@ def use_indexes() -> None:
 
 
 def array(values: Iterable[object]) -> str:
-    """Write an array of numbers, truth values or ids of ours, none of which needs quotes.
+    """Write an array of numbers, truth values, moments or ids of ours: none needs quotes.
 
     psycopg writes arrays an element at a time, which for some dozens takes longer than the rest.
 
@@ -122,5 +111,5 @@ def array(values: Iterable[object]) -> str:
     texts = [str(value) for value in values]
     joined = ",".join(texts)
     if joined.count(",") >= max(1, len(texts)) or not _HARMLESS.fullmatch(joined):
-        raise ValueError("only numbers, truth values and ids go into an array's text")
+        raise ValueError("only numbers, truth values, moments and ids go into an array's text")
     return f"{{{joined}}}"

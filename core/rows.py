@@ -116,11 +116,14 @@ def _alias(model: type[Model]) -> str:
 
 
 class _Column(NamedTuple):
-    """A column that a statement writes: the name of its value, its attribute, and its dump."""
+    """A column that a statement writes: the name of its value, its attribute, and its dump.
+
+    :param dump: None if the value is sent as it is.
+    """
 
     value: str
     attribute: str
-    dump: Callable[[Any], Any]
+    dump: Callable[[Any], Any] | None
 
 
 class _Search(NamedTuple):
@@ -198,17 +201,17 @@ def _shown(field: Any) -> str:
     return f'"{field.column}"::text' if isinstance(field, JSONField) else f'"{field.column}"'
 
 
-# --- Values: text, so that a statement's types never differ -------------------------------------
+# --- Values: those of which `core.prepared` does not know the text, dumped here ------------------
 
 
 def _column(field: Any, value: str) -> _Column:
     return _Column(value, field.attname, _dump_of(field))
 
 
-def _dump_of(field: Any) -> Callable[[Any], Any]:
+def _dump_of(field: Any) -> Callable[[Any], Any] | None:
     if isinstance(field, JSONField):
         return partial(_json, encoder=field.encoder)
-    return bytes if isinstance(field, BinaryField) else _text
+    return bytes if isinstance(field, BinaryField) else None
 
 
 # Left to the field's own encoder, and so written as the ORM writes it.
@@ -222,19 +225,13 @@ def _json(value: Any, encoder: type[json.JSONEncoder] | None) -> str:
         return json.dumps(value, cls=encoder)
 
 
-def _text(value: Any) -> str:
-    """:raises TypeError: it is an expression, which only the ORM can write."""
-    if hasattr(value, "resolve_expression"):
-        raise TypeError(f"core.rows writes values, not {value!r}")
-    return str(value)
-
-
 def _written(row: Model, columns: Iterable[_Column]) -> dict[str, Any]:
     held = row.__dict__
-    return {
-        value: None if held[attribute] is None else dump(held[attribute])
-        for value, attribute, dump in columns
-    }
+    written = {}
+    for value, attribute, dump in columns:
+        kept = held[attribute]
+        written[value] = kept if dump is None or kept is None else dump(kept)
+    return written
 
 
 def _read(model: type[M], search: _Search, found: Sequence[Any]) -> M:

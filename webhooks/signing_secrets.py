@@ -20,7 +20,8 @@ RANDOM_CHARACTERS = 32
 # claim would spend half of its time on building it and an instance of the model per secret.
 SIGNING = """
 SELECT id::text, endpoint_id, sealed FROM webhooks_signingsecret
-WHERE endpoint_id = ANY(%(endpoints)s::text[]) AND (expires_at IS NULL OR expires_at > %(now)s)
+WHERE endpoint_id = ANY(%(endpoints)s::text[])
+    AND (expires_at IS NULL OR expires_at > %(now)s::timestamptz)
 ORDER BY expires_at IS NOT NULL, created_at DESC
 """
 

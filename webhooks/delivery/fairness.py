@@ -44,41 +44,42 @@ LIMITS = {
 SEARCH = """
 WITH stretch AS MATERIALIZED (
     SELECT id, status = 'enabled' AND replay_xid IS NULL AS is_ready,
-        failures_in_a_row >= %(degraded_after)s OR coalesce(slow_until > now(), false)
+        failures_in_a_row >= %(degraded_after)s::int OR coalesce(slow_until > now(), false)
             AS is_degraded,
         merchant_id,
-        CASE WHEN failures_in_a_row >= %(degraded_after)s
-            THEN %(degraded_room)s ELSE %(room)s END AS room
+        CASE WHEN failures_in_a_row >= %(degraded_after)s::int
+            THEN %(degraded_room)s::int ELSE %(room)s::int END AS room
     FROM webhooks_endpoint
-    WHERE id > %(after)s AND id <= %(last)s AND status IN ('enabled', 'failing')
-    ORDER BY id LIMIT %(stretch)s
+    WHERE id > %(after)s::text AND id <= %(last)s::text AND status IN ('enabled', 'failing')
+    ORDER BY id LIMIT %(stretch)s::int
 ), busy AS MATERIALIZED (
     SELECT endpoint_id, count(*) AS leases
     FROM webhooks_lane WHERE leased_until > now() GROUP BY endpoint_id
 ), roomy AS MATERIALIZED (
     SELECT * FROM stretch
-    WHERE (NOT is_degraded OR %(degraded_slots)s > 0)
-        AND id NOT IN (SELECT endpoint_id FROM busy WHERE leases >= %(room)s)
-        AND (room > %(degraded_room)s
-            OR id NOT IN (SELECT endpoint_id FROM busy WHERE leases >= %(degraded_room)s))
+    WHERE (NOT is_degraded OR %(degraded_slots)s::int > 0)
+        AND id NOT IN (SELECT endpoint_id FROM busy WHERE leases >= %(room)s::int)
+        AND (room > %(degraded_room)s::int
+            OR id NOT IN (SELECT endpoint_id FROM busy WHERE leases >= %(degraded_room)s::int))
     ORDER BY id
 ), found AS MATERIALIZED (
     (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
         SELECT 1 FROM webhooks_lane
-        WHERE endpoint_id = roomy.id AND due_at <= %(now)s
+        WHERE endpoint_id = roomy.id AND due_at <= %(now)s::timestamptz
             AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY due_at LIMIT 1
      ) AS free
-     WHERE roomy.is_ready LIMIT %(slots)s)
+     WHERE roomy.is_ready LIMIT %(slots)s::int)
     UNION ALL
     (SELECT roomy.* FROM roomy CROSS JOIN LATERAL (
         SELECT 1 FROM webhooks_lane
-        WHERE endpoint_id = roomy.id AND key >= 'whd_' AND key < 'whd`' AND due_at <= %(now)s
+        WHERE endpoint_id = roomy.id AND key >= 'whd_' AND key < 'whd`'
+            AND due_at <= %(now)s::timestamptz
             AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY key LIMIT 1
      ) AS free
-     WHERE NOT roomy.is_ready LIMIT %(slots)s)
-    ORDER BY id LIMIT %(slots)s
+     WHERE NOT roomy.is_ready LIMIT %(slots)s::int)
+    ORDER BY id LIMIT %(slots)s::int
 )
 SELECT id, merchant_id, is_ready, is_degraded, room,
     pg_try_advisory_xact_lock(hashtextextended(id, 0)), 1
@@ -105,7 +106,7 @@ WITH busy AS MATERIALIZED (
 ), in_order AS MATERIALIZED (
     SELECT free.id FROM asked CROSS JOIN LATERAL (
         SELECT id FROM webhooks_lane
-        WHERE asked.is_ready AND endpoint_id = asked.endpoint_id AND due_at <= %(now)s
+        WHERE asked.is_ready AND endpoint_id = asked.endpoint_id AND due_at <= %(now)s::timestamptz
             AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY due_at LIMIT asked.room FOR UPDATE SKIP LOCKED
     ) AS free
@@ -113,15 +114,15 @@ WITH busy AS MATERIALIZED (
     SELECT free.id FROM asked CROSS JOIN LATERAL (
         SELECT id FROM webhooks_lane
         WHERE NOT asked.is_ready AND endpoint_id = asked.endpoint_id
-            AND key >= 'whd_' AND key < 'whd`' AND due_at <= %(now)s
+            AND key >= 'whd_' AND key < 'whd`' AND due_at <= %(now)s::timestamptz
             AND (leased_until IS NULL OR leased_until <= now())
         ORDER BY key LIMIT asked.room FOR UPDATE SKIP LOCKED
     ) AS free
 ), chosen AS MATERIALIZED (
-    SELECT id FROM in_order UNION ALL SELECT id FROM by_hand LIMIT %(slots)s
+    SELECT id FROM in_order UNION ALL SELECT id FROM by_hand LIMIT %(slots)s::int
 )
 UPDATE webhooks_lane
-SET lease_id = %(lease)s, leased_until = now() + %(seconds)s * interval '1 second'
+SET lease_id = %(lease)s::uuid, leased_until = now() + %(seconds)s::float8 * interval '1 second'
 WHERE id = ANY(ARRAY(SELECT id FROM chosen))
 RETURNING id, endpoint_id
 """

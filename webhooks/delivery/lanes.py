@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 HEADS = """
 SELECT lane.id, head.id, endpoint.merchant_id, endpoint.id, head.event_id, endpoint.url,
     head.attempt, lane.is_resend,
-    endpoint.failures_in_a_row >= %(degraded_after)s
+    endpoint.failures_in_a_row >= %(degraded_after)s::int
         OR coalesce(endpoint.slow_until > now(), false),
     event.body
 FROM webhooks_lane AS lane

@@ -62,7 +62,8 @@ WITH ended AS (
     DELETE FROM webhooks_lane WHERE id = ANY(%(over)s::bigint[]) AND open_count = 1
 ), gone_on AS (
     UPDATE webhooks_lane
-    SET open_count = open_count - 1, due_at = %(now)s, lease_id = NULL, leased_until = NULL
+    SET open_count = open_count - 1, due_at = %(now)s::timestamptz,
+        lease_id = NULL, leased_until = NULL
     WHERE id = ANY(%(over)s::bigint[]) AND open_count > 1
 )
 UPDATE webhooks_delivery AS delivery
@@ -256,7 +257,7 @@ def _try_again(steps: list[_Step], now: datetime) -> None:
             "deliveries": array(step.answer.claimed.delivery_id for step in steps),
             "ids": array(ids.new("whd") for _ in steps),
             "delays": array(step.delay_seconds for step in steps),
-            "due": [step.due_at for step in steps],
+            "due": array(step.due_at.isoformat() for step in steps if step.due_at),
             "now": now,
         },
     )

@@ -1,0 +1,144 @@
+"""Statements as calls of libpq, for those that run many times a second.
+
+A cursor of psycopg looks at each statement anew: its text, a type for each value, whether it is
+prepared, and it waits in Python. That takes several times as long as the call. Here the text is
+read once, values travel as text, and psycopg's loaders read the rows as they do everywhere.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from functools import cache
+from itertools import count
+from typing import Any, NamedTuple
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from psycopg import Connection, DataError, InterfaceError, OperationalError
+from psycopg.adapt import Transformer
+from psycopg.errors import error_from_result
+from psycopg.pq import DiagnosticField, ExecStatus, Format, TransactionStatus
+from psycopg.pq.abc import PGresult
+
+_BEGIN = b"BEGIN"
+_DONE = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
+# Their `str` is what PostgreSQL reads; a list, for one, has a text of another kind.
+_PLAIN = (str, int, float, Decimal, date, UUID)
+_MARK = re.compile(r"%(?:\((\w+)\)s(::)?|%)")
+
+_numbers = count(1)
+# The names of what is prepared in each session.
+_prepared: WeakKeyDictionary[Connection[Any], set[bytes]] = WeakKeyDictionary()
+
+
+class _Statement(NamedTuple):
+    """A statement as PostgreSQL reads it, its name in every session, and its values' in turn."""
+
+    name: bytes
+    text: bytes
+    values: list[str]
+
+
+class Call:
+    """A cursor for one statement.
+
+    :param keep: leave the statement prepared in the session, for the next call.
+    """
+
+    def __init__(self, raw: Connection[Any], *, keep: bool) -> None:
+        self._raw, self._keep = raw, keep
+        self._result: PGresult | None = None
+
+    def execute(self, query: str, values: Mapping[str, Any]) -> None:
+        """:raises psycopg.Error: as a cursor of psycopg's does.
+
+        :raises TypeError: a value is of a type whose text may be another than PostgreSQL's.
+        """
+        statement = _statement(query)
+        sent = [_text(values[name]) for name in statement.values]
+        raw = self._raw
+        if not raw.autocommit and raw.pgconn.transaction_status == TransactionStatus.IDLE:
+            # psycopg begins a transaction with its own first statement only.
+            _require_done(raw, raw.pgconn.exec_(_BEGIN))
+        if self._keep:
+            _prepare(raw, statement)
+            named: Any = sent  # Its stub leaves NULL out.
+            result = raw.pgconn.exec_prepared(statement.name, named, None, Format.BINARY)
+        else:
+            result = raw.pgconn.exec_params(statement.text, sent, None, None, Format.BINARY)
+        _require_done(raw, result)
+        self._result = result
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        result = self._executed()
+        if not result.ntuples:
+            return []
+        reader = Transformer(self._raw)
+        reader.set_pgresult(result)
+        return reader.load_rows(0, result.ntuples, tuple)
+
+    @property
+    def rowcount(self) -> int:
+        return self._executed().command_tuples or 0
+
+    def _executed(self) -> PGresult:
+        if self._result is None:
+            raise InterfaceError("no statement was executed")
+        return self._result
+
+
+@cache
+def _statement(query: str) -> _Statement:
+    """Number the values in a text of psycopg's style: `%(name)s::int` becomes `$1::int`.
+
+    :raises ValueError: the text does not tell a value's type, which PostgreSQL would guess.
+    """
+    values: list[str] = []
+
+    def numbered(mark: re.Match[str]) -> str:
+        name = mark[1]
+        if name is None:
+            return "%"
+        if mark[2] is None:
+            raise ValueError(f"{name} needs a type: %({name})s::…")
+        if name not in values:
+            values.append(name)
+        return f"${values.index(name) + 1}::"
+
+    text = _MARK.sub(numbered, query).encode()
+    return _Statement(b"call_%d" % next(_numbers), text, values)
+
+
+def _prepare(raw: Connection[Any], statement: _Statement) -> None:
+    mine = _prepared.get(raw)
+    if mine is None:
+        mine = _prepared[raw] = set()
+    if statement.name not in mine:
+        _require_done(raw, raw.pgconn.prepare(statement.name, statement.text))
+        mine.add(statement.name)
+
+
+def _text(value: Any) -> bytes | None:
+    if value.__class__ is str:
+        text = value
+    elif value is None:
+        return None
+    elif isinstance(value, _PLAIN):
+        text = str(value)
+    elif isinstance(value, bytes):
+        return b"\\x" + value.hex().encode()
+    else:
+        raise TypeError(f"{type(value).__name__} is not sent as text")
+    if "\0" in text:  # libpq would send what is before it.
+        raise DataError("PostgreSQL's text has no NUL (0x00)")
+    return text.encode()
+
+
+def _require_done(raw: Connection[Any], result: PGresult) -> None:
+    """:raises psycopg.Error: the statement failed, or the connection is lost."""
+    if result.status in _DONE:
+        return
+    if result.error_field(DiagnosticField.SQLSTATE) is None:
+        raise OperationalError(raw.pgconn.get_error_message())
+    raise error_from_result(result)
