@@ -231,7 +231,7 @@ def test_thousands_of_made_up_requests_are_answered_by_the_schema(
 ) -> None:
     before = shown(globex)
 
-    each = length(short=15, full=400)
+    each = length(short=15, full=120)
 
     answered = everything_tried(world, examples(each))
 

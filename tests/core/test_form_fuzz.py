@@ -17,7 +17,7 @@ from tests.stage.lengths import SEED, length, tried
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 PAYMENTS = "/v1/payment_intents"
-MANY = length(short=200, full=5000)
+MANY = length(short=200, full=3000)
 MINE = {"id", "created"}
 
 

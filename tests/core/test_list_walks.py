@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 SPEC = lists.ListSpec(sort_keys={"created": "created_at", "amount": "amount"})
 SORTS = ("created", "-created", "amount", "-amount")
-EXAMPLES, PROOF_EXAMPLES = 10, length(short=40, full=600)
+EXAMPLES, PROOF_EXAMPLES = 10, length(short=40, full=250)
 PAGES_MAX = 100
 PHASES = (Phase.generate,)  # A failing walk need not be made smaller: it is small.
 DAY = datetime(2026, 11, 1, tzinfo=UTC)

@@ -38,7 +38,7 @@ def run(examples: int, *, must_fire: Set[str] = frozenset()) -> None:
 @pytest.mark.proof(part="ledger")
 def test_sums_are_right_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "CHUNK", 3)
-    examples = length(short=12, full=600)
+    examples = length(short=12, full=250)
 
     run(examples, must_fire=KINDS)
 

@@ -33,7 +33,7 @@ def test_money_that_moves_at_once_is_counted_once() -> None:
 
 @pytest.mark.proof(part="races")
 def test_money_that_moves_at_once_is_counted_once_however_often() -> None:
-    rounds = length(short=20, full=400)
+    rounds = length(short=20, full=150)
 
     ended = run(rounds)
 

@@ -238,7 +238,7 @@ def whole(way: Way, *place: Any, size: int, back: bool = False) -> list[str]:
 
 @pytest.mark.proof(part="walks")
 def test_three_ways_tell_the_same_rows_in_the_same_order(shop: Shop) -> None:
-    asked = [kind for kind in API for _ in range(length(short=6, full=60))]
+    asked = [kind for kind in API for _ in range(length(short=6, full=30))]
     found = 0
 
     for kind in asked:
@@ -257,7 +257,7 @@ def test_three_ways_tell_the_same_rows_in_the_same_order(shop: Shop) -> None:
 
 @pytest.mark.proof(part="walks")
 def test_rows_that_stay_are_told_once_while_others_come_and_go(shop: Shop) -> None:
-    asked = [kind for kind in API for _ in range(length(short=2, full=15))]
+    asked = [kind for kind in API for _ in range(length(short=2, full=8))]
     changed = 0
 
     for kind in asked:

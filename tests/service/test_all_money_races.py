@@ -150,7 +150,7 @@ def _late(move: Move, world: TransferWorld, payment: str | None, part: float) ->
 
 @pytest.mark.dear("a merchant's money that five threads move out and in at once")
 def test_all_books_agree_whatever_meets_as_money_leaves(world: TransferWorld, meet: Meet) -> None:
-    rounds, deadlocks_before = length(short=6, full=60), deadlocks()
+    rounds, deadlocks_before = length(short=6, full=30), deadlocks()
 
     for turn in range(rounds):
         play(world, meet, turn, MOVES)

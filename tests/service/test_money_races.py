@@ -181,7 +181,7 @@ def audit() -> None:
 @pytest.mark.proof(part="money")
 @pytest.mark.dear("merchants whose money five threads move at once, round after round")
 def test_all_books_agree_whoever_meets_over_money(meet: Meet) -> None:
-    rounds, deadlocks_before = length(short=12, full=200), deadlocks()
+    rounds, deadlocks_before = length(short=12, full=80), deadlocks()
 
     for turn in range(rounds):
         play(meet, turn)
@@ -214,7 +214,7 @@ def refunds_of_one_merchant(meet: Meet, turn: int) -> None:
 @pytest.mark.proof(part="money")
 @pytest.mark.dear("five payments of a merchant that are refunded at once, round after round")
 def test_refunds_at_once_never_take_more_than_the_merchant_has(meet: Meet) -> None:
-    rounds = length(short=3, full=50)
+    rounds = length(short=3, full=25)
 
     for turn in range(rounds):
         refunds_of_one_merchant(meet, turn)

@@ -179,7 +179,7 @@ def live_through(stage: Chaos, *, events: int, faults: list[str]) -> Findings:
 
 
 def test_nothing_is_lost_or_overtaken_when_processes_die(tmp_path: Path) -> None:
-    faults = [KILL, STAND_STILL, KILL] * length(short=1, full=10)
+    faults = [KILL, STAND_STILL, KILL] * length(short=1, full=5)
     with chaos(tmp_path) as stage:
         findings = live_through(stage, events=800 * len(faults), faults=faults)
 

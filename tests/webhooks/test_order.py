@@ -49,7 +49,7 @@ def test_deliveries_keep_their_order_and_none_is_lost() -> None:
 
 @pytest.mark.proof(part="order")
 def test_deliveries_keep_their_order_and_none_is_lost_however_long() -> None:
-    examples = length(short=100, full=1500)
+    examples = length(short=100, full=700)
 
     run(examples)
 

@@ -34,7 +34,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 
-ROUNDS = length(short=10, full=200)
+ROUNDS = length(short=10, full=80)
 # A fault that has to be met may take longer.
 ROUNDS_TO_FIND_A_FAULT = 40
 

@@ -37,7 +37,7 @@ from tests.stage.web_process import WebProcess
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
 MANY = 40
-ROUNDS = length(short=8, full=100)
+ROUNDS = length(short=8, full=50)
 BUSY = ("lock_timeout", "upstream_unavailable", "overloaded")
 
 
