@@ -49,13 +49,17 @@ CREATE TRIGGER accounts_are_append_only BEFORE UPDATE OR DELETE ON ledger_accoun
 -- Deferred: the entries of a movement come in several rows, and only the whole sums to zero.
 CREATE FUNCTION movement_sums_to_zero() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    checked text := CASE TG_TABLE_NAME WHEN 'ledger_entry' THEN to_jsonb(NEW)->>'movement_id'
-                    ELSE to_jsonb(NEW)->>'id' END;
+    checked text;
     entries bigint;
     total numeric;
     held numeric;
     fees numeric;
 BEGIN
+    IF TG_TABLE_NAME = 'ledger_entry' THEN
+        checked := NEW.movement_id;
+    ELSE
+        checked := NEW.id;
+    END IF;
     SELECT count(*), sum(amount),
            coalesce(sum(amount) FILTER (WHERE kind IN ('pending', 'available')), 0),
            coalesce(sum(amount) FILTER (WHERE kind = 'fees'), 0)

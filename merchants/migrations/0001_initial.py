@@ -304,6 +304,7 @@ class Migration(migrations.Migration):
                 (
                     "merchant",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="+",
                         to="merchants.merchant",

@@ -35,7 +35,7 @@ class IdempotencyKey(models.Model):
     All its times are real ones.
     """
 
-    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="+")
+    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="+", db_index=False)
     key = CodeField(max_length=255)
     fingerprint = models.BinaryField(max_length=32)
     request_id = models.CharField(max_length=40)

@@ -49,7 +49,7 @@ def test_the_books_are_right_in_whatever_order_money_moves(machine: type[Money])
 @pytest.mark.proof(part="order")
 @pytest.mark.parametrize("machine", [Money, MoneyWithFeesBack])
 def test_the_books_are_right_however_much_money_moves(machine: type[Money]) -> None:
-    examples = length(short=60, full=600)
+    examples = length(short=60, full=250)
 
     run(machine, examples)
 
