@@ -18,8 +18,7 @@ def break_it(guard: str) -> None:
         lanes.HEADS = without(lanes.HEADS, "ORDER BY sequence", "ORDER BY sequence DESC")
     elif guard == "lease":
         # Not at all, and nobody would ever get to write anything down.
-        much_shorter = "%(seconds)s * interval '50 milliseconds'"
-        fairness.LEASE = without(fairness.LEASE, "%(seconds)s * interval '1 second'", much_shorter)
+        fairness.LEASE = without(fairness.LEASE, "'1 second'", "'50 milliseconds'")
 
 
 if __name__ == "__main__":
