@@ -8,9 +8,9 @@ from typing import Any
 
 import requests
 
-from devstack.ports import free_port
 from merchants import sites
 from tests.stage.factories import GOOD_CARD, open_merchant, payment, three_d_secure
+from tests.stage.own_ports import own_ports
 from tests.stage.web_process import PATIENCE_SECONDS, WebProcess
 
 # The bank's silence outlasts the service's patience, which a busy machine must not use up.
@@ -21,7 +21,7 @@ SILENCE_SECONDS = "3.5"
 @contextmanager
 def open_bank(log: Path) -> Iterator[WebProcess]:
     """Serve the test bank beside the test databases while the block runs."""
-    port = free_port(variable="TEST_BANK_PORT", first=8300)
+    port = int(own_ports("BANK")["BANK"])
     bank = _at(port, log, "testbank.wsgi:application", **_reached_at(f"http://127.0.0.1:{port}"))
     yield bank
     bank.stop()
@@ -30,7 +30,7 @@ def open_bank(log: Path) -> Iterator[WebProcess]:
 @contextmanager
 def open_service(log: Path, bank: WebProcess) -> Iterator[WebProcess]:
     """Serve the service, which sends payers to the bank, while the block runs."""
-    port = free_port(variable="TEST_PORT", first=8400)
+    port = int(own_ports("WEB")["WEB"])
     base_url = f"http://127.0.0.1:{port}"
     # Mails are in the log, where tests look for their links.
     settings = {"BASE_URL": base_url, "EMAIL_URL": "consolemail://", **_reached_at(bank.url)}
