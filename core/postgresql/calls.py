@@ -33,7 +33,7 @@ _prepared: WeakKeyDictionary[Connection[Any], set[bytes]] = WeakKeyDictionary()
 
 
 class _Statement(NamedTuple):
-    """A statement as PostgreSQL reads it, its name in every session, and its values' in turn."""
+    """A statement as PostgreSQL reads it: its name in each session, its text, its values' names."""
 
     name: bytes
     text: bytes
@@ -51,7 +51,9 @@ class Call:
         self._result: PGresult | None = None
 
     def execute(self, query: str, values: Mapping[str, Any]) -> None:
-        """:raises psycopg.Error: as a cursor of psycopg's does.
+        """Send the statement and wait for its result, while other threads run.
+
+        :raises psycopg.Error: as a cursor of psycopg's does.
 
         :raises TypeError: a value is of a type whose text may be another than PostgreSQL's.
         """
@@ -63,14 +65,15 @@ class Call:
             _require_done(raw, raw.pgconn.exec_(_BEGIN))
         if self._keep:
             _prepare(raw, statement)
-            named: Any = sent  # Its stub leaves NULL out.
-            result = raw.pgconn.exec_prepared(statement.name, named, None, Format.BINARY)
+            nullable: Any = sent  # The types of `exec_prepared` leave NULL out.
+            result = raw.pgconn.exec_prepared(statement.name, nullable, None, Format.BINARY)
         else:
             result = raw.pgconn.exec_params(statement.text, sent, None, None, Format.BINARY)
         _require_done(raw, result)
         self._result = result
 
     def fetchall(self) -> list[tuple[Any, ...]]:
+        """Return the rows, read by psycopg's loaders; none if the statement returns no rows."""
         result = self._executed()
         if not result.ntuples:
             return []
@@ -80,6 +83,7 @@ class Call:
 
     @property
     def rowcount(self) -> int:
+        """Return how many rows the statement wrote, or found."""
         return self._executed().command_tuples or 0
 
     def _executed(self) -> PGresult:

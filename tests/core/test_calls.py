@@ -67,6 +67,26 @@ def test_a_text_is_never_cut_off_at_a_nul() -> None:
         prepared.rows("SELECT %(one)s::text", {"one": "acct_1\0rest"})
 
 
+def test_a_value_whose_type_is_left_to_a_guess_is_refused() -> None:
+    with pytest.raises(ValueError, match="two needs a type"):
+        prepared.rows("SELECT %(one)s::int, %(two)s", {"one": 1, "two": 2})
+
+
+def test_an_array_of_moments_numbers_and_ids_is_one_text() -> None:
+    moments = [AT, datetime(2026, 1, 1, tzinfo=UTC)]
+    text = prepared.array(str(moment).replace(" ", "T") for moment in moments)
+
+    assert prepared.rows("SELECT %(at)s::timestamptz[]", {"at": text}) == [(moments,)]
+    assert prepared.array([1, -2, True, "whd_1"]) == "{1,-2,True,whd_1}"
+    assert prepared.array([]) == "{}"
+
+
+@pytest.mark.parametrize("element", ["a b", 'a"', "a,b", "{a}", "a\\b", "ğ", "a\0"])
+def test_an_element_that_would_need_quotes_is_refused(element: str) -> None:
+    with pytest.raises(ValueError, match="array's text"):
+        prepared.array([element])
+
+
 @pytest.mark.parametrize(
     "value", [[1], {"a": 1}, (1,), memoryview(b"x"), bytearray(b"x"), object()]
 )

@@ -257,7 +257,7 @@ def _try_again(steps: list[_Step], now: datetime) -> None:
             "deliveries": array(step.answer.claimed.delivery_id for step in steps),
             "ids": array(ids.new("whd") for _ in steps),
             "delays": array(step.delay_seconds for step in steps),
-            "due": array(step.due_at.isoformat() for step in steps if step.due_at),
+            "due": array(str(step.due_at).replace(" ", "T") for step in steps),
             "now": now,
         },
     )

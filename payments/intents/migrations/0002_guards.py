@@ -101,7 +101,8 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
--- They are compared here: a WHEN so long takes longer to read, anew for each UPDATE, than all this.
+-- Compared here, not in the trigger's WHEN: PostgreSQL reads a WHEN anew for each UPDATE, which
+-- takes longer than to compare.
 CREATE FUNCTION attempt_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF (OLD.amount, OLD.surcharge, OLD.currency, OLD.intent_id, OLD.acquirer_reference,

@@ -1,7 +1,7 @@
 """A use case that was overtaken before its lock decides on the locked row, or is refused.
 
 Every use case is stopped before each of its locks, while another one runs from its beginning to
-its end. A few such encounters are in every run, two at each moment in the gate, all in the proof.
+its end. A few such encounters are in every run, one at each moment in the gate, all in the proof.
 """
 
 from collections import Counter
