@@ -96,6 +96,7 @@ class Page:
         await context.expose_binding("tellViolation", lambda _source, text: page._note(text))
         await context.add_init_script(TELL_VIOLATIONS)
         await context.add_init_script(NOTE_SHIFTS)
+        await accessibility.provide_axe(context)
         return page
 
     # --- What a person does -----------------------------------------------------------------

@@ -20,9 +20,9 @@ LOCKS = ["requirements.txt", "requirements-up.txt", "requirements-dev.txt"]
 # --- The whole service ----------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def running_service(tmp_path_factory):
-    service = RunningService(tmp_path_factory.mktemp("service") / "state")
+@pytest.fixture
+def running_service(tmp_path):
+    service = RunningService(tmp_path / "state")
     try:
         service.start()
         yield service
@@ -33,31 +33,26 @@ def running_service(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_up_prints_an_address_that_answers_and_keeps_the_key_private(running_service):
+def test_up_works_as_it_says_until_ctrl_c(running_service):
     printed = running_service.log.read_text()
-
     assert running_service.answers()
     assert running_service.base_url in printed
     assert running_service.demo["curl"] in printed
     assert (running_service.state / "demo.json").stat().st_mode & 0o777 == 0o600
 
-
-@pytest.mark.slow
-def test_a_second_up_and_a_reset_are_refused_while_one_runs(running_service):
-    second = running_service.call("up")
-    reset = running_service.call("reset")
-
+    second, reset = running_service.call("up"), running_service.call("reset")
     assert (second.returncode, reset.returncode) == (1, 1)
     assert "already running" in second.stdout
     assert "already running" in reset.stderr
     assert running_service.answers()
 
+    run = running_service.call("run", "sh", "-c", "printf %s $BASE_URL; exit 3")
+    assert (run.returncode, run.stdout) == (3, running_service.base_url)
 
-@pytest.mark.slow
-def test_run_gives_a_command_the_environment_and_leaves_its_output_alone(running_service):
-    done = running_service.call("run", "sh", "-c", "printf %s $BASE_URL; exit 3")
-
-    assert (done.returncode, done.stdout) == (3, running_service.base_url)
+    processes = running_service.processes()
+    assert running_service.stop() == 0
+    assert still_running(processes, after_seconds=0) == []
+    assert not (running_service.state / "running.json").exists()
 
 
 @pytest.mark.slow
@@ -82,26 +77,12 @@ def test_after_a_kill_nothing_is_left_and_the_next_up_finds_its_data(running_ser
         "payment_intent.created",
     ]
 
-
-@pytest.mark.slow
-def test_when_one_process_dies_everything_stops_and_says_which(running_service):
+    # When one of the processes dies, all others stop, and the log says which one it was.
     processes = running_service.processes()
-
     running_service.process("celery", "beat").kill()
-
     assert running_service.wait(150) == 1
     assert "beat ended with status -9" in running_service.log.read_text()
     assert still_running(processes, after_seconds=60) == []
-    running_service.start()
-
-
-@pytest.mark.slow
-def test_ctrl_c_stops_everything(running_service):
-    processes = running_service.processes()
-
-    assert running_service.stop() == 0
-    assert still_running(processes, after_seconds=0) == []
-    assert not (running_service.state / "running.json").exists()
 
 
 # --- The demo -------------------------------------------------------------------------------
