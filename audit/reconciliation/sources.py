@@ -161,6 +161,16 @@ BEING_ACCEPTED = """EXISTS (
     WHERE (y.merchant_id, y.dispute_id) = (o.merchant_id, o.id) AND y.status = 'owed'
       AND y.kind <> 'evidence'
 )"""
+# A dispute that was won at the bank, and lost here before we heard of it: by its due date or by its
+# merchant. Of money that never left there, the bank has no line; here it is written off and back.
+LOST_HERE_ALONE = """(EXISTS (
+    SELECT FROM ledger_movement w
+    WHERE (w.merchant_id, w.kind, w.cause_id) = (o.merchant_id, 'dispute_regained', o.id)
+) AND NOT EXISTS (
+    SELECT FROM intents_attempt t JOIN notices_notice n ON n.reference = t.acquirer_reference
+    WHERE (t.merchant_id, t.id) = (o.merchant_id, o.attempt_id)
+      AND (n.dispute, n.kind) = (o.bank_reference, 'dispute_lost')
+))"""
 
 
 class Moved(NamedTuple):
@@ -169,6 +179,8 @@ class Moved(NamedTuple):
     :param doubt: the condition under which there is none yet, and one may come.
     :param only: the condition on the object that the movement is about.
     :param doubtful: the condition under which the bank may not have booked it yet.
+    :param ours_alone: the condition under which the bank need not have it: a line of it agrees all
+        the same, and none is missing.
     """
 
     table: str
@@ -177,13 +189,21 @@ class Moved(NamedTuple):
     doubt: str
     only: str = "true"
     doubtful: str = "false"
+    ours_alone: str = "false"
 
-    def queries(self) -> tuple[Query, Query]:
+    def queries(self) -> tuple[Query, ...]:
         names = {"table": self.table, "column": self.column, "moved": self.movement}
-        booked = OF_A_MOVEMENT.format(**names, only=self.only, doubtful=self.doubtful)
-        in_doubt = IN_DOUBT.format(**names, doubt=self.doubt)
-        reference = f"o.{self.column}"
-        return Query(booked, reference, "v.created_at"), Query(in_doubt, reference)
+        reference, moved_at = f"o.{self.column}", "v.created_at"
+
+        def booked(only: str) -> str:
+            only = f"{self.only} AND {only}"
+            return OF_A_MOVEMENT.format(**names, only=only, doubtful=self.doubtful)
+
+        return (
+            Query(booked(f"NOT {self.ours_alone}"), reference, moved_at),
+            Query(booked(self.ours_alone), reference),
+            Query(IN_DOUBT.format(**names, doubt=self.doubt), reference),
+        )
 
     def beside(self, other: str) -> Query:
         """Return the query of what went out and came back unseen, by the other line of the two."""
@@ -200,7 +220,9 @@ CHARGED_BACK = Moved(
     "dispute_lost",
     f"o.closed_at IS NULL OR {TOLD_OF_DISPUTE}",
     doubtful=BEING_ACCEPTED,
+    ours_alone=LOST_HERE_ALONE,
 )
+REGAINED = Moved(*DISPUTE, "dispute_regained", TOLD_OF_DISPUTE, ours_alone=LOST_HERE_ALONE)
 BOUNCED = Moved(*REFUND, "refund_bounced", TOLD_OF_REFUND)
 PAID_OUT = Moved(*PAYOUT, "payout_paid", f"o.status = 'in_transit' OR {TOLD_OF_TRANSFER}")
 RETURNED = Moved(*PAYOUT, "payout_bounced", TOLD_OF_TRANSFER)
@@ -224,7 +246,7 @@ SOURCES = (
     Source("chargeback", (
         *CHARGED_BACK.queries(), Query(LATE_CHARGEBACK, "m.dispute_reference", "m.closed_at"),
     )),
-    Source("chargeback_return", Moved(*DISPUTE, "dispute_regained", TOLD_OF_DISPUTE).queries()),
+    Source("chargeback_return", REGAINED.queries()),
     Source("transfer_out", (*PAID_OUT.queries(), PAID_OUT.beside("transfer_return"))),
     Source("transfer_return", (*RETURNED.queries(), RETURNED.beside("transfer_out"))),
     Source("transfer_in", (

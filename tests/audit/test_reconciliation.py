@@ -12,11 +12,16 @@ from django.test import override_settings
 
 from audit.reconciliation import differences
 from audit.reconciliation.models import Difference, KeptLine
+from core import clock
+from payments.disputes.deadlines import close_overdue
+from payments.disputes.models import Dispute
 from payments.intents.models import Attempt
 from payouts.models import Payout
+from testbank import behaviours, decisions
 from tests.audit.test_audit import unguarded
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_days import begin_at_noon, end_the_day
+from tests.stage.bank_disputes import DISPUTED
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.settlement_days import (
@@ -24,6 +29,7 @@ from tests.stage.settlement_days import (
     busy_day,
     file_of,
     found,
+    hear,
     line,
     read,
     reconcile,
@@ -375,6 +381,57 @@ def test_a_payout_that_came_back_before_we_asked_is_two_lines_that_agree(shop: A
     read(f"{header}\n{out}\n")
 
     assert found() == [("missing_here", "transfer_out")]
+
+
+@pytest.mark.parametrize("given_up_by", ["the due date", "the merchant"])
+def test_a_loss_that_the_bank_never_had_is_expected_in_its_files_until_it_says_so(
+    given_up_by: str, shop: ApiClient
+) -> None:
+    dispute = disputed(shop)
+    decisions.win(dispute.bank_reference)  # We do not hear of it yet.
+    if given_up_by == "the merchant":
+        shop.post(f"/v1/disputes/{dispute.id}/close")
+    else:
+        clock.advance(dispute.evidence_due_by - clock.now())
+        close_overdue(job="disputes")
+    lost_on = today()
+    read(file_of(lost_on), lost_on)
+    expected = [] if given_up_by == "the merchant" else [("missing_there", "chargeback")]
+    assert found() == expected  # An acceptance is owed to the bank, and in doubt.
+
+    clock.advance(timedelta(days=1))
+    hear()
+
+    assert shop.get(f"/v1/disputes/{dispute.id}")["status"] == "won"
+    for day in (lost_on, today()):
+        read(file_of(day), day)
+    assert found() == []
+
+
+def test_a_loss_that_came_back_is_expected_in_the_banks_files(shop: ApiClient) -> None:
+    dispute = disputed(shop)
+    for decide in (decisions.lose, decisions.regain):
+        decide(dispute.bank_reference)
+        hear()
+    sold, lost, regained = (line.split(",")[1] for line in file_of(today()).splitlines()[1:])
+    assert (sold, lost, regained) == ("sale", "chargeback", "chargeback_return")
+
+    assert read(file_of(today()), today()).opened == 0
+    read(a_file(), today())
+
+    assert sorted(found()) == [
+        ("missing_there", "chargeback"), ("missing_there", "chargeback_return"),
+        ("missing_there", "sale"),
+    ]  # fmt: skip
+
+
+def disputed(shop: ApiClient) -> Dispute:
+    """Return the open dispute of a payment of this noon."""
+    begin_at_noon()
+    shop.pay(DISPUTED)
+    clock.advance(behaviours.DISPUTED_AFTER)
+    hear()
+    return Dispute.objects.get()
 
 
 # --- The page ---------------------------------------------------------------------------------
