@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from threading import Barrier, Condition
 from typing import Any
 
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 
 from tests.stage.client import Answer
 
@@ -112,8 +112,8 @@ def dropped(table: str, guard: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SET session_replication_role = replica")
+        with transaction.atomic(), connection.cursor() as cursor:
+            # In this transaction alone: the session may be another test's behind it.
+            cursor.execute("SET LOCAL session_replication_role = replica")
             cursor.execute(f"DELETE FROM {table}")  # noqa: S608
-            cursor.execute("SET session_replication_role = origin")
             cursor.execute(definition)

@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from core.querysets import MerchantRows
 from merchants import idempotency
 from payments.intents import confirmation as confirming
 from payments.intents.models import PaymentIntent
@@ -170,7 +171,7 @@ def test_the_check_sees_a_missing_lock_and_index(
     acme: ApiClient, slow_bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     created = acme.post(PATH, CREATE)
-    monkeypatch.setattr("core.querysets.MerchantRows.lock", lambda rows, row_id: rows.find(row_id))
+    monkeypatch.setattr(MerchantRows, "lock", lambda rows, row_id: rows.find(row_id))
     slow = then_wait(confirming._require_confirmable)
     monkeypatch.setattr(confirming, "_require_confirmable", slow)
 
@@ -186,7 +187,7 @@ def test_the_index_alone_keeps_the_bank_from_charging_twice(
     acme: ApiClient, slow_bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     created = acme.post(PATH, CREATE)
-    monkeypatch.setattr("core.querysets.MerchantRows.lock", lambda rows, row_id: rows.find(row_id))
+    monkeypatch.setattr(MerchantRows, "lock", lambda rows, row_id: rows.find(row_id))
     slow = then_wait(confirming._require_confirmable)
     monkeypatch.setattr(confirming, "_require_confirmable", slow)
 
@@ -196,16 +197,22 @@ def test_the_index_alone_keeps_the_bank_from_charging_twice(
 
 
 def test_a_confirm_that_waits_in_vain_does_not_cost_the_payer_the_cvc(
-    acme: ApiClient, bank: BankTransport
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment_id = acme.post(PATH, unconfirmed())["id"]
-    with connection.cursor() as cursor:
-        cursor.execute("SET lock_timeout = '100ms'")
+    real = MerchantRows.lock
+    monkeypatch.setattr(MerchantRows, "lock", lambda *row: _wait_shortly() or real(*row))
     with psycopg.connect(**connection.get_connection_params()) as other:
         other.execute("SELECT 1 FROM intents_paymentintent FOR UPDATE")
         assert acme.post(f"{PATH}/{payment_id}/confirm").refusal == (409, "lock_timeout", None)
 
     assert acme.post(f"{PATH}/{payment_id}/confirm")["status"] == "succeeded"
+
+
+def _wait_shortly() -> None:
+    # In this transaction alone: the session may be another test's behind it.
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = '100ms'")
 
 
 @pytest.mark.skipif(
