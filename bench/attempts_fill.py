@@ -9,7 +9,6 @@ from bench import (
     in_bulk,
     installation,  # noqa: F401
 )
-from core import clock
 from payments.intents import judging
 from payments.risk import rules
 
@@ -47,7 +46,7 @@ OF_AN_HOUR = {
     "created_at": "created_at - n * interval '1 hour' / %(count)s",
 }
 NEWEST = f"""
-    SELECT card_fingerprint, email_fingerprint FROM {TABLE}
+    SELECT card_fingerprint, email_fingerprint, created_at FROM {TABLE}
     WHERE merchant_id = %s AND id LIKE 'att_bench%%' ORDER BY created_at DESC LIMIT 1
 """  # noqa: S608
 
@@ -87,20 +86,20 @@ def _copy(changes: dict[str, str], merchant_id: str, count: int) -> None:
 def buffers_of_counts(merchant_id: str) -> int:
     """Return how many buffers the rules' counts read for a payer of the merchant's newest copies.
 
-    With the windows and thresholds that the rules have by default.
+    With the windows and thresholds that the rules have by default, as they were when the newest
+    copies were made: to fill in all of them may take longer than a window.
     """
-    now = clock.now()
-    values: dict[str, Any] = {"merchant": merchant_id}
+    with connection.cursor() as cursor:
+        cursor.execute(NEWEST, [merchant_id])
+        card, email, then = cursor.fetchone()
+    values: dict[str, Any] = {"merchant": merchant_id, "card": card, "email": email}
     for name in (*judging.BY_CARD, *judging.BY_EMAIL):
         rule = rules.DEFAULTS[name]
         assert rule.window is not None
-        values |= {name.value: rule.threshold, f"{name.value}_since": now - rule.window}
-    with connection.cursor() as cursor:
-        cursor.execute(NEWEST, [merchant_id])
-        values["card"], values["email"] = cursor.fetchone()
+        values |= {name.value: rule.threshold, f"{name.value}_since": then - rule.window}
     (counts,), [read] = buffers.of_statements(lambda: _counted(values))
     if counts[0] < 1:
-        raise ValueError(f"The newest copies are too old to be counted: {counts}.")
+        raise ValueError(f"None of the newest copies is counted: {counts}.")
     return read
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from unittest.mock import patch
 
 from django.db import connection
 
@@ -19,6 +20,7 @@ from merchants import audit_chains
 from merchants.models import Deed, RiskRule, RuleName
 from payments.installments import bin_imports
 from payments.intents import card_testing
+from payments.intents.models import Attempt
 from payments.risk.models import ListEntry
 
 HEADER = "prefix,brand,card_type,country,issuer,program,commercial,three_d_secure_required\n"
@@ -40,12 +42,16 @@ def fill_hour(merchant_id: str, count: str) -> Figures:
 
 
 def watch_tested(merchant_id: str) -> Figures:
-    """Look for merchants at which cards are tested, some times.
+    """Look for merchants at which cards are tested, some times, at the end of the filled hour.
+
+    However long it took to fill it in: the rule's window is minutes long.
 
     :raises ValueError: not that one alone was found.
     """
     found: list[list[str]] = []
-    took = [_costs(lambda: found.append(card_testing.watch_tested())) for _ in range(LOOKS)]
+    ended_at = Attempt.objects.latest("created_at").created_at
+    with patch.object(clock, "now", lambda: ended_at):
+        took = [_costs(lambda: found.append(card_testing.watch_tested())) for _ in range(LOOKS)]
     if found != [[merchant_id]] * LOOKS:
         raise ValueError(f"Cards are tested at {merchant_id} alone, and not at {found}.")
     return {"ms": median(one["seconds"] for one in took) * 1000}

@@ -1,6 +1,7 @@
 """The benchmark of terms finds its figures, and counts that read the whole table."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from django.db import connection
 
 from bench import attempts_fill, audit_fill, bars, terms, terms_work
+from core import clock
 from merchants import audit_chains
 from payments.intents.models import Attempt
 from tests.bench.test_bench import Bench
@@ -47,6 +49,7 @@ def test_the_counts_of_the_rules_are_read_from_their_indexes(
 ) -> None:
     acme.pay()
     attempts_fill.fill(acme.merchant.id, ATTEMPTS)
+    clock.advance(timedelta(hours=3))  # However long it takes to fill them in.
 
     read = attempts_fill.buffers_of_counts(acme.merchant.id)
 
@@ -71,6 +74,7 @@ def test_cards_are_tested_at_one_merchant_of_the_filled_hour(
     settings.RISK_RULES = {"card_testing": "authenticate"}
     acme.pay()
     attempts_fill.fill_hour(acme.merchant.id, 20_000)
+    clock.advance(timedelta(hours=1))  # So long may it take to fill them in.
 
     assert terms_work.watch_tested(acme.merchant.id)["ms"] > 0
     with pytest.raises(ValueError, match="alone"):
