@@ -40,6 +40,8 @@ ALL_ON = (
 # Turkish credit cards: of the payer's country, and approved.
 CARDS = ("5528790000000008", "5526080000000006", "4603450000000000", "9792030000000000")
 ANOTHER = ("--email", "owner@globex.example")
+# Without any other attempts, which would not be declined.
+TESTED = ("--email", "owner@initech.example")
 BARS = [
     Bar("attempts in the table", "attempts"),
     Bar("a payment without rules / with all of them", "risk_keeps", least=0.9),
@@ -107,7 +109,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures
     shops = Shops(Shop(stage, stage.open_merchant()), Shop(stage, stage.open_another(*ANOTHER)))
     measures: dict[str, Callable[[], Figures]] = {
         "risk": lambda: _risk(stage, shops, scale),
-        "testing": lambda: _testing(stage, shops.ruled, scale.of(ATTEMPTS)),
+        "testing": lambda: _testing(stage, scale.of(ATTEMPTS)),
         "bins": lambda: _bins(stage, shops.free, terms),
         "audit": lambda: _audit(stage, scale),
     }
@@ -167,7 +169,8 @@ def _statements(stage: Stage, shop: Shop) -> int:
     return min(sum(command.who == "web" for command in commands) for commands in seen)
 
 
-def _testing(stage: Stage, shop: Shop, count: int) -> Figures:
+def _testing(stage: Stage, count: int) -> Figures:
+    shop = Shop(stage, stage.open_another(*TESTED))
     with stage.service(), _line(stage) as line:
         shop.pay(line)
     say("bench", f"{count} attempts of one hour are filled in")
