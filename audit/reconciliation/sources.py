@@ -161,16 +161,13 @@ BEING_ACCEPTED = """EXISTS (
     WHERE (y.merchant_id, y.dispute_id) = (o.merchant_id, o.id) AND y.status = 'owed'
       AND y.kind <> 'evidence'
 )"""
-# A dispute that was won at the bank, and lost here before we heard of it: by its due date or by its
-# merchant. Of money that never left there, the bank has no line; here it is written off and back.
-LOST_HERE_ALONE = """(EXISTS (
-    SELECT FROM ledger_movement w
-    WHERE (w.merchant_id, w.kind, w.cause_id) = (o.merchant_id, 'dispute_regained', o.id)
-) AND NOT EXISTS (
-    SELECT FROM intents_attempt t JOIN notices_notice n ON n.reference = t.acquirer_reference
-    WHERE (t.merchant_id, t.id) = (o.merchant_id, o.attempt_id)
-      AND (n.dispute, n.kind) = (o.bank_reference, 'dispute_lost')
-))"""
+# A dispute that the bank has won for its merchant and never lost, as its own notices tell, and that
+# was lost here before we heard of it: the money never left the bank, which has no line of it.
+LOST_HERE_ALONE = """coalesce((
+    SELECT bool_or(n.kind = 'dispute_won') AND NOT bool_or(n.kind = 'dispute_lost')
+    FROM intents_attempt t JOIN notices_notice n ON n.reference = t.acquirer_reference
+    WHERE (t.merchant_id, t.id) = (o.merchant_id, o.attempt_id) AND n.dispute = o.bank_reference
+), false)"""
 
 
 class Moved(NamedTuple):

@@ -13,6 +13,7 @@ from django.test import override_settings
 from audit.reconciliation import differences
 from audit.reconciliation.models import Difference, KeptLine
 from core import clock
+from payments.disputes import operators
 from payments.disputes.deadlines import close_overdue
 from payments.disputes.models import Dispute
 from payments.intents.models import Attempt
@@ -423,6 +424,18 @@ def test_a_loss_that_came_back_is_expected_in_the_banks_files(shop: ApiClient) -
         ("missing_there", "chargeback"), ("missing_there", "chargeback_return"),
         ("missing_there", "sale"),
     ]  # fmt: skip
+
+
+def test_a_loss_and_its_end_by_an_operators_word_are_expected_in_the_banks_files(
+    shop: ApiClient,
+) -> None:
+    dispute, operator = disputed(shop), an_operator()
+    for decision in (operators.Decision.LOST, operators.Decision.WON):
+        operators.decide(operator, dispute.id, decision, terms=None, reason="The bank wrote so.")
+
+    read(file_of(today()), today())
+
+    assert found() == [("missing_there", "chargeback"), ("missing_there", "chargeback_return")]
 
 
 def disputed(shop: ApiClient) -> Dispute:
