@@ -35,7 +35,8 @@ PARTS = {
     "bench": "benchmarks that find all their figures and leave nothing running",
 }
 AT_THE_OLD_BANK = "doors"
-WORKERS_MAX = 4
+# Proofs often wait for a process to start or to die: two workers on each core keep it busy.
+WORKERS_OF_A_CORE, WORKERS_MAX = 2, 8
 
 
 class Held(NamedTuple):
@@ -128,7 +129,8 @@ def _prove(part: str, run: Run) -> str:
 
 def command(part: str) -> list[str]:
     """Return the call of pytest for the proofs of a part, on all cores."""
-    spread = ["-n", "auto", "--maxprocesses", str(WORKERS_MAX), "--dist", "worksteal"]
+    workers = min(WORKERS_OF_A_CORE * (os.cpu_count() or 1), WORKERS_MAX)
+    spread = ["-n", str(workers), "--dist", "worksteal"]
     told = ["--tb=short", "--durations=5"]
     # A kill at the old bank is of two parts: it runs in this one.
     own = "" if part == AT_THE_OLD_BANK else f" and not proof(part={AT_THE_OLD_BANK!r})"
