@@ -125,9 +125,10 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     if "balance" in parts:
         figures |= _balances(ledger, terms)
     if "refunds" in parts:
-        say("bench", f"{REFUNDS} refunds of each merchant, in turns")
-        figures |= ledger.read(refunds=REFUNDS)["refunds"]
-        figures |= _posted(ledger, scale.of(REFUNDS))
+        refunds = scale.of(REFUNDS)
+        say("bench", f"{refunds} refunds of each merchant, in turns")
+        figures |= ledger.read(refunds=refunds)["refunds"]
+        figures |= _posted(ledger, refunds)
     if "job" in parts:
         figures |= _job(ledger, terms, scale.of(NEW))
     ledger.read()

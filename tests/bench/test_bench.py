@@ -26,11 +26,14 @@ from bench.rows import Written
 from bench.sql_log import SqlCommand
 from devstack import cluster
 from devstack.state import ROOT, CannotContinue
+from tests.stage.lengths import length
 from tests.stage.own_ports import own_ports
 from tests.stage.service import still_running
 from tests.stage.wrong_gateway import WRONG_ONCE_IN
 
 PATIENCE_SECONDS = 300
+# A client alone asks all that many ask, and leaves half of the machine to the tests beside it.
+CLIENTS = length(short=["--clients", "1"], full=[])
 PORTS = (
     "BENCH_PORT", "BENCH_BANK_PORT", "BENCH_RECEIVER_PORT", "BENCH_TLS_PORT", "BENCH_HOSTILE_PORT",
     "BENCH_BESIDE_PORT", "BENCH_BESIDE_BANK_PORT",
@@ -58,7 +61,7 @@ class Bench:
         (state / kept.name).symlink_to(kept)
         with self.log.open("w") as log:
             self.launcher = subprocess.Popen(
-                [sys.executable, "-m", "bench", *subject, "--seconds", "1"],
+                [sys.executable, "-m", "bench", *CLIENTS, *subject, "--seconds", "1"],
                 cwd=ROOT,
                 env={**os.environ, **own_ports(*PORTS), "DEV_STATE": str(state), **settings},
                 stdout=log,
