@@ -12,7 +12,8 @@ from audit.reconciliation.sources import SOURCES, Source
 
 Kind = Difference.Kind
 # Verdicts about a line that are no difference, and keep it for later readings.
-WAITS, OTHER_DAY = "waits", "other_day"
+WAITS, OTHER_DAY, BESIDE_ANOTHER = "waits", "other_day", "beside_another"
+NO_DIFFERENCE = [WAITS, OTHER_DAY, BESIDE_ANOTHER]
 BANKS_SIDE = """
     jsonb_build_object('date', l.day, 'merchant', l.merchant, 'currency', l.currency,
                        'amount', l.amount)
@@ -31,6 +32,7 @@ LINES = """
                    WHEN l.merchant <> o.merchant THEN '{merchant}'
                    WHEN l.currency <> o.currency THEN '{currency}'
                    WHEN l.amount <> o.amount THEN '{amount}'
+                   WHEN o.at IS NULL THEN '{beside_another}'
                    WHEN l.day <> (o.at AT TIME ZONE %(zone)s)::date THEN '{other_day}'
                END AS verdict,
                l.day, l.type, l.reference, coalesce(l.merchant, o.merchant) AS merchant,
@@ -59,6 +61,7 @@ VERDICTS = {
     "amount": Kind.AMOUNT,
     "waits": WAITS,
     "other_day": OTHER_DAY,
+    "beside_another": BESIDE_ANOTHER,
 }
 
 

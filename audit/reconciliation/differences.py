@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from django.db import connection, transaction
 
-from audit.reconciliation.comparing import OTHER_DAY, WAITS
+from audit.reconciliation.comparing import NO_DIFFERENCE
 from audit.reconciliation.models import Difference
 from cases import cases
 from core import clock, ids
@@ -132,7 +132,7 @@ def close(operator: User, difference_id: str, *, reason: str) -> Difference:
 
 
 def _to_open(after: int) -> list[Any]:
-    values: dict[str, Any] = {"after": after, "no_difference": [WAITS, OTHER_DAY], "chunk": CHUNK}
+    values: dict[str, Any] = {"after": after, "no_difference": NO_DIFFERENCE, "chunk": CHUNK}
     with connection.cursor() as cursor:
         cursor.execute(TO_OPEN, values)
         return cursor.fetchall()

@@ -112,6 +112,7 @@ IN_DOUBT = """
     )
 """
 # Money that left and came back before we asked: here it failed, and the bank has it out and back.
+# Each of the two lines agrees beside the other one alone, so that readings keep both.
 OUT_AND_BACK = """
     SELECT o.{column}, o.merchant_id, o.currency, o.amount, NULL::timestamptz, o.id, false
     FROM {table} o

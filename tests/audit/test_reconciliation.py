@@ -384,6 +384,32 @@ def test_a_payout_that_came_back_before_we_asked_is_two_lines_that_agree(shop: A
     assert found() == [("missing_here", "transfer_out")]
 
 
+@pytest.mark.parametrize("amount", [5000, 5001])
+def test_out_and_back_in_files_of_two_days_agree_whichever_is_read_again(
+    amount: int, shop: ApiClient
+) -> None:
+    rich(shop)
+    begin_at_noon()
+    sent(pay_out(shop, 5000, destination="test_bounced")["id"])
+    sweep_after(60)
+    header, out, back = file_of(today()).splitlines()
+    out = out.replace(",5000,", f",{amount},")
+    files = [f"{header}\n{line}\n" for line in (out, _a_day_later(back))]
+    for file in files:
+        read(file)
+    differ = [("amount_differs", "transfer_out"), ("missing_here", "transfer_return")]
+    expected = [] if amount == 5000 else differ
+    assert found() == expected
+
+    for file in (*files, *reversed(files)):
+        assert read(file).opened == 0
+        assert found() == expected
+
+
+def _a_day_later(line: str) -> str:
+    return line.replace(str(today()), str(today() + timedelta(days=1)), 1)
+
+
 @pytest.mark.parametrize("given_up_by", ["the due date", "the merchant"])
 def test_a_loss_that_the_bank_never_had_is_expected_in_its_files_until_it_says_so(
     given_up_by: str, shop: ApiClient

@@ -115,8 +115,9 @@ def test_another_merchants_id_in_a_query_reads_as_an_unknown_one(
         return answer.status_code, _ONCE.sub("", text)
 
     for name, url in pages.items():
-        assert answered(url, foreign) == answered(url, unknown), name
-        assert globex.merchant.id not in answered(url, foreign)[1], name
+        shown = answered(url, foreign)
+        assert shown == answered(url, unknown), name
+        assert globex.merchant.id not in shown[1], name
 
 
 # A form's tokens, moments within a minute, and the seconds of a day ago in links.

@@ -51,5 +51,6 @@ def test_all_books_agree_whatever_happens_to_money(ending: str) -> None:
 
     reached = run(ending, examples)
 
-    assert reached[ending] >= length(short=1, full=15)
+    # About every second draw comes to its ending: so few of them are no seed's bad luck.
+    assert reached[ending] >= length(short=1, full=5)
     tried(examples, f"merchants' money: {ending}")
