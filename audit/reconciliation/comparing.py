@@ -11,7 +11,8 @@ from audit.reconciliation.models import Difference
 from audit.reconciliation.sources import SOURCES, Source
 
 Kind = Difference.Kind
-# Verdicts about a line that are no difference, and keep it for later readings.
+# Verdicts about a line that are no difference, and keep it for later readings. The last one is of a
+# line that agrees with what was booked here at no moment: money that left and came back unseen.
 WAITS, OTHER_DAY, BESIDE_ANOTHER = "waits", "other_day", "beside_another"
 NO_DIFFERENCE = [WAITS, OTHER_DAY, BESIDE_ANOTHER]
 BANKS_SIDE = """

@@ -32,7 +32,7 @@ from tests.stage.service import still_running
 from tests.stage.wrong_gateway import WRONG_ONCE_IN
 
 PATIENCE_SECONDS = 300
-# A client alone asks all that many ask, and leaves half of the machine to the tests beside it.
+# One client makes the same calls as eight, and leaves half of the machine to the tests beside it.
 CLIENTS = length(short=["--clients", "1"], full=[])
 PORTS = (
     "BENCH_PORT", "BENCH_BANK_PORT", "BENCH_RECEIVER_PORT", "BENCH_TLS_PORT", "BENCH_HOSTILE_PORT",
