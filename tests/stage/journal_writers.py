@@ -6,7 +6,6 @@ transaction that stays open.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
 
 import psycopg
 from django.db import connection
@@ -16,8 +15,6 @@ from core import ids
 from ledger import accounts
 from ledger.models import Entry
 from merchants.models import Merchant
-
-numbers = count(1)
 
 MOVEMENT = """
 INSERT INTO ledger_movement (id, merchant_id, kind, type, cause_id, source_id, currency, amount,
@@ -47,7 +44,8 @@ class Writer:
         values = {
             "movement": ids.new("txn"),
             "merchant": merchant.id,
-            "cause": f"tu_{next(numbers)}",
+            # Unlike those of a process that wrote before into the same ledger.
+            "cause": ids.new("tu"),
             "amount": amount,
         }
         self._connection.execute(MOVEMENT, values)
