@@ -12,7 +12,7 @@ import re
 import socket
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import suppress
 from functools import partial
@@ -40,7 +40,8 @@ READERS_SHARE = 16
 # After an answer that ends its connection, what the client still sends is read for so long,
 # or the answer's end could be lost (RFC 9112, 9.6).
 LINGER_SECONDS, LINGER_BYTES = 2.0, 65_536
-# An answer that its client does not take holds a thread; mobile networks get this long.
+# An answer that its client does not take holds a thread; mobile networks get this long, for each
+# piece of one that is streamed.
 SEND_SECONDS = float(os.environ.get("WEB_SEND_SECONDS", "30"))
 # A worker that has connections lets one with fewer take the next: so long at most, and half as
 # long when it has so many. All would lie at one otherwise, on one core.
@@ -113,6 +114,22 @@ class Threads(futures.Executor):
     def _leave(self, _future: futures.Future[Any]) -> None:
         with self._lock:
             self._asked -= 1
+
+
+class Pieces:
+    """A streamed answer whose client has time anew for each piece: a large file may take long.
+
+    The server asks for the next piece when its socket has room for the rest of the last one.
+    """
+
+    def __init__(self, answer: Any, give_time: Callable[[], None]) -> None:
+        self._answer, self._give_time = answer, give_time
+        self.close: Callable[[], None] = answer.close
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._answer:
+            self._give_time()
+            yield piece
 
 
 def is_plain(head: bytes) -> bool:
@@ -239,5 +256,9 @@ class QueueWorker(ThreadWorker):
 
     def _answer(self, environ: dict[str, Any], start_response: Any) -> Any:
         answer = self.application(environ, start_response)
-        self.send_until[environ["gunicorn.socket"]] = time.monotonic() + SEND_SECONDS
-        return answer
+        give_time = partial(self._give_time, environ["gunicorn.socket"])
+        give_time()
+        return Pieces(answer, give_time) if getattr(answer, "streaming", False) else answer
+
+    def _give_time(self, client: socket.socket) -> None:
+        self.send_until[client] = time.monotonic() + SEND_SECONDS

@@ -9,6 +9,7 @@ import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ class House:
     def clear(self) -> None:
         """Let everybody go, so that the next test finds every thread free."""
         self.let_go()
-        ended = re.compile(r'"path":"/(?:hold|look|much)"')
+        ended = re.compile(r'"path":"/(?:hold|look|much|stream)"')
         self._await(lambda: len(ended.findall(self._log())) >= self.said("held"))
         for line in self.lines:
             line.close()
@@ -391,15 +392,35 @@ def test_connections_that_say_nothing_hold_no_thread(patient: House) -> None:
     assert len(silent) == 40
 
 
-def test_clients_that_do_not_take_their_answer_are_let_go(tmp_path: Path, acme: ApiClient) -> None:
+@pytest.mark.parametrize("path", ["/much", "/much?streamed"])
+def test_clients_that_do_not_take_their_answer_are_let_go(
+    path: str, tmp_path: Path, acme: ApiClient
+) -> None:
     with running(tmp_path, **PATIENT, WEB_SEND_SECONDS="1") as web:
         house = House(web, acme, tmp_path)
         for _ in range(THREADS - 1):
-            house.post("/much")
+            house.post(path)
         house.await_lines("held", THREADS - 1)
 
         assert RawAnswer.read(house.send(whole(web, b"{}"))).status == 200
         house.clear()
+
+
+@pytest.mark.dear("three seconds are over before the stream is")
+def test_a_stream_lasts_for_as_long_as_its_client_takes_it(tmp_path: Path, acme: ApiClient) -> None:
+    with running(tmp_path, **PATIENT, WEB_SEND_SECONDS="3") as web, ThreadPoolExecutor(1) as client:
+        house = House(web, acme, tmp_path)
+        house.hold(1, path=b"/stream")
+        streamed = client.submit(RawAnswer.read, house.lines[0])
+        for _ in range(THREADS - 2):
+            house.post("/much")
+        house.await_lines("held", THREADS - 1)
+        # It finds a thread when the time of those who take nothing is over, and the stream's was.
+        assert RawAnswer.read(house.send(whole(web, b"{}"))).status == 200
+
+        house.clear()
+
+        assert streamed.result().content.endswith(b"end")
 
 
 def test_a_health_check_ends_its_connection(patient: House) -> None:

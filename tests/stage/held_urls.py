@@ -2,10 +2,11 @@
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import structlog
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
@@ -52,14 +53,32 @@ def look(request: HttpRequest) -> HttpResponse:
 
 
 @csrf_exempt
-def much(request: HttpRequest) -> HttpResponse:
+def much(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     """Answer more than any socket keeps."""
     log.info("held")
-    return HttpResponse(b"x" * 50_000_000)
+    pieces = [b"x" * 1_000_000] * 50
+    if "streamed" in request.GET:
+        return StreamingHttpResponse(pieces)
+    return HttpResponse(b"".join(pieces))
+
+
+@csrf_exempt
+def stream(request: HttpRequest) -> StreamingHttpResponse:
+    """Answer one small piece after the other, until the file that the request names is there."""
+    log.info("held")
+    return StreamingHttpResponse(_pieces(Path(request.GET["until"])))
+
+
+def _pieces(until: Path) -> Iterator[bytes]:
+    deadline = time.monotonic() + GIVE_UP_SECONDS
+    while not until.exists() and time.monotonic() < deadline:
+        yield b"more, "
+        time.sleep(0.01)
+    yield b"end"
 
 
 urlpatterns = [
     path("hold", hold), path("budget", budget), path("process", process),
-    path("look", look), path("much", much),
+    path("look", look), path("much", much), path("stream", stream),
     *urls.urlpatterns,
 ]  # fmt: skip

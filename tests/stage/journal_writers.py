@@ -44,7 +44,7 @@ class Writer:
         values = {
             "movement": ids.new("txn"),
             "merchant": merchant.id,
-            # Unlike those of a process that wrote before into the same ledger.
+            # Several processes write into one ledger: a number could be taken.
             "cause": ids.new("tu"),
             "amount": amount,
         }
