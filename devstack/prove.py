@@ -23,8 +23,8 @@ from devstack.state import ROOT, state_directory
 # them is left alone at the end.
 PARTS = {
     "races": "requests, payers and sweepers that meet over one payment, at every moment",
-    "doors": "payments, races, crashes and faults once more, at a bank of an older kind",
     "bench": "benchmarks that find all their figures and leave nothing running",
+    "doors": "payments, races, crashes and faults once more, at a bank of an older kind",
     "deliveries": "webhooks that meet in one lane, and what they cost nobody else",
     "order": "the state machine of deliveries, and the faults that it must find",
     "chaos": "processes, servers and networks that go away under load",
