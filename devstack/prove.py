@@ -19,15 +19,15 @@ from typing import NamedTuple
 
 from devstack.state import ROOT, state_directory
 
-# The value of `part` in a proof's mark, and what is proved; the longest first, so that none of
-# them is left alone at the end.
+# The value of `part` in a proof's mark, and what is proved. One that computes stands beside one
+# that waits, and none of the long ones at the end.
 PARTS = {
     "races": "requests, payers and sweepers that meet over one payment, at every moment",
-    "bench": "benchmarks that find all their figures and leave nothing running",
-    "doors": "payments, races, crashes and faults once more, at a bank of an older kind",
+    "chaos": "processes, servers and networks that go away under load",
     "deliveries": "webhooks that meet in one lane, and what they cost nobody else",
     "order": "the state machine of deliveries, and the faults that it must find",
-    "chaos": "processes, servers and networks that go away under load",
+    "doors": "payments, races, crashes and faults once more, at a bank of an older kind",
+    "bench": "benchmarks that find all their figures and leave nothing running",
     "money": "the state machine of money that goes back, and the faults that it must find",
     "kills": "kill -9 of a web worker at every boundary of a payment",
     "fuzz": "requests and forms that are made up",
