@@ -1,4 +1,4 @@
-"""`./dev prove [--seed N] [part ...]`: every proof at its full length, two parts at a time.
+"""`./dev prove [--seed N] [part ...]`: every proof at its full length, one part after the other.
 
 A part that held is remembered with its commit and seed, so that a run that was broken off goes
 on where it was. When all parts have held, the next run begins anew with another seed.
@@ -12,35 +12,30 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
 from devstack.state import ROOT, state_directory
 
-# The value of `part` in a proof's mark, and what is proved. One that computes stands beside one
-# that waits, and none of the long ones at the end.
+# The value of `part` in a proof's mark, and what is proved.
 PARTS = {
     "races": "requests, payers and sweepers that meet over one payment, at every moment",
-    "chaos": "processes, servers and networks that go away under load",
     "deliveries": "webhooks that meet in one lane, and what they cost nobody else",
     "order": "the state machine of deliveries, and the faults that it must find",
-    "doors": "payments, races, crashes and faults once more, at a bank of an older kind",
-    "bench": "benchmarks that find all their figures and leave nothing running",
+    "chaos": "processes, servers and networks that go away under load",
     "money": "the state machine of money that goes back, and the faults that it must find",
     "kills": "kill -9 of a web worker at every boundary of a payment",
+    "doors": "payments, races, crashes and faults once more, at a bank of an older kind",
     "fuzz": "requests and forms that are made up",
     "looks": "every page of the panel in each language, theme and width",
     "walks": "the whole table of states, and walks through lists that change",
     "retention": "forgetting that is killed, at a million rows",
     "keys": "key rotation and card destruction that are killed, and secrets in files",
     "ledger": "sums of the ledger whose job is killed, beside writers, and in another cluster",
+    "bench": "benchmarks that find all their figures and leave nothing running",
 }
 AT_THE_OLD_BANK = "doors"
-# Proofs often wait for a process to start or to die, and the last one of a part for nobody: two
-# workers on each core, and a second part beside the first, keep the cores busy.
-AT_ONCE = 2
+# Proofs often wait for a process to start or to die: two workers on each core keep it busy.
 WORKERS_OF_A_CORE, WORKERS_MAX = 2, 8
 
 
@@ -78,11 +73,10 @@ def main(arguments: list[str]) -> int:
     run = Run(state_directory() / "proved.json", commit=_commit(), seed=given.seed)
     wanted = given.parts or list(PARTS)
     print(f"prove   | seed {run.seed}; again with --seed {run.seed}", flush=True)
-    verdicts = {part: "held before" if part in run.held else "not tried" for part in wanted}
+    verdicts = dict.fromkeys(wanted, "not tried")
     try:
-        waiting = [part for part, verdict in verdicts.items() if verdict == "not tried"]
-        for part, verdict in _prove_all(waiting, run):
-            verdicts[part] = verdict
+        for part in wanted:
+            verdicts[part] = "held before" if part in run.held else _prove(part, run)
     finally:
         print(table(verdicts, run), flush=True)
     return 1 if "FAILED" in verdicts.values() else 0
@@ -117,33 +111,20 @@ def _git(*words: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _prove_all(parts: Sequence[str], run: Run) -> Iterator[tuple[str, str]]:
-    """Run the proofs of these parts, some at once; give each part's verdict when it has one."""
-    pool = ThreadPoolExecutor(AT_ONCE)
-    try:
-        begun = {pool.submit(_prove, part, run.seed): part for part in parts}
-        for ended in as_completed(begun):
-            part, held = begun[ended], ended.result()
-            if held:
-                run.remember(part, held)
-            yield part, "held" if held else "FAILED"
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _prove(part: str, seed: int) -> Held | None:
-    """Run the proofs of a part, and print all that they said when they have ended."""
+def _prove(part: str, run: Run) -> str:
+    """Run the proofs of a part; return its verdict."""
     print(f"prove   | {part}: {PARTS[part]}", flush=True)
-    tally = state_directory() / f"tried-{part}.jsonl"
+    tally = state_directory() / "tried.jsonl"
     tally.write_text("")
     began = time.monotonic()
     done = subprocess.run(
-        command(part), cwd=ROOT, env={**os.environ, **environment(seed, tally)},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-    )  # fmt: skip
-    held = Held(time.monotonic() - began, count(tally))
-    print(f"prove   | {part}: ended after {held.seconds:.0f} s\n{done.stdout}", flush=True)
-    return held if done.returncode == 0 and held.tried else None
+        command(part), cwd=ROOT, env={**os.environ, **environment(run.seed, tally)}
+    )
+    tried = count(tally)
+    if done.returncode or not tried:
+        return "FAILED"
+    run.remember(part, Held(time.monotonic() - began, tried))
+    return "held"
 
 
 def command(part: str) -> list[str]:

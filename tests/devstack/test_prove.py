@@ -12,12 +12,6 @@ from devstack.prove import PARTS, Held, Run
 from tests.stage import lengths
 
 TRIES = "import os; open(os.environ['PROVE_TRIED'], 'a').write('[\"rounds\", 4]\\n' * 2)"
-MEETS = """
-import pathlib, time
-pathlib.Path({own!r}).touch()
-while not pathlib.Path({other!r}).exists():
-    time.sleep(0.01)
-"""
 HELD = Held(1.0, {"rounds": 8})
 
 
@@ -93,24 +87,6 @@ def test_a_part_that_does_not_hold_fails_the_run_and_keeps_no_other(
     told = capsys.readouterr().out
     assert "races       FAILED" in told
     assert "order       held" in told
-
-
-def test_two_parts_are_proved_at_a_time(proofs: dict[str, str], tmp_path: Path) -> None:
-    races, order = str(tmp_path / "races"), str(tmp_path / "order")
-    proofs["races"] = MEETS.format(own=races, other=order) + TRIES
-    proofs["order"] = MEETS.format(own=order, other=races) + TRIES
-
-    assert prove.main(["races", "order"]) == 0
-
-
-def test_the_proofs_of_a_part_are_heard_when_it_has_ended(
-    proofs: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    proofs["races"] = "import sys; print('one'); sys.exit('two')"
-
-    prove.main(["races"])
-
-    assert "one\ntwo\n" in capsys.readouterr().out
 
 
 def test_an_unknown_part_is_refused(proofs: dict[str, str]) -> None:
