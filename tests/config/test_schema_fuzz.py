@@ -6,6 +6,7 @@ none tells anything of the other merchant's.
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -179,9 +180,9 @@ def sent(operation: APIOperation, world: World, how: hypothesis_settings) -> Cou
     return answered
 
 
-def everything_tried(world: World, how: hypothesis_settings) -> Counter[int]:
+def all_tried(some: Iterable[APIOperation], world: World, how: hypothesis_settings) -> Counter[int]:
     answered, problems = Counter[int](), []
-    for operation in operations().values():
+    for operation in some:
         try:
             answered += sent(operation, world, how)
         except AssertionError as problem:
@@ -202,7 +203,7 @@ def shown(globex: ApiClient) -> list[Any]:
 def test_made_up_requests_are_answered_by_the_schema(world: World, globex: ApiClient) -> None:
     before = shown(globex)
 
-    answered = everything_tried(world, examples(2))
+    answered = all_tried(operations().values(), world, examples(2))
 
     assert shown(globex) == before
     assert answered[200] > 10
@@ -226,15 +227,15 @@ def test_a_crash_is_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.proof(part="fuzz")
 @pytest.mark.timeout(1800)
+@pytest.mark.parametrize("half", [0, 1])
 def test_thousands_of_made_up_requests_are_answered_by_the_schema(
-    world: World, globex: ApiClient
+    half: int, world: World, globex: ApiClient
 ) -> None:
     before = shown(globex)
-
     each = length(short=15, full=120)
 
-    answered = everything_tried(world, examples(each))
+    answered = all_tried([*operations().values()][half::2], world, examples(each))
 
     tried(answered.total(), "made-up requests")
     assert shown(globex) == before
-    assert answered[200] > 6 * each
+    assert answered[200] > 3 * each

@@ -40,8 +40,8 @@ INSIDE = "inside_the_transaction"
 DISPUTES_BOUNDARIES = (INSIDE, "before_the_answer")
 LEASE_SECONDS = 2
 BANK_WORKS_SECONDS = 0.6
-# A hang is ended after this; alone it takes two seconds.
-PATIENCE_SECONDS = 60
+# A hang is ended after this; alone a sweeper takes ten seconds from its start to its first row.
+PATIENCE_SECONDS = 200
 # A later due time belongs to no try at what a process left behind.
 TRIES_END_AFTER = timedelta(minutes=10)
 # The same in a Celery worker that runs the sweeper, at a row of any kind.
