@@ -136,7 +136,7 @@ def test_the_cpu_time_of_all_processes_is_compared() -> None:
 @pytest.mark.timeout(1200)
 def test_a_payment_among_many_is_measured(tmp_path: Path) -> None:
     parts = length(short=["merchants"], full=list(growth.PARTS))
-    # One round has every figure; more of them make the figures steady, which nobody asks here.
+    # One round has every figure; more of them make figures steady, and this proof judges no figure.
     size = ["--percent", "5", "--rounds", "1"]
     bench = Bench(tmp_path / "state", "growth", *parts, *size, patience_seconds=1100)
 

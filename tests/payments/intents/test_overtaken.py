@@ -1,8 +1,7 @@
 """A use case that was overtaken before its lock decides on the locked row, or is refused.
 
 Every use case is stopped before each of its locks, while another one runs from its beginning to
-its end. A few such encounters are in every run: one at each moment in the gate; in the proof with
-half of the others, at the old bank with a quarter. Each seed draws others.
+its end. A few such encounters are in every run, one at each moment in the gate, all in the proof.
 """
 
 from collections import Counter
@@ -20,9 +19,8 @@ from payments.intents.models import Attempt, Modification
 from payments.refunds.models import Refund
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_transport import BankTransport
-from tests.stage.both_banks import OLD, SANDBOX
 from tests.stage.client import ApiClient
-from tests.stage.encounters import DOORS, LATE, PATH, STARTS, WEEK, Payment
+from tests.stage.encounters import DOORS, LATE, PATH, STARTS, WEEK
 from tests.stage.lengths import chance, length, tried
 from tests.stage.overtaking import Road
 from tests.stage.refund_books import given_back
@@ -40,10 +38,7 @@ OTHERS = {**DOORS, **LATE}
 # A "no record" is believed the third time.
 INQUIRIES_MAX = 8
 # At each moment of a use case it is overtaken by so many others.
-OTHERS_MET = {
-    SANDBOX: length(short=1, full=len(OTHERS) // 2),
-    OLD: length(short=1, full=len(OTHERS) // 4),
-}
+OTHERS_MET = length(short=1, full=len(OTHERS))
 DECIDED = ("lock_timeout", "payment_intent_unexpected_state", "idempotency_key_in_use",
            "parameter_missing", "capture_expired", "cancel_failed", "amount_too_large",
            "payment_already_refunded", "refund_unexpected_state")  # fmt: skip
@@ -141,12 +136,6 @@ def all_moments(acme: ApiClient, road: Road, start: str) -> dict[str, list[str]]
     return found
 
 
-def able_to_act(payment: Payment) -> list[str]:
-    """Return the others that hold in their hands whatever they need for this payment."""
-    unable = {"come back": payment.fields is None, "send again": payment.dead is None}
-    return [name for name in OTHERS if not unable.get(name.removesuffix(", late"))]
-
-
 def encounter(acme: ApiClient, road: Road, start: str, door: str, at: int, other: str) -> str:
     """Let one use case be overtaken by another; return how both ended."""
     payment, ended = STARTS[start](acme), []
@@ -164,7 +153,6 @@ def meet(
     moments: Mapping[str, list[str]],
     *,
     others: Collection[str],
-    met: int,
     moment: str = "",
 ) -> int:
     """Let each use case be overtaken by others, at every moment that counts.
@@ -172,13 +160,12 @@ def meet(
     Return how many encounters there were.
 
     :param moments: of each use case from this start, by its name.
-    :param met: by how many of the others at each moment.
     """
     endings: Counter[str] = Counter()
     broken: list[str] = []
     for door, named in moments.items():
         chosen = [at for at, name in enumerate(named) if moment in name]
-        for at, other in encounters(chosen, others, met, chance(start, door)):
+        for at, other in encounters(chosen, others, chance(start, door)):
             try:
                 endings[encounter(acme, road, start, door, at, other)] += 1
             except AssertionError as promise:
@@ -191,12 +178,12 @@ def meet(
 
 
 def encounters(
-    moments: Iterable[int], others: Collection[str], met: int, draws: Random
+    moments: Iterable[int], others: Collection[str], draws: Random
 ) -> Iterator[tuple[int, str]]:
     for at in moments:
         # Before its first moment a use case holds nothing that could run out.
         able = sorted(name for name in others if at or name not in LATE)
-        for other in draws.sample(able, min(met, len(able))):
+        for other in draws.sample(able, min(OTHERS_MET, len(able))):
             yield at, other
 
 
@@ -204,12 +191,9 @@ def encounters(
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("start", STARTS)
 def test_every_use_case_may_overtake_every_other(
-    start: str, door: str, acme: ApiClient, bank: BankTransport, road: Road
+    start: str, acme: ApiClient, bank: BankTransport, road: Road
 ) -> None:
-    moments = all_moments(acme, road, start)
-    others = able_to_act(STARTS[start](acme))
-    sweep_to_the_end()
-    count = meet(acme, road, start, moments, others=others, met=OTHERS_MET[door])
+    count = meet(acme, road, start, all_moments(acme, road, start), others=OTHERS)
 
     tried(count, "encounters")
 
@@ -220,7 +204,7 @@ def test_another_card_may_overtake_every_use_case(
     start: str, acme: ApiClient, bank: BankTransport, road: Road
 ) -> None:
     moments = all_moments(acme, road, start)
-    meet(acme, road, start, moments, others=["confirm securely"], met=1, moment="lock")
+    meet(acme, road, start, moments, others=["confirm securely"], moment="lock")
 
 
 def test_only_one_at_a_time_asks_the_bank_about_a_payer_who_is_away(
