@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from django.db import DatabaseError, transaction
 
-from acquirers.in_doubt import kinds, leases, schedule
+from acquirers.in_doubt import kinds, leases, looking, schedule
 from acquirers.in_doubt.kinds import Kind
 from acquirers.in_doubt.models import InDoubt
 from acquirers.outcomes import Outcome
@@ -58,7 +58,7 @@ class _Run:
         """Begin to ask about rows that are due, as far as slots are free; return how many."""
         taken = 0
         busy = Counter(kind for kind, _row in self._asking.values())
-        for kind in self._open_kinds(busy):
+        for kind in _with_due_rows(self._open_kinds(busy)):
             due = _found(kind, self._slots[kind] - busy[kind])
             taken += len(due)
             for row in due:
@@ -105,6 +105,16 @@ def _alone(row: InDoubt, failure: str) -> Iterator[None]:
     except Exception:  # A bug of ours: logged as an error; the others still get their turn.
         log.exception(failure, row=str(row))
         leases.give_back(row)
+
+
+def _with_due_rows(sought: list[Kind[Any]]) -> list[Kind[Any]]:
+    """Return the kinds of which rows are due; none while the database is away."""
+    try:
+        found = looking.models_with_due_rows(kind.model for kind in sought)
+    except DatabaseError:
+        log.warning("rows_not_looked_for", exc_info=True)
+        return []
+    return [kind for kind in sought if kind.model in found]
 
 
 def _found(kind: Kind[Any], count: int) -> list[InDoubt]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection, connections
+from pytest_django import DjangoAssertNumQueries
 
 from acquirers.in_doubt import sweeper
 from acquirers.outcomes import Answer, Outcome
@@ -226,3 +227,10 @@ def test_the_check_sees_a_kind_without_slots(
     until(lambda: looks["Modifications"] >= seen + 3)
 
     assert silent.asked["attempt"] == 0
+
+
+def test_a_run_that_finds_nothing_looks_once_for_all_kinds(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with django_assert_num_queries(2):  # The clock's offset, and the look.
+        assert not sweeper.sweep(job="payments.intents.tasks.resolve_unknown")

@@ -186,3 +186,6 @@ LATE: dict[str, Door] = {
         "sweep", "sweep after an hour", "sweep after a week",
     )
 }  # fmt: skip
+# These leave their traces elsewhere too than in the payment's rows and at the bank: in the clock,
+# in all leases, in the key of a request that died.
+TRACED = {"sweep", "sweep after an hour", "sweep after a week", "send again", *LATE}

@@ -25,11 +25,13 @@ ENDS_SECONDS = 60
 
 class Road:
     """The moments of one use case at which another may overtake it: before each lock and lease, and
-    around each question to the bank. `passed` names those that it came to.
+    around each question to the bank. `passed` names those that it came to, and `asked` counts the
+    questions to the bank, everybody's.
     """
 
     def __init__(self) -> None:
         self.passed: list[str] = []
+        self.asked = 0
         self._driver = get_ident()
         self._lane = ThreadPoolExecutor(1)
         self._stop_at: int | None = None
@@ -80,6 +82,7 @@ class Road:
     def _around(self, call: Callable[..., Any], name: str) -> Callable[..., Any]:
         def stopped(*arguments: Any, **options: Any) -> Any:
             self._come_to(f"before the {name}")
+            self.asked += 1
             answer = call(*arguments, **options)
             self._come_to(f"after the {name}")
             return answer
