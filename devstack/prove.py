@@ -130,7 +130,8 @@ def _prove(part: str, run: Run) -> str:
 def command(part: str) -> list[str]:
     """Return the call of pytest for the proofs of a part, on all cores."""
     workers = min(WORKERS_OF_A_CORE * (os.cpu_count() or 1), WORKERS_MAX)
-    spread = ["-n", str(workers), "--dist", "worksteal"]
+    # One by one: the longest come first, and each worker takes the next when it is free.
+    spread = ["-n", str(workers), "--dist", "load", "--maxschedchunk", "1"]
     told = ["--tb=short", "--durations=5"]
     # A kill at the old bank is of two parts: it runs in this one.
     own = "" if part == AT_THE_OLD_BANK else f" and not proof(part={AT_THE_OLD_BANK!r})"

@@ -102,6 +102,19 @@ def test_a_proof_of_no_part_is_refused() -> None:
         lengths.require_parts([item])
 
 
+def test_the_longest_proofs_begin_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def item(name: str, seconds: int) -> Any:
+        mark = SimpleNamespace(args=(seconds,))
+        return SimpleNamespace(name=name, get_closest_marker=lambda _name: mark)
+
+    items = [item("a", 600), item("b", 900), item("c", 600), item("d", 2000)]
+    monkeypatch.setattr(lengths, "IS_FULL", True)
+
+    lengths.longest_first(items)
+
+    assert [one.name for one in items] == ["d", "b", "a", "c"]
+
+
 def test_a_proof_that_tried_nothing_fails() -> None:
     with pytest.raises(AssertionError, match="tried no rounds"):
         lengths.tried(0, "rounds")
