@@ -107,12 +107,13 @@ def test_the_longest_proofs_begin_first(monkeypatch: pytest.MonkeyPatch) -> None
         mark = SimpleNamespace(args=(seconds,))
         return SimpleNamespace(name=name, get_closest_marker=lambda _name: mark)
 
-    items = [item("a", 600), item("b", 900), item("c", 600), item("d", 2000)]
+    seconds = {"a": 700, "b": 900, "c": 600, "d": 2000, "e": 600, "f": 800}
+    items = [item(*one) for one in seconds.items()]
     monkeypatch.setattr(lengths, "IS_FULL", True)
 
-    lengths.longest_first(items)
+    lengths.longest_first(items, workers=2)
 
-    assert [one.name for one in items] == ["d", "b", "a", "c"]
+    assert [one.name for one in items] == ["d", "c", "b", "e", "f", "a"]
 
 
 def test_a_proof_that_tried_nothing_fails() -> None:

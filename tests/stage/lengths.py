@@ -7,7 +7,7 @@ import json
 import os
 import random
 from collections.abc import Iterable, Sequence
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,10 +61,16 @@ def give_time(items: Iterable[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(seconds), append=False)
 
 
-def longest_first(items: list[pytest.Item]) -> None:
-    """Let the proofs begin first that have the most time: none of them goes on alone at the end."""
-    if IS_FULL:
-        items.sort(key=_seconds_given, reverse=True)
+def longest_first(items: list[pytest.Item], *, workers: int) -> None:
+    """Let the proofs begin first that have the most time: none of them goes on alone at the end.
+
+    Each worker has its next test beside the one that it runs, and keeps it: a short one at first.
+    """
+    if not IS_FULL or len(items) < 3 * workers:
+        return
+    items.sort(key=_seconds_given, reverse=True)
+    first, rest, shortest = items[:workers], items[workers:-workers], items[-workers:]
+    items[:] = [*chain.from_iterable(zip(first, shortest, strict=True)), *rest]
 
 
 def _seconds_given(item: pytest.Item) -> float:
