@@ -48,12 +48,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     both_banks.make_both(metafunc)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     through_pooler.mark(items)
     require_parts(items)
     give_time(items)
     both_banks.leave_out(config, items)
+    yield  # pytest-django puts them in an order of its own.
     longest_first(items, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
