@@ -19,7 +19,7 @@ from tests.stage.lengths import length, tried
 from tests.stage.tampering import tamper
 
 ATTEMPTS = length(short=100_000, full=1_000_000)
-SIZE = length(short=["--percent", "5", "--rounds", "1"], full=["--percent", "100"])
+SIZE = ["--percent", length(short="5", full="100"), "--rounds", "1"]
 # Those that a busy machine does not blur.
 COUNTED = [bar for bar in terms.BARS if bar.figure in ("risk_statements", "risk_buffers")]
 

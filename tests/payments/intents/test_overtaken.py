@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from acquirers.in_doubt import leases
 from core import clock
@@ -112,8 +113,16 @@ def sweep_to_the_end() -> None:
 
 
 def is_anything_due() -> bool:
-    models = (Attempt, Modification, Refund)
-    return any(model.objects.filter(due_at__isnull=False).exists() for model in models)
+    with connection.cursor() as cursor:
+        cursor.execute(IS_ANYTHING_DUE)
+        return cursor.fetchone()[0]
+
+
+# Building it as a query takes longer than reading the rows.
+IS_ANYTHING_DUE = "SELECT " + " OR ".join(  # noqa: S608
+    f"EXISTS (SELECT FROM {model._meta.db_table} WHERE due_at IS NOT NULL)"
+    for model in (Attempt, Modification, Refund)
+)
 
 
 def how(answer: Any) -> str:
