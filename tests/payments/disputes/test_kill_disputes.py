@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from acquirers.notices.models import Notice
 from core import clock
 from events.models import Event
 from ledger.models import Movement
@@ -72,12 +73,18 @@ def is_the_bank_told() -> bool:
     return rows in (["acknowledged"], ["superseded"])
 
 
+def is_all_taken_in() -> bool:
+    """Take in what the bank tells; a poller that does so this moment may not have ended."""
+    take_in()
+    return not Notice.objects.filter(applied_at=None).exists()
+
+
 def assert_it_ends_once(answer: Answer) -> None:
     """Wait until the bank has decided, and the poller has heard of it; then look at all books."""
     until_swept(is_the_bank_told)
     clock.advance(behaviours.DECIDED_AFTER)
     until(lambda: Dispute.objects.get().status == answer.status)
-    take_in()
+    until(is_all_taken_in)
     assert list(DisputeDelivery.objects.values_list("kind", flat=True)) == [answer.delivery]
     dispute = Dispute.objects.get()
     told = Event.objects.filter(aggregate_id=dispute.id).order_by("sequence")
