@@ -72,11 +72,12 @@ def main(arguments: list[str]) -> int:
     given = _read(arguments)
     run = Run(state_directory() / "proved.json", commit=_commit(), seed=given.seed)
     wanted = given.parts or list(PARTS)
+    files = files_of_parts()
     print(f"prove   | seed {run.seed}; again with --seed {run.seed}", flush=True)
     verdicts = dict.fromkeys(wanted, "not tried")
     try:
         for part in wanted:
-            verdicts[part] = "held before" if part in run.held else _prove(part, run)
+            verdicts[part] = "held before" if part in run.held else _prove(part, files, run)
     finally:
         print(table(verdicts, run), flush=True)
     return 1 if "FAILED" in verdicts.values() else 0
@@ -111,14 +112,27 @@ def _git(*words: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _prove(part: str, run: Run) -> str:
+def files_of_parts() -> dict[str, list[str]]:
+    """Return the files that have proofs of each part: no part's workers read any others.
+
+    :raises CalledProcessError: pytest does not find its tests.
+    """
+    file = state_directory() / "files_of_parts.json"
+    find = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-m", "proof"]
+    environ = {**os.environ, "PROVE_FILES": str(file)}
+    subprocess.run(find, cwd=ROOT, env=environ, stdout=subprocess.DEVNULL, check=True)
+    found: dict[str, list[str]] = json.loads(file.read_text())
+    return found
+
+
+def _prove(part: str, files: dict[str, list[str]], run: Run) -> str:
     """Run the proofs of a part; return its verdict."""
     print(f"prove   | {part}: {PARTS[part]}", flush=True)
     tally = state_directory() / "tried.jsonl"
     tally.write_text("")
     began = time.monotonic()
     done = subprocess.run(
-        command(part), cwd=ROOT, env={**os.environ, **environment(run.seed, tally)}
+        command(part, files[part]), cwd=ROOT, env={**os.environ, **environment(run.seed, tally)}
     )
     tried = count(tally)
     if done.returncode or not tried:
@@ -127,7 +141,7 @@ def _prove(part: str, run: Run) -> str:
     return "held"
 
 
-def command(part: str) -> list[str]:
+def command(part: str, files: list[str]) -> list[str]:
     """Return the call of pytest for the proofs of a part, on all cores."""
     workers = min(WORKERS_OF_A_CORE * (os.cpu_count() or 1), WORKERS_MAX)
     # One by one: the longest come first, and each worker takes the next when it is free.
@@ -135,7 +149,8 @@ def command(part: str) -> list[str]:
     told = ["--tb=short", "--durations=5"]
     # A kill at the old bank is of two parts: it runs in this one.
     own = "" if part == AT_THE_OLD_BANK else f" and not proof(part={AT_THE_OLD_BANK!r})"
-    return [sys.executable, "-m", "pytest", "-m", f"proof(part={part!r}){own}", *spread, *told]
+    proofs = f"proof(part={part!r}){own}"
+    return [sys.executable, "-m", "pytest", *files, "-m", proofs, *spread, *told]
 
 
 def environment(seed: int, tally: Path) -> dict[str, str]:

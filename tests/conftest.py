@@ -26,7 +26,7 @@ from tests.stage.client import ApiClient
 from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant
 from tests.stage.key_change import KeyChange, change_key
-from tests.stage.lengths import give_time, longest_first, require_parts
+from tests.stage.lengths import give_time, longest_first, require_parts, write_files
 from tests.stage.mortal import BANK_WORKS_SECONDS, House, Installation
 from tests.stage.oldbank.process import OldBank
 from tests.stage.oldbank.way import OldBankWay, old_bank_behind
@@ -54,6 +54,7 @@ def pytest_collection_modifyitems(
 ) -> Iterator[None]:
     through_pooler.mark(items)
     require_parts(items)
+    write_files(items)
     give_time(items)
     both_banks.leave_out(config, items)
     yield  # pytest-django puts them in an order of its own.

@@ -26,7 +26,8 @@ def proofs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
     programs = dict.fromkeys(PARTS, TRIES)
     monkeypatch.setenv("DEV_STATE", str(tmp_path))
     monkeypatch.setattr(prove, "_commit", lambda: "c0ffee")
-    monkeypatch.setattr(prove, "command", lambda part: [sys.executable, "-c", programs[part]])
+    monkeypatch.setattr(prove, "files_of_parts", lambda: dict.fromkeys(PARTS, []))
+    monkeypatch.setattr(prove, "command", lambda part, _: [sys.executable, "-c", programs[part]])
     return programs
 
 
@@ -102,6 +103,21 @@ def test_a_proof_of_no_part_is_refused() -> None:
         lengths.require_parts([item])
 
 
+@pytest.mark.slow
+def test_the_files_of_each_part_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DEV_STATE", str(tmp_path))
+
+    files = prove.files_of_parts()
+
+    assert list(files) == list(PARTS)
+    assert all(files.values())
+    # Its mark, its module's, one of the stage's, and one of many banks.
+    assert "tests/webhooks/test_order.py" in files["order"]
+    assert "tests/webhooks/test_chaos.py" in files["chaos"]
+    assert "tests/payments/disputes/test_kill_disputes.py" in files["kills"]
+    assert "tests/payments/intents/test_overtaken.py" in files["doors"]
+
+
 def test_the_longest_proofs_begin_first(monkeypatch: pytest.MonkeyPatch) -> None:
     def item(name: str, seconds: int) -> Any:
         mark = SimpleNamespace(args=(seconds,))
@@ -123,7 +139,7 @@ def test_a_proof_that_tried_nothing_fails() -> None:
 
 def test_what_is_proved_at_the_old_bank_is_proved_there_alone() -> None:
     [kills], [doors] = (
-        [word for word in prove.command(part) if word.startswith("proof")]
+        [word for word in prove.command(part, []) if word.startswith("proof")]
         for part in ("kills", prove.AT_THE_OLD_BANK)
     )
 

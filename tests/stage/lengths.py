@@ -19,6 +19,7 @@ IS_FULL = os.environ.get("PROVE") == "full"
 # The gate draws the same every time; `./dev prove` draws anew, and prints its seed.
 SEED = int(os.environ.get("PROVE_SEED", "7"))
 TRIED_FILE = os.environ.get("PROVE_TRIED")
+FILES_FILE = os.environ.get("PROVE_FILES")
 
 # A busy machine takes many times as long as a quiet one: only what hangs is ended.
 LONG_MARKS = ("slow", "proof", "browser")
@@ -50,6 +51,17 @@ def require_parts(items: Iterable[pytest.Item]) -> None:
         for mark in item.iter_markers("proof"):
             if mark.kwargs.get("part") not in PARTS:
                 raise pytest.UsageError(f"{item.nodeid}: name a part: {', '.join(PARTS)}")
+
+
+def write_files(items: Iterable[pytest.Item]) -> None:
+    """Write down for `./dev prove` which files have proofs of each part."""
+    if not FILES_FILE:
+        return
+    files: dict[str, set[str]] = {part: set() for part in PARTS}
+    for item in items:
+        for mark in item.iter_markers("proof"):
+            files[mark.kwargs["part"]].add(item.nodeid.partition("::")[0])
+    Path(FILES_FILE).write_text(json.dumps({part: sorted(of) for part, of in files.items()}))
 
 
 def give_time(items: Iterable[pytest.Item]) -> None:

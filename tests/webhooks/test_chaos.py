@@ -26,7 +26,6 @@ from webhooks.models import Delivery, Endpoint, Lane
 
 pytestmark = [
     pytest.mark.proof(part="chaos"),
-    pytest.mark.timeout(1800),
     pytest.mark.django_db(transaction=True),
 ]
 
@@ -178,6 +177,7 @@ def live_through(stage: Chaos, *, events: int, faults: list[str]) -> Findings:
     return findings
 
 
+@pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_overtaken_when_processes_die(tmp_path: Path) -> None:
     faults = [KILL, STAND_STILL, KILL] * length(short=1, full=5)
     with chaos(tmp_path) as stage:
@@ -191,6 +191,7 @@ def test_nothing_is_lost_or_overtaken_when_processes_die(tmp_path: Path) -> None
     assert set(Endpoint.objects.values_list("status", flat=True)) == {"enabled"}
 
 
+@pytest.mark.timeout(1000)
 @pytest.mark.parametrize("guard", ["fence", "order", "lease"])
 def test_the_check_sees_a_process_without(guard: str, tmp_path: Path) -> None:
     # Whether a fault hits what the guard is there for is luck.

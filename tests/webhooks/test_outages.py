@@ -28,7 +28,7 @@ from tests.stage.receivers import Receiver
 from tests.stage.web_process import Running, WebProcess
 from tests.stage.webhook_journal import Faults, Findings, Got, Journal
 
-pytestmark = [pytest.mark.proof(part="chaos"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.proof(part="chaos"), pytest.mark.timeout(1800)]
 
 MERCHANTS, ENDPOINTS_EACH, CUSTOMERS_EACH = 3, 2, 5
 # The real lease is 45 s, and the real deadline 10 s. A fifth of what lies between has to be long
