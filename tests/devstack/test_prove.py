@@ -6,10 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import Phase
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from devstack import prove
 from devstack.prove import PARTS, Held, Run
 from tests.stage import lengths
+from tests.stage.drawn_steps import draw_until
 
 TRIES = "import os; open(os.environ['PROVE_TRIED'], 'a').write('[\"rounds\", 4]\\n' * 2)"
 HELD = Held(1.0, {"rounds": 8})
@@ -130,6 +133,24 @@ def test_the_longest_proofs_begin_first(monkeypatch: pytest.MonkeyPatch) -> None
     lengths.longest_first(items, workers=2)
 
     assert [one.name for one in items] == ["d", "c", "b", "e", "f", "a"]
+
+
+class Steps(RuleBasedStateMachine):
+    taken = 0
+
+    @rule()
+    def take(self) -> None:
+        Steps.taken += 1
+
+
+def test_steps_are_drawn_again_until_enough_has_happened() -> None:
+    Steps.taken = 0
+
+    drawn = draw_until(lambda: Steps.taken > 15, Steps, 2, Phase.generate, steps=5, draws=7)
+
+    assert drawn == 4
+    with pytest.raises(AssertionError, match="20 examples did not come to enough"):
+        draw_until(lambda: False, Steps, 2, Phase.generate, steps=5, draws=7)
 
 
 def test_a_proof_that_tried_nothing_fails() -> None:

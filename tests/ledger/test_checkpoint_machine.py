@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Set
 
 import pytest
-from hypothesis import HealthCheck, Phase, seed, settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis import Phase
 
 from ledger import checkpoints, sums
 from tests.stage.checkpoint_machine import KINDS, Checkpoints
+from tests.stage.drawn_steps import draw_until
 from tests.stage.lengths import SEED, length, tried
 
 pytestmark = [
@@ -17,30 +17,22 @@ pytestmark = [
 ]
 
 
-def run(examples: int, *, must_fire: Set[str] = frozenset()) -> None:
-    """Run the machine and print how often each rule did something."""
+def run(examples: int, *, must_fire: Set[str] = frozenset()) -> int:
+    """Run the machine until each rule did something; print how often, return the examples."""
     Checkpoints.fired = Counter()
-    run_state_machine_as_test(
-        seed(SEED)(type("Drawn", (Checkpoints,), {})),
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=20,
-            suppress_health_check=list(HealthCheck),
-            phases=[Phase.generate],
-            print_blob=False,
-            report_multiple_bugs=False,
-        ),
-    )
-    print(f"{examples} examples: {dict(Checkpoints.fired)}")  # noqa: T201
-    assert must_fire - {kind for kind, times in Checkpoints.fired.items() if times} == set()
+    drawn = draw_until(
+        lambda: must_fire <= set(Checkpoints.fired),
+        Checkpoints, examples, Phase.generate, steps=20, draws=SEED,
+    )  # fmt: skip
+    print(f"{drawn} examples: {dict(Checkpoints.fired)}")  # noqa: T201
+    return drawn
 
 
 @pytest.mark.proof(part="ledger")
 def test_sums_are_right_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "CHUNK", 3)
-    examples = length(short=12, full=250)
 
-    run(examples, must_fire=KINDS)
+    examples = run(length(short=12, full=250), must_fire=KINDS)
 
     tried(examples, "interleavings of writers and checkpoint runs")
 

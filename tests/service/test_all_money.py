@@ -38,19 +38,16 @@ def walked() -> Counter[str]:
 @pytest.mark.dear("a merchant's money by each way on which it leaves, comes and becomes due")
 @pytest.mark.parametrize("hand", range(HANDS))
 def test_all_books_agree_wherever_money_leaves_and_comes(hand: int) -> None:
-    examples, endings = length(short=1, full=12), [*ENDINGS][hand::HANDS]
-    fired = walked()
+    terms = length(short={"steps": 15}, full={"steps": 30, "enough": 1})
+    fired, examples = walked(), 0
 
-    for ending in endings:
-        reached = run(
-            ending, examples, Phase.generate, steps=length(short=15, full=30), of=AllMoney
-        )
-        assert reached[ending] >= length(short=0, full=1)
+    for ending in [*ENDINGS][hand::HANDS]:
+        examples += run(ending, length(short=1, full=12), Phase.generate, of=AllMoney, **terms)
         fired += Money.fired
 
     print(f"tried: {dict(sorted(fired.items()))}")  # noqa: T201
     assert all_money_machine.never_tried(fired) == []
-    tried(examples * len(endings), "merchants' money of every kind")
+    tried(examples, "merchants' money of every kind")
 
 
 # --- The walk finds what it is there for ------------------------------------------------------

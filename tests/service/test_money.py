@@ -3,9 +3,9 @@
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, Phase, seed, settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis import Phase
 
+from tests.stage.drawn_steps import draw_until
 from tests.stage.lengths import SEED, length, tried
 from tests.stage.money_machine import Money
 from tests.stage.money_stories import ENDINGS
@@ -23,34 +23,25 @@ def run(
     steps: int = 15,
     draws: int = SEED,
     of: type[Money] = Money,
-) -> Counter[str]:
-    """Run a machine; return how many examples came to each ending."""
+    enough: int = 0,
+) -> int:
+    """Run a machine until enough examples came to an ending; return how many there were."""
     Money.fired, Money.reached = Counter(), Counter()
     machine = type("Drawn", (of,), {"leads_to": leads_to})
-    run_state_machine_as_test(
-        seed(f"{draws} {leads_to}")(machine),
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            suppress_health_check=list(HealthCheck),
-            phases=phases or (Phase.generate, Phase.shrink),
-            print_blob=False,
-            report_multiple_bugs=False,
-        ),
-    )
-    print(f"{examples} examples came to {dict(machine.reached)}")  # noqa: T201
+    seed = f"{draws} {leads_to}"
+    drawn = draw_until(
+        lambda: machine.reached[leads_to] >= enough,
+        machine, examples, *phases, steps=steps, draws=seed,
+    )  # fmt: skip
+    print(f"{drawn} examples came to {dict(machine.reached)}")  # noqa: T201
     print(f"their steps: {dict(machine.fired)}")  # noqa: T201
-    return machine.reached
+    return drawn
 
 
 @pytest.mark.proof(part="money")
 @pytest.mark.dear("five merchants whose money goes everywhere it can, each in up to 30 steps")
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_all_books_agree_whatever_happens_to_money(ending: str) -> None:
-    examples = length(short=5, full=25)
+    examples = run(ending, length(short=5, full=25), enough=length(short=1, full=5))
 
-    reached = run(ending, examples)
-
-    # About every second draw comes to its ending: so few of them are no seed's bad luck.
-    assert reached[ending] >= length(short=1, full=5)
     tried(examples, f"merchants' money: {ending}")

@@ -5,9 +5,9 @@ from collections.abc import Set
 
 import pytest
 from django.db import IntegrityError
-from hypothesis import HealthCheck, Phase, seed, settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis import Phase
 
+from tests.stage.drawn_steps import draw_until
 from tests.stage.lengths import SEED, length, tried
 from tests.stage.webhook_machine import KINDS, Deliveries
 from webhooks.delivery import fairness, lanes
@@ -23,22 +23,15 @@ def run(
     steps: int = 30,
     must_fire: Set[str] = frozenset(KINDS),
     draws: int = SEED,
-) -> None:
-    """Run the machine and print how often each rule did something."""
+) -> int:
+    """Run the machine until each rule did something; print how often, return the examples."""
     Deliveries.fired = Counter()
-    run_state_machine_as_test(
-        seed(draws)(type("Drawn", (Deliveries,), {})),
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            suppress_health_check=list(HealthCheck),
-            phases=phases or (Phase.generate, Phase.shrink),
-            print_blob=False,
-            report_multiple_bugs=False,
-        ),
-    )
-    print(f"{examples} examples: {dict(Deliveries.fired)}")  # noqa: T201
-    assert must_fire - {kind for kind, times in Deliveries.fired.items() if times} == set()
+    drawn = draw_until(
+        lambda: must_fire <= set(Deliveries.fired),
+        Deliveries, examples, *phases, steps=steps, draws=draws,
+    )  # fmt: skip
+    print(f"{drawn} examples: {dict(Deliveries.fired)}")  # noqa: T201
+    return drawn
 
 
 @pytest.mark.dear("whatever can happen to deliveries, in dozens of orders of 15 steps each")
@@ -49,11 +42,7 @@ def test_deliveries_keep_their_order_and_none_is_lost() -> None:
 
 @pytest.mark.proof(part="order")
 def test_deliveries_keep_their_order_and_none_is_lost_however_long() -> None:
-    examples = length(short=100, full=700)
-
-    run(examples)
-
-    tried(examples, "examples")
+    tried(run(length(short=100, full=700)), "examples")
 
 
 # --- The machine finds what it is there for -----------------------------------------------------
