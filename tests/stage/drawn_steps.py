@@ -9,8 +9,10 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-# One in two draws comes to nearly everything: so many that do not are no bad luck.
-DRAWS_MAX = 10
+# Examples of one seed resemble each other: what one does not come to, the next ones rarely do.
+OF_A_SEED = 25
+# So many times the examples that were asked for, and still not enough, are no bad luck.
+TIMES_MAX = 10
 
 
 def draw(
@@ -47,13 +49,14 @@ def draw_until(
     steps: int,
     draws: object,
 ) -> int:
-    """Draw again, with another seed each time, until enough has happened; return all examples.
+    """Draw so many examples, and more until enough has happened; return how many were drawn.
 
+    :param draws: the first seed; every few examples have one of their own.
     :raises AssertionError: it never happens.
     """
-    for turn in range(DRAWS_MAX):
-        again = f"{draws} again {turn}" if turn else draws
-        draw(machine, examples, *phases, steps=steps, draws=again)
-        if is_enough():
-            return examples * (turn + 1)
-    raise AssertionError(f"{examples * DRAWS_MAX} examples did not come to enough")
+    portion, drawn = min(examples, OF_A_SEED), 0
+    while drawn < examples or not is_enough():
+        assert drawn < examples * TIMES_MAX, f"{drawn} examples did not come to enough"
+        draw(machine, portion, *phases, steps=steps, draws=f"{draws} {drawn}" if drawn else draws)
+        drawn += portion
+    return drawn
