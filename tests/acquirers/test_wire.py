@@ -11,6 +11,7 @@ import pytest
 import requests
 
 from acquirers import wire
+from tests.stage.own_ports import refusing_port
 
 Script = Callable[[socket.socket], Any]
 
@@ -68,11 +69,8 @@ def post(session: requests.Session, url: str, seconds: float = 3.0) -> Any:
 
 
 def test_a_refused_connection_is_not_sent(session: requests.Session) -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))  # Bound and not listening: the port is nobody's.
-
-        with pytest.raises(wire.NotSent):
-            post(session, f"http://127.0.0.1:{closed.getsockname()[1]}")
+    with refusing_port() as port, pytest.raises(wire.NotSent):
+        post(session, f"http://127.0.0.1:{port}")
 
 
 def test_a_name_that_does_not_resolve_is_not_sent(

@@ -24,7 +24,8 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import confirmation, payment, unconfirmed
-from tests.stage.redis_places import OwnRedis, free_port, listener, redis_at, swallower
+from tests.stage.own_ports import refusing_port
+from tests.stage.redis_places import OwnRedis, listener, redis_at, swallower
 from vault import cvc
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -109,7 +110,8 @@ def nowhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An address where Redis is not."""
     match request.param:
         case "refused":
-            yield f"redis://127.0.0.1:{free_port()}"
+            with refusing_port() as port:
+                yield f"redis://127.0.0.1:{port}"
         case "silent":
             with listener() as port:
                 yield f"redis://127.0.0.1:{port}"

@@ -146,11 +146,11 @@ class Steps(RuleBasedStateMachine):
 def test_steps_are_drawn_again_until_enough_has_happened() -> None:
     Steps.taken = 0
 
-    drawn = draw_until(lambda: Steps.taken > 15, Steps, 2, Phase.generate, steps=5, draws=7)
+    drawn = draw_until(lambda: Steps.taken <= 15, Steps, 2, Phase.generate, steps=5, draws=7)
 
     assert drawn == 4
-    with pytest.raises(AssertionError, match="20 examples did not come to enough"):
-        draw_until(lambda: False, Steps, 2, Phase.generate, steps=5, draws=7)
+    with pytest.raises(AssertionError, match="20 examples never came to the end"):
+        draw_until(lambda: "the end", Steps, 2, Phase.generate, steps=5, draws=7)
 
 
 def test_a_proof_that_tried_nothing_fails() -> None:

@@ -21,7 +21,7 @@ def run(examples: int, *, must_fire: Set[str] = frozenset()) -> int:
     """Run the machine until each rule did something; print how often, return the examples."""
     Checkpoints.fired = Counter()
     drawn = draw_until(
-        lambda: must_fire <= set(Checkpoints.fired),
+        lambda: must_fire - set(Checkpoints.fired),
         Checkpoints, examples, Phase.generate, steps=20, draws=SEED,
     )  # fmt: skip
     print(f"{drawn} examples: {dict(Checkpoints.fired)}")  # noqa: T201

@@ -30,7 +30,7 @@ def run(
     """Run the machine until money moved in each way; print how often, return the examples."""
     machine.fired = Counter()
     drawn = draw_until(
-        lambda: must_fire <= set(machine.fired), machine, examples, *phases, steps=25, draws=draws
+        lambda: must_fire - set(machine.fired), machine, examples, *phases, steps=25, draws=draws
     )
     print(f"{drawn} examples: {dict(machine.fired)}")  # noqa: T201
     return drawn

@@ -22,7 +22,8 @@ from merchants.models import ApiKey, IdempotencyKey
 from payments.intents.models import PaymentIntent
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import payment
-from tests.stage.redis_places import free_port, redis_at
+from tests.stage.own_ports import refusing_port
+from tests.stage.redis_places import redis_at
 from tests.stage.refusals import assert_envelope, raw
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -339,7 +340,7 @@ def test_the_limit_of_failures_can_be_switched_off() -> None:
 def test_without_redis_the_process_counts_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "counts_here", limits.CountHere(names=10))
 
-    with redis_at(f"redis://127.0.0.1:{free_port()}"):
+    with refusing_port() as port, redis_at(f"redis://127.0.0.1:{port}"):
         assert guesses(32) == {401: 30, 429: 2}
         assert 50 <= int(from_address(SOMEBODY).headers["Retry-After"]) <= 60
         assert from_address(NEIGHBOUR).status == 401

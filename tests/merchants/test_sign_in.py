@@ -19,7 +19,8 @@ from django.test.utils import CaptureQueriesContext
 from merchants import limits
 from merchants.models import AuditEntry, User
 from tests.stage.held_hashes import HELD, Hashes, hashes
-from tests.stage.redis_places import free_port, redis_at
+from tests.stage.own_ports import refusing_port
+from tests.stage.redis_places import redis_at
 from tests.stage.visitors import (
     CHANGE,
     HTML,
@@ -280,7 +281,7 @@ def test_failed_calls_of_the_api_are_counted_apart() -> None:
 def test_without_redis_the_process_counts_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "counts_here", limits.CountHere(names=10))
 
-    with redis_at(f"redis://127.0.0.1:{free_port()}"):
+    with refusing_port() as port, redis_at(f"redis://127.0.0.1:{port}"):
         tried = guess_from("203.0.113.7", 32)
 
     assert tried == [WRONG] * 30 + [429, 429]

@@ -30,7 +30,7 @@ def run(
     machine = type("Drawn", (of,), {"leads_to": leads_to})
     seed = f"{draws} {leads_to}"
     drawn = draw_until(
-        lambda: machine.reached[leads_to] >= enough,
+        lambda: max(0, enough - machine.reached[leads_to]),
         machine, examples, *phases, steps=steps, draws=seed,
     )  # fmt: skip
     print(f"{drawn} examples came to {dict(machine.reached)}")  # noqa: T201

@@ -42,7 +42,7 @@ def draw(
 
 
 def draw_until(
-    is_enough: Callable[[], bool],
+    lacking: Callable[[], object],
     machine: type[RuleBasedStateMachine],
     examples: int,
     *phases: Phase,
@@ -51,12 +51,13 @@ def draw_until(
 ) -> int:
     """Draw so many examples, and more until enough has happened; return how many were drawn.
 
+    :param lacking: returns what has not happened so far; nothing, or 0, when that is enough.
     :param draws: the first seed; every few examples have one of their own.
     :raises AssertionError: it never happens.
     """
     portion, drawn = min(examples, OF_A_SEED), 0
-    while drawn < examples or not is_enough():
-        assert drawn < examples * TIMES_MAX, f"{drawn} examples did not come to enough"
+    while drawn < examples or lacking():
+        assert drawn < examples * TIMES_MAX, f"{drawn} examples never came to {lacking()}"
         draw(machine, portion, *phases, steps=steps, draws=f"{draws} {drawn}" if drawn else draws)
         drawn += portion
     return drawn

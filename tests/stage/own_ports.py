@@ -2,7 +2,8 @@
 
 import random
 import socket
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 # The kernel gives these ports to connections, also to those that are made between now and the start
@@ -30,3 +31,11 @@ def own_ports(*variables: str) -> dict[str, str]:
                 continue
             ports.append(str(port))
     raise RuntimeError("no port is free")
+
+
+@contextmanager
+def refusing_port() -> Iterator[int]:
+    """A port that refuses connections: it is bound, and nobody listens or can take it meanwhile."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]

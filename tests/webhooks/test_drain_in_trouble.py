@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.stage.draining import (
     until,
 )
 from tests.stage.factories import EndpointFactory, MerchantFactory
+from tests.stage.own_ports import refusing_port
 from tests.stage.receivers import Receiver, receiver
 from webhooks.delivery.http.progress import TooLate
 from webhooks.delivery.http.sender import NotSent, Sender
@@ -90,11 +92,11 @@ def test_one_merchant_alone_pauses_nobody(
 ) -> None:
     monkeypatch.setattr("webhooks.delivery.outage.QUIET_SECONDS", 0.0)
     hostile = MerchantFactory()
-    with receiver() as healthy, draining() as drain:
+    with receiver() as healthy, refusing_port() as port, draining() as drain:
         good = endpoint_at(healthy, settings)
         tell(good.merchant)
         until(lambda: healthy.requests)
-        refuse(hostile, settings, endpoints=16)
+        refuse(hostile, settings, port, endpoints=16)
         until(lambda: len(drain._outage._last) == 17)
         tell(good.merchant)
 
@@ -103,9 +105,10 @@ def test_one_merchant_alone_pauses_nobody(
 
 
 def test_in_a_pause_who_can_be_reached_is_found_among_many_who_cannot(settings: Any) -> None:
-    with receiver() as healthy, draining() as drain:
+    with ExitStack() as ports, receiver() as healthy, draining() as drain:
         for _ in range(4):
-            refuse(MerchantFactory(), settings, endpoints=4)
+            port = ports.enter_context(refusing_port())
+            refuse(MerchantFactory(), settings, port, endpoints=4)
         until(lambda: drain._outage.is_paused)
         good = endpoint_at(healthy, settings)
         tell(good.merchant)
@@ -113,11 +116,12 @@ def test_in_a_pause_who_can_be_reached_is_found_among_many_who_cannot(settings: 
         until(lambda: healthy.requests)
 
 
-def refuse(merchant: Merchant, settings: Any, *, endpoints: int) -> None:
-    """Tell of something to many endpoints that nobody listens at."""
-    with receiver() as gone:
-        for _ in range(endpoints):
-            endpoint_at(gone, settings, merchant=merchant)
+def refuse(merchant: Merchant, settings: Any, port: int, *, endpoints: int) -> None:
+    """Tell of something to many endpoints at a port that refuses connections."""
+    host = f"127.0.0.1:{port}"
+    settings.WEBHOOK_DEV_HOSTS = [*settings.WEBHOOK_DEV_HOSTS, host]
+    for _ in range(endpoints):
+        EndpointFactory(url=f"http://{host}/hooks", merchant=merchant)
     for number in range(10):
         tell(merchant, f"cus_{number}")
 

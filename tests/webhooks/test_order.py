@@ -27,7 +27,7 @@ def run(
     """Run the machine until each rule did something; print how often, return the examples."""
     Deliveries.fired = Counter()
     drawn = draw_until(
-        lambda: must_fire <= set(Deliveries.fired),
+        lambda: must_fire - set(Deliveries.fired),
         Deliveries, examples, *phases, steps=steps, draws=draws,
     )  # fmt: skip
     print(f"{drawn} examples: {dict(Deliveries.fired)}")  # noqa: T201
