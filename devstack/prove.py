@@ -72,8 +72,8 @@ def main(arguments: list[str]) -> int:
     given = _read(arguments)
     run = Run(state_directory() / "proved.json", commit=_commit(), seed=given.seed)
     wanted = given.parts or list(PARTS)
-    files = files_of_parts()
     print(f"prove   | seed {run.seed}; again with --seed {run.seed}", flush=True)
+    files = files_of_parts()
     verdicts = dict.fromkeys(wanted, "not tried")
     try:
         for part in wanted:
@@ -115,12 +115,14 @@ def _git(*words: str) -> str | None:
 def files_of_parts() -> dict[str, list[str]]:
     """Return the files that have proofs of each part: no part's workers read any others.
 
-    :raises CalledProcessError: pytest does not find its tests.
+    :raises SystemExit: pytest cannot read the tests; its words say why.
     """
     file = state_directory() / "files_of_parts.json"
     find = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-m", "proof"]
     environ = {**os.environ, "PROVE_FILES": str(file)}
-    subprocess.run(find, cwd=ROOT, env=environ, stdout=subprocess.DEVNULL, check=True)
+    done = subprocess.run(find, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(done.stdout)
     found: dict[str, list[str]] = json.loads(file.read_text())
     return found
 
