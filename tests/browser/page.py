@@ -32,14 +32,16 @@ document.addEventListener("securitypolicyviolation", violation =>
     tellViolation(`${violation.effectiveDirective} refuses ${violation.blockedURI}`));
 """
 # Of what moves without a click or a key: a person would press beside what they meant. Columns of a
-# table of which half has come get wider with the rest, the more often the busier the machine is.
+# table of which half has come get wider with the rest, the more often the busier the machine is;
+# the rest is painted by the first frame after the last byte was read.
 NOTE_SHIFTS = """
 window.shifts = [];
+window.wholeFrom = Infinity;  // The second frame after the last byte.
+document.addEventListener("readystatechange", () => requestAnimationFrame(() =>
+    requestAnimationFrame(() => { window.wholeFrom = performance.now(); })), { once: true });
 window.noteShifts = entries => {
-    const { domInteractive } = performance.getEntriesByType("navigation")[0];
-    const isCell = ({ node }) => ["TD", "TH"].includes(node?.nodeName);
-    const isHalfTable = one =>
-        (!domInteractive || one.startTime < domInteractive) && one.sources.every(isCell);
+    const isInCell = ({ node }) => (node?.closest ? node : node?.parentElement)?.closest("td, th");
+    const isHalfTable = one => one.startTime < window.wholeFrom && one.sources.every(isInCell);
     const most = one => isHalfTable(one) ? 0.1 : 0.01;
     for (const one of entries) if (!one.hadRecentInput && one.value >= most(one)) {
         const moved = one.sources.map(source => source.node && source.node.nodeName).join(" ");

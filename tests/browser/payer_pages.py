@@ -138,6 +138,8 @@ FAULTS = {
     "console": '<script src="/faults/console.js"></script>',
     "uncaught": '<script src="/faults/uncaught.js"></script>',
     "shift": '<script src="/faults/shift.js"></script>',
+    "late-cell": f"<table>{'<tr><td>1<td>2<td>3' * 20}</table>"
+    '<script src="/faults/late-cell.js"></script>',
     "missing-file": '<img alt="" src="/static/nowhere.png">',
     "no-label": "<input>",
     "low-contrast": '<p><font color="#bbbbbb">hard to read</font></p>',
@@ -155,6 +157,10 @@ SHIFT = """addEventListener("load", () => requestAnimationFrame(() => requestAni
     late.textContent = "A text that comes late" + "\\n".repeat(20);
     document.querySelector("main").prepend(late);
 })))"""
+LATE_CELL = """addEventListener("load", () => requestAnimationFrame(() =>
+    requestAnimationFrame(() => {
+        document.querySelector("td").textContent = "A text that comes late" + "w".repeat(60);
+    })))"""
 OVERLAP = """Object.assign(document.querySelector("td span").style,
     { display: "block", width: "1em", whiteSpace: "nowrap" })"""
 NO_EDGE = """Object.assign(document.querySelector("input").style,
@@ -163,6 +169,7 @@ SCRIPTS = {
     "console": "console.error('it hurts')",
     "uncaught": "null.x",
     "shift": SHIFT,
+    "late-cell": LATE_CELL,
     "overlap": OVERLAP,
     "no-edge": NO_EDGE,
 }

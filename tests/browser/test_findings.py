@@ -1,11 +1,14 @@
 """The browser tests' own eyes: each kind of fault is found, and fails the test that met it."""
 
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
 
 import pytest
 
 from tests.browser.chromium import Chromium
-from tests.browser.page import Page
+from tests.browser.page import PATIENCE_SECONDS, Page
 from tests.stage.web_process import WebProcess
 
 APPLICATION = "tests.browser.payer_pages_wsgi"
@@ -13,6 +16,46 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
+
+
+class HalfTable:
+    """A server of one page: the rest of its table comes when its first half has been painted."""
+
+    FIRST = (
+        '<!doctype html><html lang="en"><head><title>Half</title><link rel="icon" href="data:,">'
+        "</head><body><main><h1>Half a table</h1><table><tr><th>A<th>B<th>C"
+        f"{'<tr><td>1<td>2<td>3' * 20}"
+        "<script>requestAnimationFrame(() => requestAnimationFrame(() => fetch('/painted')))"
+        "</script>"
+    )
+    REST = f"<tr><td>{'wide' * 10}<td>The last row<td>3</table></main></body></html>"
+
+    def __enter__(self) -> Self:
+        is_painted = threading.Event()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                if self.path == "/painted":
+                    is_painted.set()
+                    return
+                self.wfile.write(HalfTable.FIRST.encode())
+                assert is_painted.wait(PATIENCE_SECONDS)
+                self.wfile.write(HalfTable.REST.encode())
+
+            def log_message(self, *_words: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}/"
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
 
 def test_a_page_without_faults_passes(page: Page) -> None:
@@ -69,6 +112,21 @@ def test_a_layout_that_shifts_is_found(page: Page) -> None:
     page.see("A text that comes late")
 
     assert "the layout shifts by 0." in page.take_findings()
+
+
+def test_a_table_whose_cells_move_when_all_has_come_is_found(page: Page) -> None:
+    page.visit("/faults/late-cell")
+    page.see("A text that comes late")
+
+    assert "the layout shifts by 0." in page.take_findings()
+
+
+def test_columns_that_get_wider_with_the_rest_of_a_table_are_no_fault(page: Page) -> None:
+    with HalfTable() as server:
+        page.visit(server.url)
+        page.see("The last row")
+
+    assert "shifts" not in page.take_findings()
 
 
 def test_a_status_that_was_not_expected_is_found(page: Page) -> None:
