@@ -12,6 +12,8 @@ from core.postgresql.waits import require_bounded_waits
 from vault.checks import require_keys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# Django's checks are those of `manage.py check`: here every worker would load all pages for them.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
 app = Celery("config")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -18,6 +18,8 @@ def healthz(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"status": "ok"})
 
 
+admin.autodiscover()
+
 v1 = [
     path("", include("ledger.urls")),
     path("", include("merchants.urls")),

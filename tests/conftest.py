@@ -16,6 +16,7 @@ from pytest_socket import socket_allow_hosts
 from redis import Redis
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from config import urls  # noqa: F401 - All pages are loaded, as in a web process.
 from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers

@@ -1,0 +1,38 @@
+"""Processes load what they need: pages are for those that serve them, and for their checks."""
+
+import pytest
+
+from tests.stage.processes import run
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
+
+WORKER = """
+import sys
+from config.celery import app
+app.loader.import_default_modules()
+app.loader.init_worker()
+app.loader.on_worker_init()
+print("payments.intents.tasks" in sys.modules, "config.urls" in sys.modules)
+print("panel.operators.sections" in sys.modules, "payments.intents.admin" in sys.modules)
+"""
+CHECKED = """
+import sys
+import django
+django.setup()
+from django.core.checks import run_checks
+print("payments.intents.admin" in sys.modules)
+assert not run_checks(tags=["admin"])
+print("payments.intents.admin" in sys.modules)
+"""
+
+
+def test_a_worker_starts_without_any_page() -> None:
+    status, said = run("-c", WORKER)
+
+    assert (status, said.split()) == (0, ["True", "False", "False", "False"]), said
+
+
+def test_the_checks_look_at_the_whole_admin() -> None:
+    status, said = run("-c", CHECKED)
+
+    assert (status, said.split()) == (0, ["False", "True"]), said
