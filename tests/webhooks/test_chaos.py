@@ -194,10 +194,8 @@ def test_nothing_is_lost_or_overtaken_when_processes_die(tmp_path: Path) -> None
 @pytest.mark.timeout(1000)
 @pytest.mark.parametrize("guard", ["fence", "order", "lease"])
 def test_the_check_sees_a_process_without(guard: str, tmp_path: Path) -> None:
-    # Whether a fault hits what the guard is there for is luck: faults come until one does, and a
-    # check that sees none of them ends at the limit above.
-    while lived_through_without(guard, tmp_path).is_clean:
-        continue
+    # Whether a fault hits what the guard is there for is luck.
+    assert any(not lived_through_without(guard, tmp_path).is_clean for _ in range(8))
 
 
 def lived_through_without(guard: str, directory: Path) -> Findings:
