@@ -18,7 +18,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"status": "ok"})
 
 
-admin.autodiscover()
+admin.autodiscover()  # Only those who serve or check pages need the admin (panel.operators.apps).
 
 v1 = [
     path("", include("ledger.urls")),

@@ -17,7 +17,7 @@ class DeskConfig(AppConfig):
 class OperatorsConfig(SimpleAdminConfig):
     """Django's admin, with our site in the place of its own.
 
-    `config.urls` loads its models' pages: a process that serves no pages starts without them.
+    `config.urls` loads the pages of the models: a process that serves no pages starts without them.
     """
 
     default_site = "panel.operators.site.OperatorsSite"

@@ -36,7 +36,7 @@ document.addEventListener("securitypolicyviolation", violation =>
 # the rest is painted by the first frame after the last byte was read.
 NOTE_SHIFTS = """
 window.shifts = [];
-window.wholeFrom = Infinity;  // The second frame after the last byte.
+window.wholeFrom = Infinity;  // When the second frame after the last byte begins.
 document.addEventListener("readystatechange", () => requestAnimationFrame(() =>
     requestAnimationFrame(() => { window.wholeFrom = performance.now(); })), { once: true });
 window.noteShifts = entries => {
