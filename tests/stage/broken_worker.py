@@ -4,6 +4,9 @@ import os
 import sys
 
 import django
+from django.conf import settings
+
+from tests.stage.webhook_workers import LEASE_SECONDS
 
 
 def without(text: str, guard: str, instead: str = "") -> str:
@@ -21,7 +24,19 @@ def break_it(guard: str) -> None:
         fairness.LEASE = without(fairness.LEASE, "'1 second'", "'50 milliseconds'")
 
 
+def end_idle_transactions_soon() -> None:
+    """Let PostgreSQL end a transaction that stands still after a lease's time, not a minute.
+
+    It holds the locks of its lanes, and nobody can take them over before.
+    """
+    name, seconds = "idle_in_transaction_session_timeout", f"{LEASE_SECONDS}s"
+    settings.BOUNDED_WAITS[name] = seconds
+    for database in settings.DATABASES.values():
+        database["OPTIONS"]["options"] += f" -c {name}={seconds}"
+
+
 if __name__ == "__main__":
+    end_idle_transactions_soon()
     django.setup()
     from django.core.management import call_command  # noqa: PLC0415
 
