@@ -14,6 +14,8 @@ class Command(BaseCommand):
     help = (
         "Deliver webhooks until told to stop (SIGTERM or Ctrl-C); needs neither Celery nor Redis."
     )
+    # They are those of `manage.py check`: here all pages would be loaded for them.
+    requires_system_checks = ()
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         require_bounded_waits()
