@@ -24,11 +24,12 @@ from panel import patience
 from tests.stage import both_banks, described, stripe_calls, through_pooler
 from tests.stage.bank_transport import BankTransport, bank_in_process
 from tests.stage.client import ApiClient
+from tests.stage.deadly import BANK_WORKS_SECONDS
 from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant
 from tests.stage.key_change import KeyChange, change_key
 from tests.stage.lengths import give_time, longest_first, require_parts, write_files
-from tests.stage.mortal import BANK_WORKS_SECONDS, House, Installation
+from tests.stage.mortal import House, Installation
 from tests.stage.oldbank.process import OldBank
 from tests.stage.oldbank.way import OldBankWay, old_bank_behind
 from tests.stage.one_way_out import watched

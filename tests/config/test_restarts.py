@@ -177,7 +177,7 @@ def test_the_sweeper_goes_on_after_the_database_was_restarted(
     house: House, own_servers: Servers, tmp_path: Path
 ) -> None:
     schedule = ["-s", str(tmp_path / "schedule"), "--pidfile="]
-    sweeper = Running(tmp_path / "sweeper.log", [*SWEEPER, *schedule], **house.settings)
+    sweeper = Running(tmp_path / "sweeper.log", ["celery", *SWEEPER, *schedule], **house.settings)
     house.running.append(sweeper)
     sweeper.wait_for(r"(beat: Starting|celery@\S+ ready)")
     restart(own_servers, signal.SIGKILL)

@@ -1,22 +1,23 @@
 """A process in which an operator decides a case, and dies once as by `kill -9`.
 
 `python -m tests.stage.deadly_decision CASE OPERATOR DECISION VERSION`; `KILL_ONCE` names the file
-with the boundary, as for `tests.stage.kill_points`.
+with the boundary, as for `tests.stage.deadly`.
 """
 
 import sys
 
-from tests.stage.kill_points import deadly
+import django
 
-# isort: split
-# Django is set up from here on.
-from acquirers.in_doubt import answers
-from cases import cases
-from cases.states import Decision
-from merchants.models import User
-from payments.intents import deciding, inquiries, modifications
-from payments.intents.deciding import Word
-from tests.stage.undecided import DECISIONS_BOUNDARIES, REASON
+django.setup()
+
+from acquirers.in_doubt import answers  # noqa: E402
+from cases import cases  # noqa: E402
+from cases.states import Decision  # noqa: E402
+from merchants.models import User  # noqa: E402
+from payments.intents import deciding, inquiries, modifications  # noqa: E402
+from payments.intents.deciding import Word  # noqa: E402
+from tests.stage.deadly import deadly  # noqa: E402
+from tests.stage.undecided import DECISIONS_BOUNDARIES, REASON  # noqa: E402
 
 LEASED, WORKING, ANSWERED, INSIDE, WRITTEN, COMMITTED = DECISIONS_BOUNDARIES
 

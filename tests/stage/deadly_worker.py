@@ -3,13 +3,15 @@
 `celery -A tests.stage.deadly_worker`. The boundaries are those of `mortal.SWEEPERS_BOUNDARIES`.
 """
 
-from tests.stage.kill_points import deadly
+import django
 
-# isort: split
-# Django is set up from here on.
-from acquirers.in_doubt import kinds
 from config.celery import app
-from tests.stage.mortal import SWEEPERS_BOUNDARIES
+
+django.setup()  # Celery does it later, and the kinds need it.
+
+from acquirers.in_doubt import kinds  # noqa: E402
+from tests.stage.deadly import deadly  # noqa: E402
+from tests.stage.mortal import SWEEPERS_BOUNDARIES  # noqa: E402
 
 BEGUN, ASKING, ANSWERED, SETTLED = SWEEPERS_BOUNDARIES
 

@@ -11,6 +11,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import requests
 from django.core.management import call_command
@@ -22,11 +23,12 @@ from payments.intents.models import Attempt, Modification
 from payments.refunds.models import Refund
 from tests.stage.client import REFUNDS, ApiClient
 from tests.stage.factories import payment
+from tests.stage.forks import Forks
 from tests.stage.lengths import tried
 from tests.stage.oldbank import way
 from tests.stage.threeds import return_of
 from tests.stage.undecided import DECISIONS_BOUNDARIES
-from tests.stage.web_process import Running, WebProcess
+from tests.stage.web_process import WebProcess
 
 # The names in tests.stage.kill_points, which only a web process may load: it asks the database.
 BOUNDARIES = (
@@ -39,7 +41,6 @@ BOUNDARIES = (
 INSIDE = "inside_the_transaction"
 DISPUTES_BOUNDARIES = (INSIDE, "before_the_answer")
 LEASE_SECONDS = 2
-BANK_WORKS_SECONDS = 0.6
 # A hang is ended after this; alone a sweeper takes ten seconds from its start to its first row.
 PATIENCE_SECONDS = 200
 # A later due time belongs to no try at what a process left behind.
@@ -52,9 +53,9 @@ SWEEPERS_BOUNDARIES = (
     "sweeper: after_the_last_transaction",
 )
 WORKER = ["worker", "-B", "-c", "1", "-Q", "default"]
-SWEEPER = ["celery", "-q", "-A", "config", *WORKER]
+SWEEPER = ["-q", "-A", "config", *WORKER]
 # Its child may die as by `kill -9`; Celery starts another in its place.
-DEADLY_SWEEPER = ["celery", "-q", "-A", "tests.stage.deadly_worker", *WORKER]
+DEADLY_SWEEPER = ["-q", "-A", "tests.stage.deadly_worker", *WORKER]
 
 # Marks of every test of a kill: they take minutes together, and commit rows for processes to see.
 PROOF_OF_KILLS = [
@@ -69,7 +70,7 @@ Call = Callable[[], requests.Response]
 
 
 class House:
-    """The bank, and a web process of whose workers one dies when a boundary is named."""
+    """The bank, a web process of whose workers one dies when a boundary is named, and sweepers."""
 
     def __init__(self, directory: Path) -> None:
         self.once = directory / "once"
@@ -80,8 +81,10 @@ class House:
         self.settings = {**lease, "TESTBANK_URL": self._bank.url}
         two = {**self.settings, "WEB_WORKERS": "2"}
         self.web = WebProcess(directory / "web.log", "tests.stage.kill_points", **two)
+        self.sweepers = Forks(**self.settings)
 
     def stop(self) -> None:
+        self.sweepers.stop()
         self.web.stop()
         self._bank.stop()
 
@@ -94,8 +97,8 @@ class Installation:
 
     def __init__(self, house: House, directory: Path) -> None:
         self.once, self.settings = house.once, house.settings
-        self._web, self._directory = house.web, directory
-        self._sweeper: Running | None = None
+        self._web, self._sweepers, self._directory = house.web, house.sweepers, directory
+        self._sweeper: psutil.Process | None = None
 
     def start(self, boundary: str) -> None:
         known = (*BOUNDARIES, *DISPUTES_BOUNDARIES, *SWEEPERS_BOUNDARIES, *DECISIONS_BOUNDARIES)
@@ -106,12 +109,13 @@ class Installation:
     def start_sweeper(self, *, is_deadly: bool = False) -> None:
         schedule = ["-s", str(self._directory / "schedule"), "--pidfile="]
         log, command = self._directory / "sweeper.log", DEADLY_SWEEPER if is_deadly else SWEEPER
-        self._sweeper = Running(log, [*command, *schedule], **self.settings)
+        self._sweeper = self._sweepers.worker(log, *command, *schedule)
 
     def stop(self) -> None:
         self.once.unlink(missing_ok=True)
         if self._sweeper:
-            self._sweeper.stop()
+            self._sweeper.terminate()
+            self._sweeper.wait(PATIENCE_SECONDS)
 
     def pay(self, client: ApiClient, *card: str, **changes: Any) -> requests.Response:
         return self._post(client, PAYMENTS, payment(*card, **changes))
