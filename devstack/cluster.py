@@ -111,7 +111,7 @@ def _migrate(servers: Servers) -> None:
 
 def _start_migration(alias: str, settings: dict[str, str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "manage.py", "migrate", "-v0", "--database", alias],
+        [sys.executable, "manage.py", "migrate", "-v0", "--skip-checks", "--database", alias],
         cwd=ROOT,
         env=settings,
         stdout=subprocess.PIPE,

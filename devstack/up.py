@@ -174,7 +174,9 @@ def migrate(places: storage.Storage, everything: dict[str, str], *, root: Path =
     for url in urls:
         storage.make_if_missing(url)
         migrations.compare(url, root)
-    migrating = [["migrate", "-v0", "--database", alias] for alias in ("default", "bank")]
+    migrating = [
+        ["migrate", "-v0", "--skip-checks", "--database", alias] for alias in ("default", "bank")
+    ]
     running = [begin(command, everything, root=root) for command in migrating]
     try:
         for command in running:
