@@ -1,8 +1,11 @@
 """Celery's workers, each forked from one process that has loaded what they need."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -11,7 +14,7 @@ from devstack.state import ROOT
 from tests.stage.web_process import environment
 
 # A hang is ended after this.
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 200
 
 
 class Forks:
@@ -34,6 +37,13 @@ class Forks:
         """Return a worker that has these arguments of Celery's and writes to the log."""
         print(json.dumps([str(log), *arguments]), file=self._asked, flush=True)  # noqa: T201
         return psutil.Process(int(self._answers.readline()))
+
+    def end(self, worker: psutil.Process) -> None:
+        """Stop a worker, and what it leaves: its beat, if it is stopped while it starts."""
+        worker.terminate()
+        worker.wait(PATIENCE_SECONDS)
+        with suppress(ProcessLookupError):
+            os.killpg(worker.pid, signal.SIGKILL)
 
     def stop(self) -> None:
         self._asked.close()

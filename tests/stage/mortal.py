@@ -114,8 +114,7 @@ class Installation:
     def stop(self) -> None:
         self.once.unlink(missing_ok=True)
         if self._sweeper:
-            self._sweeper.terminate()
-            self._sweeper.wait(PATIENCE_SECONDS)
+            self._sweepers.end(self._sweeper)
 
     def pay(self, client: ApiClient, *card: str, **changes: Any) -> requests.Response:
         return self._post(client, PAYMENTS, payment(*card, **changes))
