@@ -174,6 +174,7 @@ def migrate(places: storage.Storage, everything: dict[str, str], *, root: Path =
     for url in urls:
         storage.make_if_missing(url)
         migrations.compare(url, root)
+    # Django's checks load every page; `./dev check` makes them.
     migrating = [
         ["migrate", "-v0", "--skip-checks", "--database", alias] for alias in ("default", "bank")
     ]

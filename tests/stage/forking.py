@@ -27,7 +27,7 @@ def main() -> None:
 
 def become_a_worker(log: str, *arguments: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    os.setpgrp()  # Its end is the end of all that it has started.
+    os.setpgrp()  # All that it starts can be ended together.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for output in (1, 2):
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), output)

@@ -39,10 +39,11 @@ class Forks:
         return psutil.Process(int(self._answers.readline()))
 
     def end(self, worker: psutil.Process) -> None:
-        """Stop a worker, and what it leaves: its beat, if it is stopped while it starts."""
-        worker.terminate()
+        """Stop a worker, then kill what is left of its group: its beat may outlive it."""
+        with suppress(psutil.NoSuchProcess):  # It has died by itself.
+            worker.terminate()
         worker.wait(PATIENCE_SECONDS)
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):  # Nothing is left.
             os.killpg(worker.pid, signal.SIGKILL)
 
     def stop(self) -> None:
