@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.stage.forks import Forks
