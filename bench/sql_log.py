@@ -14,6 +14,8 @@ from typing import NamedTuple
 import psycopg
 from psycopg import sql
 
+from devstack.servers import SUPERUSER
+
 # The process (its name in PGAPPNAME) and its session. A record's further lines begin with a tab.
 LOG_OPTIONS = {"log_line_prefix": "bench:%a:%c:", "log_error_verbosity": "default"}
 RECORD = re.compile(
@@ -74,7 +76,7 @@ def logged(url: str) -> Iterator[None]:
 
 
 def _log_sql(url: str, which: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(url, user=SUPERUSER, autocommit=True) as connection:
         setting = sql.SQL("ALTER SYSTEM SET log_statement = {}").format(which)
         connection.execute(setting)
         connection.execute("SELECT pg_reload_conf()")

@@ -39,6 +39,12 @@ POSTGRES_OPTIONS = {
     "log_error_verbosity": "terse",
     "log_min_error_statement": "panic",
 }
+# The service's role owns its databases and has no right beyond: not one of a superuser's.
+# CREATEDB, so that `./dev up` and the tests can make the databases that are missing.
+SUPERUSER = "postgres"
+MAKE_ROLE = "CREATE ROLE app LOGIN CREATEDB;\n"
+# Tests and benchmarks plant rows that the guards would refuse, as a hand at the console could.
+LET_PAST_GUARDS = "GRANT SET ON PARAMETER session_replication_role TO app;\n"
 THROW_AWAY_OPTIONS = {
     "fsync": "off",
     "full_page_writes": "off",
@@ -55,6 +61,7 @@ class Servers:
         self.data = data
         self.logs = logs
         self.options = POSTGRES_OPTIONS | options
+        self.roles = MAKE_ROLE
         self.processes: dict[str, subprocess.Popen] = {}
         self._in_use: IO[str] = in_use_lock(sockets)
 
@@ -72,7 +79,9 @@ class Servers:
     def throw_away(cls, options: dict[str, str] = THROW_AWAY_OPTIONS) -> "Servers":
         """Servers for one run of the tests: all they have lies in one temporary directory."""
         home = Path(tempfile.mkdtemp(prefix="devstack-test-", dir=SHORT))
-        return cls(sockets=home, data=home / "pg", logs=home, options=options)
+        servers = cls(sockets=home, data=home / "pg", logs=home, options=options)
+        servers.roles += LET_PAST_GUARDS
+        return servers
 
     def start_postgres(self) -> None:
         """Start PostgreSQL, making its files first if need be."""
@@ -136,18 +145,27 @@ class Servers:
         self._in_use.close()
 
     def _make_cluster(self, programs: Path) -> None:
-        # Files without PG_VERSION are those of an initdb that was interrupted.
-        shutil.rmtree(self.data, ignore_errors=True)
-        self.data.mkdir(mode=0o700)
-        os.chown(self.data, server_user().pw_uid, -1)
-        command = [str(programs / "initdb"), "-D", str(self.data)]
-        command += ["-U", "app", "-A", "trust", "-E", "UTF8"]
+        """Make the files aside and rename them: they are there whole, with the role, or not at all.
+
+        :raises CannotContinue: PostgreSQL's programs fail.
+        """
+        draft = self.data.with_suffix(".new")
+        for files in (draft, self.data):
+            shutil.rmtree(files, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+        os.chown(draft, server_user().pw_uid, -1)
+        command = [str(programs / "initdb"), "-D", str(draft)]
+        command += ["-U", SUPERUSER, "-A", "trust", "-E", "UTF8"]
         # Never the caller's locale: text would sort differently on every machine.
         command += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         command += ["-c", "dynamic_shared_memory_type=mmap", "--no-sync", "--no-instructions"]
-        made = subprocess.run(command, capture_output=True, text=True, **binaries.as_server_user())
-        if made.returncode:
-            raise CannotContinue(f"initdb failed:\n{made.stdout}{made.stderr}")
+        _run(command)
+        options = ["-c", "exit_on_error=on", "-c", "dynamic_shared_memory_type=mmap"]
+        _run(
+            [str(programs / "postgres"), "--single", *options, "-D", str(draft), "postgres"],
+            self.roles,
+        )
+        draft.rename(self.data)
 
     def _spawn(self, name: str, command: processes.Command, dies_by: int) -> subprocess.Popen:
         options = {"cwd": "/"} if name == "valkey" else binaries.as_server_user()
@@ -171,6 +189,14 @@ class Servers:
                 log = (self.logs / f"{name}.log").read_text(errors="replace")
                 raise CannotContinue(f"{name} did not start:\n{log[-2000:]}")
             time.sleep(0.02)
+
+
+def _run(command: list[str], given: str = "") -> None:
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, **binaries.as_server_user()
+    )
+    if done.returncode:
+        raise CannotContinue(f"{Path(command[0]).name} failed:\n{done.stdout}{done.stderr}")
 
 
 def _postgres_answers(sockets: Path) -> bool:

@@ -18,7 +18,7 @@ from webhooks.owed import Replay, Taken
 # A run is short: a process that ends never waits for it, and canceling at stopped endpoints, which
 # is in the same chore, has its turn.
 RUN_SECONDS = 0.5
-# A transaction that has written deliveries and is open for longer than this is logged.
+# A transaction that has written deliveries and has been waited for this long is logged.
 WARN_AFTER_SECONDS = 30
 # The horizon of a replay that is requested. The job replaces it by its own transaction id, the
 # horizon below which events may still be uncommitted.
@@ -54,7 +54,7 @@ WHERE id = %(endpoint)s RETURNING replay_xid
 # enabled had locked `webhooks_delivery` before that, and holds the lock until it ends. If it ends
 # between the snapshot and the look at the locks, the next statement sees its deliveries.
 STILL_PLANNING = """
-SELECT planning.pid, coalesce(extract(epoch FROM clock_timestamp() - activity.xact_start), 0)
+SELECT planning.pid
 FROM pg_snapshot_xip(pg_current_snapshot()) AS running (id)
 JOIN pg_locks AS named ON named.locktype = 'transactionid' AND named.granted
     AND named.mode = 'ExclusiveLock' AND named.transactionid = running.id::xid
@@ -63,7 +63,6 @@ JOIN pg_locks AS planning ON planning.virtualtransaction = named.virtualtransact
     AND planning.mode = 'RowExclusiveLock'
     AND planning.relation = 'webhooks_delivery'::regclass
     AND planning.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-LEFT JOIN pg_stat_activity AS activity ON activity.pid = planning.pid
 WHERE running.id < %(horizon)s::text::xid8
 """
 
@@ -191,11 +190,17 @@ def _require_all_committed(endpoint_id: str, horizon: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(STILL_PLANNING, {"horizon": horizon})
         planning = cursor.fetchall()
-    for pid, seconds in planning:
-        if seconds > WARN_AFTER_SECONDS:
+    for [pid] in planning:
+        # PostgreSQL hides the age of another role's transaction (`pg_stat_activity.xact_start`).
+        if time.monotonic() - _first_waited_at(endpoint_id, horizon, pid) > WARN_AFTER_SECONDS:
             _warn_once(endpoint_id, horizon, pid)
     if planning:
         raise Taken
+
+
+@lru_cache(maxsize=256)
+def _first_waited_at(_endpoint_id: str, _horizon: int, _pid: int) -> float:
+    return time.monotonic()
 
 
 @lru_cache(maxsize=256)

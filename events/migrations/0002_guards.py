@@ -15,10 +15,14 @@ CREATE TRIGGER events_are_immutable BEFORE UPDATE OR DELETE ON events_event
 CREATE TRIGGER events_are_not_truncated BEFORE TRUNCATE ON events_event
     FOR EACH STATEMENT EXECUTE FUNCTION events_are_immutable();
 
--- The one way that an event goes. The setting is on inside of it alone.
-CREATE FUNCTION prune_events(old text[]) RETURNS void LANGUAGE sql SET events.pruning = 'on' AS $$
-    DELETE FROM events_event WHERE id = ANY(old)
-$$;
+-- The one way that an event goes. The setting is on inside of it alone: an error undoes it, too.
+-- A SET clause of the function would need a superuser, for its parameter is not one of PostgreSQL's.
+CREATE FUNCTION prune_events(old text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('events.pruning', 'on', true);
+    DELETE FROM events_event WHERE id = ANY(old);
+    PERFORM set_config('events.pruning', 'off', true);
+END $$;
 """
 
 UNDO = """

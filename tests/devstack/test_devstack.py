@@ -12,6 +12,7 @@ import pytest
 
 from devstack import demo, migrations, ports, state, storage
 from devstack.state import ROOT, CannotContinue
+from tests.stage.database_role import A_PLAIN_OWNER, rights
 from tests.stage.service import RunningService, still_running
 
 LOCKS = ["requirements.txt", "requirements-up.txt", "requirements-dev.txt"]
@@ -45,6 +46,11 @@ def test_up_works_as_it_says_until_ctrl_c(running_service):
     assert "already running" in second.stdout
     assert "already running" in reset.stderr
     assert running_service.answers()
+
+    addresses = running_service.call("run", "sh", "-c", "echo $DATABASE_URL $BANK_DATABASE_URL")
+    for address in addresses.stdout.split():
+        with psycopg.connect(address) as connection, connection.cursor() as cursor:
+            assert rights(cursor) == A_PLAIN_OWNER
 
     run = running_service.call("run", "sh", "-c", "printf %s $BASE_URL; exit 3")
     assert (run.returncode, run.stdout) == (3, running_service.base_url)

@@ -13,6 +13,7 @@ import pytest
 import requests
 from redis import Redis
 
+from devstack.servers import SUPERUSER
 from devstack.state import data_directory, socket_directory
 from tests.stage.factories import payment, payment_method
 from tests.stage.service import RunningService
@@ -160,13 +161,13 @@ def _await_all_that_follows(service: RunningService, requested: int) -> None:
 
 
 def _checkpoint(service: RunningService) -> None:
-    with _connected(service) as connection:
+    with _connected(service, user=SUPERUSER) as connection:
         connection.execute("CHECKPOINT")
 
 
-def _connected(service: RunningService) -> psycopg.Connection:
+def _connected(service: RunningService, **other: str) -> psycopg.Connection:
     url = service.call("run", "sh", "-c", "printf %s $DATABASE_URL").stdout
-    return psycopg.connect(url, autocommit=True)
+    return psycopg.connect(url, autocommit=True, **other)
 
 
 def _redis_dump(service: RunningService) -> bytes:

@@ -7,10 +7,12 @@ from datetime import timedelta
 from threading import Event as Signal
 from threading import Thread
 
+import psycopg
 import pytest
 from django.db import connection, connections, transaction
 
 from core import clock
+from tests.stage.database_role import as_superuser
 from tests.stage.factories import EndpointFactory
 from tests.stage.threads import together
 from tests.stage.webhook_world import (
@@ -287,6 +289,26 @@ def test_one_that_stays_open_with_deliveries_is_waited_for_and_told_of(
     endpoint = missed_by_one_that_was_disabled(times=1)
 
     with left_open(WRITES_ELSEWHERE, WRITES_DELIVERIES):
+        replay_missed(endpoint)
+        for _ in range(3):
+            tidy_up()
+        assert deliver() == []
+    tidy_up()
+
+    assert deliver() == [2]
+    assert caplog.text.count("webhook_replay_waits_for_transaction") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_of_another_role_is_told_of_though_its_age_is_hidden(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(replay, "WARN_AFTER_SECONDS", 0)
+    endpoint = missed_by_one_that_was_disabled(times=1)
+
+    with psycopg.connect(as_superuser()) as other:
+        other.execute(WRITES_ELSEWHERE)
+        other.execute(WRITES_DELIVERIES)
         replay_missed(endpoint)
         for _ in range(3):
             tidy_up()
