@@ -12,8 +12,13 @@ def takes_for_large(table: str) -> None:
     with connection.cursor() as cursor:
         # It counts the pages that there are, and multiplies by what was on each when it looked.
         cursor.execute(
-            "UPDATE pg_class SET relpages = 1, reltuples = %s WHERE oid = %s::regclass",
-            [ROWS, table],
+            "SELECT pg_restore_relation_stats('schemaname', 'public', 'relname', %s::text,"
+            " 'relpages', 1, 'reltuples', %s::real)",
+            [table, ROWS],
         )
         # Other tests may have left what they had in it.
-        cursor.execute("DELETE FROM pg_statistic WHERE starelid = %s::regclass", [table])
+        cursor.execute(
+            "SELECT pg_clear_attribute_stats('public', %s::text, attname, false)"
+            " FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
+            [table, table],
+        )
