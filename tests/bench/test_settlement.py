@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.db.models import Sum
 
 from bench import buffers, ledger_fill, settlement, settlement_fill, settlement_work
@@ -21,6 +20,7 @@ from tests.bench.test_bench import Bench
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory
 from tests.stage.lengths import length, tried
+from tests.stage.planner import forget_statistics
 
 PERCENT = length(short=1, full=20)
 MERCHANTS = 3
@@ -145,9 +145,8 @@ def test_where_few_entries_are_expected_a_run_reads_no_other_days(large: Merchan
         "settled_on": last.date, "boundary": last.boundary, "edge": last.boundary + 10**6,
         "on": last.date + timedelta(days=1),
     }  # fmt: skip
-    with connection.cursor() as cursor:
-        # As of one merchant among very many: PostgreSQL expects a handful of its entries.
-        cursor.execute("DELETE FROM pg_statistic WHERE starelid = 'ledger_entry'::regclass")
+    # As of one merchant among very many: PostgreSQL expects a handful of its entries.
+    forget_statistics("ledger_entry")
     without_fence = due_parts.FIND.replace("OFFSET 0", "")
 
     touched, otherwise = (

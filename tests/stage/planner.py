@@ -17,6 +17,12 @@ def takes_for_large(table: str) -> None:
             [table, ROWS],
         )
         # Other tests may have left what they had in it.
+        forget_statistics(table)
+
+
+def forget_statistics(table: str) -> None:
+    """Let the planner know nothing of what is in a table."""
+    with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_clear_attribute_stats('public', %s::text, attname, false)"
             " FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
