@@ -25,7 +25,7 @@ from config import strict_http
 from config.logs import logging_config
 from config.queue_worker import Connection, QueueWorker
 from core import context
-from core.errors import DomainError, InternalError, ParameterInvalid
+from core.errors import DomainError, HeaderRepeated, InternalError, ParameterInvalid
 from core.rest.envelope import error_body
 
 
@@ -84,7 +84,7 @@ class EnvelopeWorker(QueueWorker):
         self, req: object, client: socket.socket, addr: object, exc: Exception
     ) -> None:
         is_ours = isinstance(exc, OUR_FAULTS) or not isinstance(exc, ParseException)
-        refusal = InternalError() if is_ours else REFUSED_AS.get(type(exc), MalformedRequest)()
+        refusal = InternalError() if is_ours else _refusal(exc)
         with context.work() as work:
             # The class alone: a parser's text quotes what the client sent.
             problem = type(exc).__name__
@@ -93,6 +93,12 @@ class EnvelopeWorker(QueueWorker):
                 log.error("request_crashed", exc_info=exc)
             with suppress(OSError):
                 util.write_nonblock(client, _http_answer(refusal, work.request_id))
+
+
+def _refusal(problem: Exception) -> DomainError:
+    if name := strict_http.repeated_for_gunicorn(problem):
+        return HeaderRepeated(param=name)
+    return REFUSED_AS.get(type(problem), MalformedRequest)()
 
 
 def _http_answer(refusal: DomainError, request_id: str) -> bytes:
@@ -113,6 +119,7 @@ def on_starting(server: Arbiter) -> None:
 def pre_request(_worker: Worker, request: Request) -> None:
     """Look at a request before the application does; gunicorn calls this by name."""
     strict_http.require_one_reading(request)
+    strict_http.join_cookies(request)
 
 
 vars().update(strict_http.TRUST_NO_PEER)

@@ -1,6 +1,5 @@
 """The outermost layers: the pages' policy, the request's id, address check, log line and row."""
 
-import re
 import time
 from collections.abc import Awaitable, Callable
 
@@ -10,28 +9,18 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.base import BaseHandler
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.http.request import split_domain_port, validate_host
 from django.http.response import HttpResponseBase
 
-from config import errors
+from config import errors, front_door
 from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
 from core import arrival, connections, context
-from core.errors import (
-    DomainError,
-    MethodNotAllowed,
-    Overloaded,
-    ParameterInvalid,
-    UrlNotFound,
-)
-from core.http import client_address, refuse_other_charsets
-from core.rest.query import refuse_unsafe_url
+from core.errors import DomainError, MethodNotAllowed, Overloaded, ParameterInvalid
+from core.http import client_address
 from merchants import request_logs
 from payments.intents import payer_links
 
 access_log = structlog.get_logger("access")
-# Load balancers ask for it by address.
-HEALTH_PATH = "/healthz"
 PANEL_PATH = "/panel/"
 
 
@@ -97,7 +86,7 @@ class RequestFrame:
         Not in the request log: to find out whose it was would take a thread and the
         database away from those that are still waiting.
         """
-        if request.path_info == HEALTH_PATH or payer_links.is_return(request.path_info):
+        if request.path_info == front_door.HEALTH_PATH or payer_links.is_return(request.path_info):
             return None
         try:
             arrival.require_turn(within_seconds=settings.WEB_QUEUE_SECONDS)
@@ -107,10 +96,9 @@ class RequestFrame:
 
     def _refused(self, request: HttpRequest) -> HttpResponse | None:
         try:
-            if request.path_info != HEALTH_PATH:
+            if request.path_info != front_door.HEALTH_PATH:
                 arrival.require_client()
-            _require_our_host(request)
-            _refuse_odd_address(request)
+            front_door.require(request)
         except DisallowedHost:
             refusal = ParameterInvalid("The Host is not ours.", param="Host")
             return errors.answer(request, refusal)
@@ -174,32 +162,6 @@ def _call_when_sent(response: HttpResponse, calls: list[Callable[[], None]]) -> 
             response.close()
 
     response.close = call_and_close  # type: ignore[method-assign]  # This one response's.
-
-
-def _require_our_host(request: HttpRequest) -> None:
-    """:raises DisallowedHost: the Host, or the host in the request line, is not ours."""
-    if request.path_info != HEALTH_PATH:
-        request.get_host()
-    target = request.META.get("RAW_URI", "/")  # As gunicorn read it.
-    if target[:1] != "/" and "://" in target:
-        # A host there counts, and not the header's (RFC 9112 3.2.2).
-        scheme, _, rest = target.partition("://")
-        host, _port = split_domain_port(re.split(r"[/?#]", rest, maxsplit=1)[0])
-        if scheme.lower() not in ("http", "https") or not validate_host(
-            host, settings.ALLOWED_HOSTS
-        ):
-            raise DisallowedHost
-
-
-def _refuse_odd_address(request: HttpRequest) -> None:
-    query = request.META.get("QUERY_STRING", "")
-    if API_PATH.match(request.path_info):
-        refuse_unsafe_url(request.path_info, query)
-        return
-    if "\x00" in request.path_info or "%00" in query:
-        # No page has one, and a database that is asked for one fails.
-        raise UrlNotFound
-    refuse_other_charsets(request)
 
 
 def _tell_why(request: HttpRequest, response: HttpResponse) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 from gunicorn.http.message import Request
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
+from config import strict_http
 from config.client_line import ClientLine
 from core import arrival
 from core.arrival import Arrival
@@ -247,7 +248,10 @@ class QueueWorker(ThreadWorker):
             # Its thread is the only one: no second answer may wait for a client to take the first.
             req.force_close()
         line = ClientLine(conn.sock, takes_interim=req.version >= (1, 1))
-        noted = arrival.note(Arrival(conn.queued_at, conn.waited_seconds, line.has_hung_up))
+        repeated = strict_http.repeated_headers(req)
+        noted = arrival.note(
+            Arrival(conn.queued_at, conn.waited_seconds, line.has_hung_up, repeated)
+        )
         try:
             return super().handle_request(req, conn)
         finally:

@@ -11,6 +11,17 @@ from gunicorn.config import Config
 from gunicorn.http.errors import InvalidHeader
 from gunicorn.http.message import Request
 
+# Headers of which one value is read, as they are usually written. WSGI joins their lines by a
+# comma: two keys would be one key that nobody chose.
+SINGLE_VALUED = {
+    name.upper(): name
+    for name in (
+        "Authorization", "Content-Type", "Host", "Idempotency-Key", "Origin", "PF-Version",
+        "Referer", "Sec-Fetch-Site", "X-CSRFToken", "X-Forwarded-Proto",
+    )
+}  # fmt: skip
+COOKIE = "COOKIE"
+
 # As gunicorn's configuration spells them (config/gunicorn.py takes them over).
 TRUST_NO_PEER: dict[str, Any] = {
     "forwarded_allow_ips": "",
@@ -54,4 +65,34 @@ def require_one_reading(request: Request) -> None:
         raise InvalidHeader("TRANSFER-ENCODING", req=request)
     names_host = any(name == "HOST" for name, _value in request.headers)
     if request.version >= (1, 1) and not names_host:
-        raise InvalidHeader("HOST", req=request)
+        # Without the request, or it would look like gunicorn's refusal of a second Host.
+        raise InvalidHeader("HOST")
+
+
+def repeated_headers(request: Request) -> tuple[str, ...]:
+    """Return the headers of one value that come more than once; their lines are still apart."""
+    seen = [name for name, _value in request.headers if name in SINGLE_VALUED]
+    if len(seen) == len(set(seen)):
+        return ()
+    return tuple(SINGLE_VALUED[name] for name in dict.fromkeys(seen) if seen.count(name) > 1)
+
+
+def repeated_for_gunicorn(problem: Any) -> str | None:
+    """Return the header that gunicorn itself refuses for its second line, if that is the problem.
+
+    It takes one Host and one Content-Type, and says what is wrong by a name and the request.
+    """
+    if type(problem) is InvalidHeader and problem.req is not None:
+        return SINGLE_VALUED.get(problem.hdr)
+    return None
+
+
+def join_cookies(request: Request) -> None:
+    """Make one of several Cookie lines, by a semicolon (RFC 9113 8.2.3).
+
+    HTTP/2 sends each cookie in a line of its own, and not every proxy joins them.
+    """
+    cookies = [value for name, value in request.headers if name == COOKIE]
+    if len(cookies) > 1:
+        others = [header for header in request.headers if header[0] != COOKIE]
+        request.headers = [*others, (COOKIE, "; ".join(cookies))]

@@ -1,4 +1,6 @@
-"""The request at hand as the web server saw it come: its waiting time, and its client's presence.
+"""The request at hand as the web server saw it come.
+
+Its waiting time, its client's presence, and the headers that WSGI has joined since.
 
 Outside of a web process there is none, and nothing here refuses.
 """
@@ -25,11 +27,13 @@ class Arrival:
     :param at: when it could be read (`time.monotonic`), not when its connection was opened.
     :param waited_seconds: how long it then waited for a thread.
     :param has_hung_up: looks whether its client has left.
+    :param repeated_headers: headers of one value that came more than once, `Idempotency-Key`.
     """
 
     at: float
     waited_seconds: float
     has_hung_up: Callable[[], bool]
+    repeated_headers: tuple[str, ...] = ()
 
 
 _current: ContextVar[Arrival | None] = ContextVar("arrival", default=None)
@@ -54,6 +58,12 @@ def waited_seconds() -> float:
     """Return how long the request at hand waited for a thread."""
     arrival = _current.get()
     return arrival.waited_seconds if arrival else 0.0
+
+
+def repeated_headers() -> tuple[str, ...]:
+    """Return the headers of one value that the request at hand has more than once."""
+    arrival = _current.get()
+    return arrival.repeated_headers if arrival else ()
 
 
 def require_turn(*, within_seconds: float) -> None:

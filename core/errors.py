@@ -57,6 +57,11 @@ class ParameterUnknown(DomainError):
     message = "The endpoint does not know this parameter."
 
 
+class HeaderRepeated(DomainError):
+    code = "header_repeated"
+    message = "Send this header once: it has one value."
+
+
 class ResourceMissing(DomainError):
     code = "resource_missing"
     http_status = 404

@@ -39,6 +39,7 @@ WHERE hash = %(hash)s::bytea
 """  # noqa: S608
     for columns in ((*OWN, *ALONG), OWN)
 )
+BLANKS = " \t"
 READ_METHODS = ("GET", "HEAD", "OPTIONS")
 LAST_USED_PRECISION = timedelta(minutes=1)
 
@@ -96,19 +97,23 @@ def key_of(request: Request) -> ApiKey:
 
 def key_sent(header: str) -> ApiKey | None:
     """Return the key in an `Authorization` header as it is stored, revoked and expired ones too."""
-    secret = header.strip().partition(" ")[2].strip()
+    try:
+        secret = _bearer(header)
+    except REFUSALS:
+        return None
     if not keys.is_well_formed(secret):
         return None
     return _stored(keys.secret_hash(secret), FIND_FOR_A_READ)
 
 
 def _bearer(header: str) -> str:
-    if not header.strip():
+    # Blanks and tabs are HTTP's own (RFC 9110 5.6.3): any other byte is part of the value.
+    scheme, _, secret = header.strip(BLANKS).partition(" ")
+    if not scheme:
         raise ApiKeyMissing
-    scheme, _, secret = header.strip().partition(" ")
     if scheme.lower() != "bearer":
-        raise ApiKeyInvalid
-    return secret.strip()
+        raise ApiKeyInvalid(ApiKeyMissing.message)
+    return secret.strip(BLANKS)
 
 
 def _key_of(secret: str, find: str) -> ApiKey:

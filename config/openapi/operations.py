@@ -27,7 +27,8 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 # Refusals of every action, those of POST and DELETE too, and those of POST alone.
 ALWAYS = (
-    errors.ParameterInvalid, errors.CardDataInUrl, ApiVersionInvalid, *authentication.REFUSALS,
+    errors.ParameterInvalid, errors.CardDataInUrl, errors.HeaderRepeated, ApiVersionInvalid,
+    *authentication.REFUSALS,
     limits.RateLimited, errors.InternalError, errors.UpstreamUnavailable,
     errors.Overloaded,
 )  # fmt: skip

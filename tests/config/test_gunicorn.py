@@ -4,12 +4,16 @@ import json
 
 import pytest
 
+from core import redis
+from merchants.models import RequestLog
+from tests.stage.draining import until
 from tests.stage.web_process import RawAnswer, WebProcess, request, whole
 
 # The databases are made for the tests that are marked; nothing here uses a transaction of its own.
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
 
 CARD = b"4242424242424242"
+FAILED_HERE = "limit:failed:127.0.0.1"
 
 
 def chunk(part: bytes) -> bytes:
@@ -39,7 +43,6 @@ NO_REQUESTS = {
     "header with a space": b"GET / HTTP/1.1\r\n" + HOST + b"X y: 1\r\n\r\n",
     "folded header": b"GET / HTTP/1.1\r\n" + HOST + b"X: 1\r\n  " + CARD + b"\r\n\r\n",
     "NUL in a header": b"GET / HTTP/1.1\r\n" + HOST + b"X: a\0b\r\n\r\n",
-    "two hosts": b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
     "strange expectation": b"GET / HTTP/1.1\r\n" + HOST + b"Expect: " + CARD + b"\r\n\r\n",
     "length and chunks": b"POST / HTTP/1.1\r\n"
     + HOST
@@ -140,6 +143,125 @@ def test_a_request_line_may_name_our_host(web: WebProcess, address: bytes) -> No
     assert web.send(line + HOST + b"\r\n").status == 200
     refused = web.send(line.replace(b"healthz", b"") + b"Host: evil.example\r\n\r\n")
     assert_envelope(refused, 400, "parameter_invalid")
+
+
+# --- Headers that come more than once -----------------------------------------------------------
+
+REPEATED = {
+    b"PF-Version": (b"2026-11-01", b"2026-11-01"),
+    b"pf-version": (b"2026-11-01", b"2020-01-01"),
+    b"Origin": (b"https://acme.example", b"https://evil.example"),
+    b"Sec-Fetch-Site": (b"same-origin", b"cross-site"),
+    b"X-Forwarded-Proto": (b"https", b"https"),
+    b"X-forwarded-PROTO": (b"https", b"http"),
+    b"Referer": (b"https://acme.example/", b"https://evil.example/"),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_a_header_of_one_value_that_comes_twice_is_refused(web: WebProcess, name: bytes) -> None:
+    twice = [name + b": " + value for value in REPEATED[name]]
+
+    for head in (request(web, *twice, method=b"GET"), request(web, *twice, b"Content-Length: 0")):
+        answer = web.send(head)
+        assert_envelope(answer, 400, "header_repeated")
+        assert answer.error["param"].lower() == name.decode().lower()
+
+
+@pytest.mark.parametrize("name", [b"Host: 127.0.0.1", b"Content-Type: text/plain"])
+def test_the_server_itself_refuses_two_of_these(web: WebProcess, name: bytes) -> None:
+    answer = web.send(request(web, name, b"Content-Length: 2") + b"{}")
+
+    assert_envelope(answer, 400, "header_repeated")
+    assert answer.error["param"] == name.decode().partition(":")[0]
+
+
+def test_two_idempotency_keys_are_no_key_and_nothing_is_made(web: WebProcess) -> None:
+    before = len(web.acme.get("/v1/customers?limit=100")["data"])
+
+    for keys in ([b"a-1", b"a-2"], [b"a-1", b"a-1"], [b"a-1", b""]):
+        twice = [b"Idempotency-Key: " + key for key in keys]
+        answer = web.send(request(web, *twice, b"Content-Length: 2") + b"{}")
+        assert_envelope(answer, 400, "idempotency_key_invalid")
+        assert answer.error["param"] == "Idempotency-Key"
+
+    assert len(web.acme.get("/v1/customers?limit=100")["data"]) == before
+
+
+def test_a_comma_within_an_idempotency_key_stays_a_comma(web: WebProcess) -> None:
+    head = request(web, b"Idempotency-Key: left,right", b"Content-Length: 2")
+
+    first, again = web.send(head + b"{}"), web.send(head + b"{}")
+
+    assert (first.status, first.content) == (again.status, again.content) == (200, first.content)
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+def test_two_authorizations_are_refused_and_count_as_a_failed_one(web: WebProcess) -> None:
+    own = b"Authorization: Bearer " + web.acme.key.encode()
+    redis.call(lambda client: client.delete(FAILED_HERE))
+
+    for second in (own, b"authorization: Bearer x", b"Authorization:"):
+        answer = web.send(request(web, second, method=b"GET"))
+        assert_envelope(answer, 400, "header_repeated")
+        assert answer.error["param"] == "Authorization"
+
+    assert redis.call(lambda client: client.llen(FAILED_HERE)) == 3
+
+
+def test_a_refusal_of_a_repeated_header_stands_in_the_request_log(web: WebProcess) -> None:
+    twice = [b"Idempotency-Key: b-1", b"Idempotency-Key: b-2"]
+    refused = web.send(request(web, *twice, b"Content-Length: 2") + b"{}")
+
+    rows = RequestLog.objects.filter(id=refused.headers["Request-Id"])
+    until(rows.exists)
+    row = rows.get()
+
+    assert (row.status, row.error_code) == (400, "idempotency_key_invalid")
+    assert row.merchant_id == web.acme.merchant.id
+
+
+def test_pages_ask_for_one_value_too(web: WebProcess) -> None:
+    head = b"POST /account/login HTTP/1.1\r\n" + HOST + b"Content-Length: 0\r\nOrigin: a\r\n"
+
+    assert_envelope(web.send(head + b"Origin: b\r\n\r\n"), 400, "header_repeated")
+    assert web.send(head + b"\r\n").status == 403
+
+
+def test_lists_may_come_in_several_lines(web: WebProcess) -> None:
+    lists = [b"X-Forwarded-For: 1.1.1.1", b"Accept: text/html", b"Accept: */*"]
+    lists += [b"X-Forwarded-For: 2.2.2.2", b"Accept-Language: tr", b"Accept-Language: en"]
+
+    assert web.send(request(web, *lists, b"Content-Length: 2") + b"{}").status == 200
+
+
+def test_cookies_of_several_lines_are_all_read(web: WebProcess) -> None:
+    """A proxy that speaks HTTP/2 to browsers may hand them on so (RFC 9113, 8.2.3)."""
+    head = b"GET /account/login HTTP/1.1\r\n" + HOST
+    cookies = b"Cookie: theme=dark\r\nCookie: language=tr\r\nCookie: a=1\r\n\r\n"
+
+    page = web.send(head + cookies).content.decode()
+
+    assert ('data-bs-theme="dark"' in page, "Oturum aç" in page) == (True, True)
+
+
+# --- The key ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beside", [b"\xa0", b"\x85", b"\xe2\x80\x8b"])
+def test_a_byte_beside_a_key_makes_it_no_key(web: WebProcess, beside: bytes) -> None:
+    key = web.acme.key.encode()
+    asked = b"GET /v1/balance HTTP/1.1\r\n" + HOST + b"Authorization: %s\r\n\r\n"
+    redis.call(lambda client: client.delete(FAILED_HERE))
+
+    for value in (
+        b"Bearer " + key + beside,
+        b"Bearer " + beside + key,
+        beside + b"Bearer " + key,
+        b"Bearer" + beside + key,
+    ):
+        assert_envelope(web.send(asked % value), 401, "api_key_invalid")
+    assert web.send(asked % (b"bearer   " + key + b" \t")).status == 200
 
 
 # --- Bodies ---------------------------------------------------------------------------------

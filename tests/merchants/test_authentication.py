@@ -118,6 +118,17 @@ def test_only_bearer_keys_are_read(acme: ApiClient, header: str) -> None:
     answer = raw("GET", "/v1/balance", headers={"authorization": header.format(acme.key)})
 
     assert answer.refusal == (401, "api_key_invalid", None)
+    says_how = answer.error["message"] == "Send your secret key as Authorization: Bearer sk_…"
+    assert says_how == (header != "Bearer")
+
+
+@pytest.mark.parametrize(
+    "header", ["Bearer {}\xa0", "Bearer \xa0{}", "\x85Bearer {}", "Bearer\xa0{}"]
+)
+def test_a_blank_that_is_none_of_http_makes_a_key_invalid(acme: ApiClient, header: str) -> None:
+    answer = raw("GET", "/v1/balance", headers={"authorization": header.format(acme.key)})
+
+    assert answer.refusal == (401, "api_key_invalid", None)
 
 
 def test_the_scheme_is_read_in_any_case(acme: ApiClient) -> None:

@@ -1,0 +1,68 @@
+"""Requests that are refused before anything is read of them but their head."""
+
+import re
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
+from django.http.request import split_domain_port, validate_host
+
+from config.error_pages import API_PATH
+from core import arrival
+from core.errors import HeaderRepeated, UrlNotFound
+from core.http import client_address, refuse_other_charsets
+from core.rest.query import refuse_unsafe_url
+from merchants import limits
+from merchants.idempotency import IdempotencyKeyInvalid
+
+# Load balancers ask for it by address.
+HEALTH_PATH = "/healthz"
+
+
+def require(request: HttpRequest) -> None:
+    """Let a request in whose host, headers and address have one reading.
+
+    :raises DisallowedHost: the Host, or the host in the request line, is not ours.
+    :raises HeaderRepeated: a header of one value came more than once.
+    :raises IdempotencyKeyInvalid: that header was `Idempotency-Key`.
+    :raises RateLimited: it was `Authorization`, and too many keys of this address were wrong.
+    :raises DomainError: there is nothing at the address, or a card number in it.
+    """
+    _require_our_host(request)
+    _refuse_repeated_headers(request)
+    _refuse_odd_address(request)
+
+
+def _refuse_repeated_headers(request: HttpRequest) -> None:
+    for name in arrival.repeated_headers():
+        if name == "Idempotency-Key":
+            raise IdempotencyKeyInvalid("Send one Idempotency-Key: two of them are none.")
+        if name == "Authorization":
+            limits.count_failed_authentication(client_address(request))
+        raise HeaderRepeated(param=name)
+
+
+def _require_our_host(request: HttpRequest) -> None:
+    """:raises DisallowedHost: the Host, or the host in the request line, is not ours."""
+    if request.path_info != HEALTH_PATH:
+        request.get_host()
+    target = request.META.get("RAW_URI", "/")  # As gunicorn read it.
+    if target[:1] != "/" and "://" in target:
+        # A host there counts, and not the header's (RFC 9112 3.2.2).
+        scheme, _, rest = target.partition("://")
+        host, _port = split_domain_port(re.split(r"[/?#]", rest, maxsplit=1)[0])
+        if scheme.lower() not in ("http", "https") or not validate_host(
+            host, settings.ALLOWED_HOSTS
+        ):
+            raise DisallowedHost
+
+
+def _refuse_odd_address(request: HttpRequest) -> None:
+    query = request.META.get("QUERY_STRING", "")
+    if API_PATH.match(request.path_info):
+        refuse_unsafe_url(request.path_info, query)
+        return
+    if "\x00" in request.path_info or "%00" in query:
+        # No page has one, and a database that is asked for one fails.
+        raise UrlNotFound
+    refuse_other_charsets(request)
