@@ -10,7 +10,7 @@ from django.http.request import split_domain_port, validate_host
 from config.error_pages import API_PATH
 from core import arrival
 from core.errors import HeaderRepeated, UrlNotFound
-from core.http import client_address, refuse_other_charsets
+from core.http import client_address, has_slash_in_a_part, refuse_other_charsets
 from core.rest.query import refuse_unsafe_url
 from merchants import limits
 from merchants.idempotency import IdempotencyKeyInvalid
@@ -59,8 +59,14 @@ def _require_our_host(request: HttpRequest) -> None:
 
 def _refuse_odd_address(request: HttpRequest) -> None:
     query = request.META.get("QUERY_STRING", "")
-    if API_PATH.match(request.path_info):
+    is_api = API_PATH.match(request.path_info)
+    if is_api:
         refuse_unsafe_url(request.path_info, query)
+    if has_slash_in_a_part(request):
+        # No id has one. Decoded it would separate, and an id that a shop took from a browser
+        # would be an address of the browser's choice.
+        raise UrlNotFound
+    if is_api:
         return
     if "\x00" in request.path_info or "%00" in query:
         # No page has one, and a database that is asked for one fails.

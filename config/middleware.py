@@ -16,7 +16,7 @@ from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
 from core import arrival, connections, context
 from core.errors import DomainError, MethodNotAllowed, Overloaded, ParameterInvalid
-from core.http import client_address
+from core.http import client_address, path_for_reading
 from merchants import request_logs
 from payments.intents import payer_links
 
@@ -112,7 +112,7 @@ class RequestFrame:
         access_log.info(
             "request",
             method=request.method,
-            path=request.path_info,
+            path=path_for_reading(request),
             status=response.status_code,
             duration_ms=round(seconds * 1000, 1),
             ip=client_address(request),

@@ -1,9 +1,11 @@
 """A web request as the server hands it on: its whole path and body, and its client's address."""
 
 import io
+import re
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 from typing import Any
+from urllib.parse import unquote
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -12,6 +14,9 @@ from core.errors import ParameterInvalid
 
 DRAIN_MAX_BYTES = 4 * 1024 * 1024
 DRAIN_STEP_BYTES = 64 * 1024
+HOST_BEFORE_PATH, END_OF_PATH = re.compile(r"^[^/?#]*://[^/?#]*"), re.compile(r"[?#]")
+# Slashes within a part of a path (RFC 3986 2.2). Browsers take a backslash for a slash.
+SLASH_IN_A_PART = re.compile(r"(%2f|%5c|\\)", re.IGNORECASE)
 
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -54,6 +59,28 @@ def with_whole_paths(application: Application) -> Application:
         return application(environ, start_response)
 
     return serve
+
+
+def has_slash_in_a_part(request: HttpRequest) -> bool:
+    """Tell whether the path has a slash that is part of an id and separates nothing."""
+    return SLASH_IN_A_PART.search(_path_sent(request)) is not None
+
+
+def path_for_reading(request: HttpRequest) -> str:
+    """Return the path as logs show it: decoded, except for slashes that are part of an id."""
+    if not has_slash_in_a_part(request):
+        return request.path_info
+    parts = SLASH_IN_A_PART.split(_path_sent(request))
+    return "".join(
+        part if SLASH_IN_A_PART.fullmatch(part) else unquote(part, errors="replace")
+        for part in parts
+    )
+
+
+def _path_sent(request: HttpRequest) -> str:
+    """Return the request line's path, still encoded, without a host that the line may name."""
+    target: str = request.META.get("RAW_URI", "")  # As gunicorn read it.
+    return HOST_BEFORE_PATH.sub("", END_OF_PATH.split(target, maxsplit=1)[0])
 
 
 def client_address(request: HttpRequest) -> str:

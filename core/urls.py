@@ -91,5 +91,6 @@ def _is_address(host: str) -> bool:
 
 
 def _has_dot_segment(path: str) -> bool:
-    # Decoded first: some servers take `..%2f` for a step up.
-    return any(segment in (".", "..") for segment in unquote(path).split("/"))
+    # Decoded first: some servers take `..%2f`, or `..%5c`, for a step up.
+    segments = unquote(path).replace("\\", "/").split("/")
+    return any(segment in (".", "..") for segment in segments)

@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse
 
 from core import clock, context, instances, prepared, rows
 from core.context import ActorKind, Work
-from core.http import client_address
+from core.http import client_address, path_for_reading
 from merchants import authentication, redaction
 from merchants.models import RequestLog
 
@@ -107,7 +107,7 @@ def _row_of(call: Call) -> RequestLog:
         merchant_id=merchant_id,
         kind=RequestLog.Kind.API,
         method=redaction.line(request.method or "", most=16),
-        path=redaction.line(request.path_info, most=500),
+        path=redaction.line(path_for_reading(request), most=500),
         query=redaction.query_text(request.META.get("QUERY_STRING", "")),
         status=status,
         duration_ms=round(call.seconds * 1000),

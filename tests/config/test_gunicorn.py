@@ -27,6 +27,13 @@ def assert_envelope(answer: RawAnswer, status: int, code: str) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
 
 
+def row_of(answer: RawAnswer) -> RequestLog:
+    """Return the answer's row in the request log, which is written after it."""
+    rows = RequestLog.objects.filter(id=answer.headers["Request-Id"])
+    until(rows.exists)
+    return rows.get()
+
+
 # --- What is no request ---------------------------------------------------------------------
 
 HOST = b"Host: 127.0.0.1\r\n"
@@ -213,9 +220,7 @@ def test_a_refusal_of_a_repeated_header_stands_in_the_request_log(web: WebProces
     twice = [b"Idempotency-Key: b-1", b"Idempotency-Key: b-2"]
     refused = web.send(request(web, *twice, b"Content-Length: 2") + b"{}")
 
-    rows = RequestLog.objects.filter(id=refused.headers["Request-Id"])
-    until(rows.exists)
-    row = rows.get()
+    row = row_of(refused)
 
     assert (row.status, row.error_code) == (400, "idempotency_key_invalid")
     assert row.merchant_id == web.acme.merchant.id
@@ -262,6 +267,57 @@ def test_a_byte_beside_a_key_makes_it_no_key(web: WebProcess, beside: bytes) -> 
     ):
         assert_envelope(web.send(asked % value), 401, "api_key_invalid")
     assert web.send(asked % (b"bearer   " + key + b" \t")).status == 200
+
+
+# --- Slashes within an id -----------------------------------------------------------------------
+
+SLASHES = ["%2F", "%2f", "%5C", "%5c"]
+
+
+def ask(web: WebProcess, method: str, path: str, body: bytes = b"") -> RawAnswer:
+    head = request(web, b"Content-Length: %d" % len(body), method=method.encode())
+    return web.send(head.replace(b"/v1/customers", path.encode()) + body)
+
+
+@pytest.mark.parametrize("slash", SLASHES)
+def test_an_encoded_slash_is_part_of_an_id_and_leads_nowhere(web: WebProcess, slash: str) -> None:
+    made = ask(web, "POST", "/v1/payment_intents", b'{"amount": 100, "currency": "try"}')
+    payment = "/v1/payment_intents/" + json.loads(made.content)["id"]
+    paths = {
+        f"{payment}{slash}cancel": "POST",
+        f"/v1{slash}payment_intents{payment.removeprefix('/v1/payment_intents')}/cancel": "POST",
+        f"/v1/payment_intents{slash}{payment.rpartition('/')[2]}": "GET",
+        f"/v1/payment_intents/{slash}..{slash}customers": "POST",
+        f"{payment}{slash}": "GET",
+    }
+
+    for path, method in paths.items():
+        for address in (path, f"http://127.0.0.1{path}?limit=1#x"):
+            answer = ask(web, method, address, b"{}" if method == "POST" else b"")
+            assert_envelope(answer, 404, "url_not_found")
+
+    assert json.loads(ask(web, "GET", payment).content)["status"] == "requires_payment_method"
+    row = row_of(ask(web, "POST", f"{payment}{slash}c%61ncel", b"{}"))
+    assert (row.path, row.error_code) == (f"{payment}{slash}cancel", "url_not_found")
+
+
+@pytest.mark.parametrize("slash", SLASHES)
+def test_no_page_is_found_by_an_encoded_slash(web: WebProcess, slash: str) -> None:
+    pages = ["account/login", "account/password/reset", "docs/errors", "admin/", "healthz/"]
+    pages += [f"panel/{web.acme.merchant.id}/payments", "3ds/att_1.x", "3ds/att_1.x/return"]
+
+    for path in pages:
+        head, _, tail = path.rpartition("/")
+        for address in (f"/{head}{slash}{tail}", f"/{path}{slash}"):
+            answer = web.send(f"GET {address} HTTP/1.1\r\n".encode() + HOST + b"\r\n")
+            assert_envelope(answer, 404, "url_not_found")
+            assert "Location" not in answer.headers
+
+
+def test_an_encoded_slash_in_a_query_or_twice_encoded_is_a_text(web: WebProcess) -> None:
+    for path in ("/v1/search?q=a%2Fb%5Cc", "/v1/request_logs?path=%2Fv1%2Fevents"):
+        assert ask(web, "GET", path).status == 200
+    assert ask(web, "GET", "/v1/events/evt_%252Fx").error["code"] == "resource_missing"
 
 
 # --- Bodies ---------------------------------------------------------------------------------

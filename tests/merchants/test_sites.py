@@ -140,6 +140,8 @@ def test_a_website_trusts_its_host_and_what_is_below_it(merchant: Merchant, addr
         "https://acme.example/a/./b",
         "https://acme.example/a/%2e%2E/b",
         "https://acme.example/a/.%2e",
+        "https://acme.example/a/..%5cb",
+        "https://acme.example/a%5C%2e%2e%5Cb",
         "https://acme.example/%2e",
         "javascript:alert(1)//https://acme.example/",
         "javascript://acme.example/%0aalert(1)",
