@@ -5,18 +5,28 @@ import re
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
-from django.http.request import split_domain_port, validate_host
+from django.http.request import validate_host
 
 from config.error_pages import API_PATH
 from core import arrival
 from core.errors import HeaderRepeated, UrlNotFound
-from core.http import client_address, has_slash_in_a_part, refuse_other_charsets
+from core.http import (
+    client_address,
+    has_slash_in_a_part,
+    is_at_the_panels_host,
+    is_panel_apart,
+    name_of,
+    refuse_other_charsets,
+)
 from core.rest.query import refuse_unsafe_url
 from merchants import limits
 from merchants.idempotency import IdempotencyKeyInvalid
+from payments.intents.payer_links import PATH as PAYERS_PATH
 
 # Load balancers ask for it by address.
 HEALTH_PATH = "/healthz"
+# Not at the panel's host, where it has one of its own.
+API_HOSTS_PATHS = re.compile(rf"^(/v1|{PAYERS_PATH})(/|$)")
 
 
 def require(request: HttpRequest) -> None:
@@ -30,7 +40,13 @@ def require(request: HttpRequest) -> None:
     """
     _require_our_host(request)
     _refuse_repeated_headers(request)
+    if API_HOSTS_PATHS.match(request.path_info) and _is_apart_at_the_panels_host(request):
+        raise UrlNotFound
     _refuse_odd_address(request)
+
+
+def _is_apart_at_the_panels_host(request: HttpRequest) -> bool:
+    return is_panel_apart() and is_at_the_panels_host(request)
 
 
 def _refuse_repeated_headers(request: HttpRequest) -> None:
@@ -40,6 +56,9 @@ def _refuse_repeated_headers(request: HttpRequest) -> None:
         if name == "Authorization":
             limits.count_failed_authentication(client_address(request))
         raise HeaderRepeated(param=name)
+    if settings.BEHIND_PROXY and "," in request.META.get("HTTP_X_FORWARDED_PROTO", ""):
+        # Django believes the first part, which a client may have sent and a proxy added to.
+        raise HeaderRepeated(param="X-Forwarded-Proto")
 
 
 def _require_our_host(request: HttpRequest) -> None:
@@ -48,12 +67,14 @@ def _require_our_host(request: HttpRequest) -> None:
         request.get_host()
     target = request.META.get("RAW_URI", "/")  # As gunicorn read it.
     if target[:1] != "/" and "://" in target:
-        # A host there counts, and not the header's (RFC 9112 3.2.2).
+        # A host there counts, and not the header's (RFC 9112 3.2.2): both have to name the same.
         scheme, _, rest = target.partition("://")
-        host, _port = split_domain_port(re.split(r"[/?#]", rest, maxsplit=1)[0])
+        host = name_of(re.split(r"[/?#]", rest, maxsplit=1)[0])
         if scheme.lower() not in ("http", "https") or not validate_host(
             host, settings.ALLOWED_HOSTS
         ):
+            raise DisallowedHost
+        if request.path_info != HEALTH_PATH and host != name_of(request.get_host()):
             raise DisallowedHost
 
 

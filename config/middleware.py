@@ -8,7 +8,7 @@ from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.base import BaseHandler
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 
 from config import errors, front_door
@@ -133,8 +133,6 @@ class ApiAtOnce:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not API_PATH.match(request.path_info):
             return self.lead_to_page(request)
-        if _is_at_the_panels_host(request):
-            raise Http404
         return self.call_view(request)
 
 
@@ -142,12 +140,6 @@ class _Views(BaseHandler):
     """Django's way to a view, without the hooks of any middleware around it."""
 
     _view_middleware = _template_response_middleware = _exception_middleware = ()
-
-
-def _is_at_the_panels_host(request: HttpRequest) -> bool:
-    if not settings.LIVEMODE or settings.PANEL_AT == settings.API_AT:
-        return False
-    return request.get_host() == settings.PANEL_AT
 
 
 def _call_when_sent(response: HttpResponse, calls: list[Callable[[], None]]) -> None:

@@ -3,12 +3,14 @@
 import io
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.http.request import split_domain_port
 
 from core.errors import ParameterInvalid
 
@@ -59,6 +61,23 @@ def with_whole_paths(application: Application) -> Application:
         return application(environ, start_response)
 
     return serve
+
+
+@lru_cache(maxsize=64)
+def name_of(host: str) -> str:
+    """Return the name in a `Host`: without the port, the last dot and the case of its letters."""
+    name, _port = split_domain_port(host)
+    return name
+
+
+def is_panel_apart() -> bool:
+    """Tell whether the panel has a host of its own: in live, where it has another name."""
+    return settings.LIVEMODE and name_of(settings.PANEL_AT) != name_of(settings.API_AT)
+
+
+def is_at_the_panels_host(request: HttpRequest) -> bool:
+    """Tell whether a request names the panel's host, however it writes it."""
+    return name_of(request.get_host()) == name_of(settings.PANEL_AT)
 
 
 def has_slash_in_a_part(request: HttpRequest) -> bool:

@@ -40,7 +40,7 @@ if not panel.hostname or panel.scheme not in (("https",) if LIVEMODE else ("http
         "Set PANEL_URL to an https:// address; a sandbox may be at an http:// one."
     )
 API_HOST, PANEL_HOST = base.hostname, panel.hostname
-# As they stand in a request's Host: the panel's own, and the API's where it is another one.
+# As they stand in a request's Host, though clients may write a name in other ways (core.http).
 PANEL_AT, API_AT = panel.netloc, base.netloc
 SECRET_KEY = required("SECRET_KEY", "50 or more random characters, which sign sessions")
 KEYRING_FILE = Path(

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from core import context
 from core.context import ActorKind
-from core.http import client_address
+from core.http import client_address, is_at_the_panels_host, is_panel_apart
 from merchants import second_factors
 
 DESK = re.compile(r"^/admin(/|$)")
@@ -69,12 +69,24 @@ class Doors:
 
 
 def _elsewhere(request: HttpRequest) -> HttpResponse | None:
-    """Lead from the API's host to the panel's, where that is another one."""
-    if settings.PANEL_AT == settings.API_AT or request.method not in ("GET", "HEAD"):
+    """Lead from the API's host to the panel's, where that is another one.
+
+    :raises Http404: a form at another host, where the panel has one of its own.
+    """
+    if not PAGES.match(request.path_info) or not _is_at_another_host(request):
         return None
-    if PAGES.match(request.path_info) and request.get_host() == settings.API_AT:
+    if request.method in ("GET", "HEAD"):
         return HttpResponseRedirect(f"{settings.PANEL_URL}{request.get_full_path()}")
+    if is_panel_apart():
+        raise Http404
     return None
+
+
+def _is_at_another_host(request: HttpRequest) -> bool:
+    if is_panel_apart():
+        return not is_at_the_panels_host(request)
+    # A sandbox has one host under two names: people are led to the one that passkeys are of.
+    return settings.PANEL_AT != settings.API_AT and request.get_host() == settings.API_AT
 
 
 def _is_closed(request: HttpRequest) -> bool:
