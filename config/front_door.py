@@ -9,8 +9,9 @@ from django.http.request import validate_host
 
 from config.error_pages import API_PATH
 from core import arrival
-from core.errors import HeaderRepeated, UrlNotFound
+from core.errors import DomainError, HeaderRepeated, UrlNotFound
 from core.http import (
+    came_in_the_clear,
     client_address,
     has_slash_in_a_part,
     is_at_the_panels_host,
@@ -29,6 +30,12 @@ HEALTH_PATH = "/healthz"
 API_HOSTS_PATHS = re.compile(rf"^(/v1|{PAYERS_PATH})(/|$)")
 
 
+class HttpsRequired(DomainError):
+    code = "https_required"
+    http_status = 403
+    message = "This request was sent in the clear: roll this key, and send to https:// alone."
+
+
 def require(request: HttpRequest) -> None:
     """Let a request in whose host, headers and address have one reading.
 
@@ -36,10 +43,14 @@ def require(request: HttpRequest) -> None:
     :raises HeaderRepeated: a header of one value came more than once.
     :raises IdempotencyKeyInvalid: that header was `Idempotency-Key`.
     :raises RateLimited: it was `Authorization`, and too many keys of this address were wrong.
+    :raises HttpsRequired: a call of the API without TLS, where the API's address is https.
     :raises DomainError: there is nothing at the address, or a card number in it.
     """
     _require_our_host(request)
     _refuse_repeated_headers(request)
+    if API_PATH.match(request.path_info) and came_in_the_clear(request.META):
+        # Not redirected: an SDK would send the key again, and the next call in the clear too.
+        raise HttpsRequired
     if API_HOSTS_PATHS.match(request.path_info) and _is_apart_at_the_panels_host(request):
         raise UrlNotFound
     _refuse_odd_address(request)

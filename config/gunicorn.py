@@ -120,6 +120,7 @@ def pre_request(_worker: Worker, request: Request) -> None:
     """Look at a request before the application does; gunicorn calls this by name."""
     strict_http.require_one_reading(request)
     strict_http.join_cookies(request)
+    strict_http.hear_no_more_in_the_clear(request)
 
 
 vars().update(strict_http.TRUST_NO_PEER)

@@ -11,6 +11,8 @@ from gunicorn.config import Config
 from gunicorn.http.errors import InvalidHeader
 from gunicorn.http.message import Request
 
+from core.http import came_in_the_clear
+
 # Headers of which one value is read, as they are usually written. WSGI joins their lines by a
 # comma: two keys would be one key that nobody chose.
 SINGLE_VALUED = {
@@ -96,3 +98,16 @@ def join_cookies(request: Request) -> None:
     if len(cookies) > 1:
         others = [header for header in request.headers if header[0] != COOKIE]
         request.headers = [*others, (COOKIE, "; ".join(cookies))]
+
+
+def hear_no_more_in_the_clear(request: Request) -> None:
+    """Let a client in the clear send no more than its head, and end its connection.
+
+    The application refuses it. Without an interim `100 Continue` a client that waits for one
+    keeps its card number to itself.
+    """
+    proto = next((value for name, value in request.headers if name == "X-FORWARDED-PROTO"), "")
+    said = {"wsgi.url_scheme": request.scheme, "HTTP_X_FORWARDED_PROTO": proto}
+    if came_in_the_clear(said):
+        request._expected_100_continue = False
+        request.force_close()

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
@@ -27,10 +27,13 @@ def with_whole_bodies(application: Application) -> Application:
     """Return the application with chunked bodies measured and unread ones thrown away.
 
     Django takes a body without a Content-Length for an empty one. And a client that
-    still writes when we close never gets to read the answer (contract 4).
+    still writes when we close never gets to read the answer (contract 4). A request in the clear
+    is refused, and nothing of its body is read.
     """
 
     def serve(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if came_in_the_clear(environ):
+            return application(environ, start_response)
         wire = environ["wsgi.input"]
         if "HTTP_TRANSFER_ENCODING" in environ:
             body = wire.read(settings.BODY_MAX_BYTES + 1)
@@ -61,6 +64,16 @@ def with_whole_paths(application: Application) -> Application:
         return application(environ, start_response)
 
     return serve
+
+
+def came_in_the_clear(environ: Mapping[str, Any]) -> bool:
+    """Tell whether a request came without TLS to an installation whose address is https.
+
+    :param environ: the request as WSGI has it, or `request.META`.
+    """
+    if not settings.BASE_URL.startswith("https:") or environ.get("wsgi.url_scheme") == "https":
+        return False
+    return not settings.BEHIND_PROXY or environ.get("HTTP_X_FORWARDED_PROTO") != "https"
 
 
 @lru_cache(maxsize=64)

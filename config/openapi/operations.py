@@ -11,6 +11,7 @@ from django.conf import settings
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
+from config.front_door import HttpsRequired
 from core import errors
 from core.errors import DomainError
 from core.rest import parameters, resources, schema
@@ -30,7 +31,7 @@ ALWAYS = (
     errors.ParameterInvalid, errors.CardDataInUrl, errors.HeaderRepeated, ApiVersionInvalid,
     *authentication.REFUSALS,
     limits.RateLimited, errors.InternalError, errors.UpstreamUnavailable,
-    errors.Overloaded,
+    errors.Overloaded, HttpsRequired,
 )  # fmt: skip
 CHANGING = (errors.LockTimeout,)
 POSTING = (

@@ -1,10 +1,13 @@
-"""A live installation behind a proxy that ends TLS: people, hosts, a first payment."""
+"""A live installation behind a proxy that ends TLS: people, hosts, the clear, a first payment."""
 
+import socket
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from merchants.models import RequestLog
+from tests.stage.draining import until
 from tests.stage.emptying import empty
 from tests.stage.live import (
     API,
@@ -19,6 +22,7 @@ from tests.stage.live import (
 )
 from tests.stage.oldbank.process import OldBank
 from tests.stage.visitors import PASSWORD
+from tests.stage.web_process import RawAnswer
 
 # The databases are made for the tests that are marked; nothing here uses a transaction of its own.
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
@@ -137,3 +141,77 @@ def test_a_request_line_that_names_the_other_host_is_refused(live: LiveInstallat
         answer = live.call("GET", f"https://{line}/v1/balance", host=host)
         assert answer.refusal == (400, "parameter_invalid")
     assert live.call("GET", f"https://{API}:1/v1/balance", host=f"{API}.").status == 200
+
+
+# --- In the clear --------------------------------------------------------------------------------
+
+IN_THE_CLEAR = {
+    "no word of the proxy": None,
+    "http": "http",
+    "another word": "on",
+    "upper case": "HTTPS",
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("proto", IN_THE_CLEAR.values(), ids=IN_THE_CLEAR)
+@pytest.mark.parametrize("host", [API, PANEL])
+def test_a_call_in_the_clear_is_refused_and_never_led_on(
+    live: LiveInstallation, host: str, proto: str | None
+) -> None:
+    for method in ("GET", "POST", "DELETE", "OPTIONS"):
+        answer = live.call(method, "/v1/customers", host=host, **{"X-Forwarded-Proto": proto})
+        assert answer.refusal == (403, "https_required")
+        assert "roll this key" in answer.body["error"]["message"]
+        assert answer.header("Location") is None
+
+
+def test_a_call_in_the_clear_stands_in_its_merchants_request_log(live: LiveInstallation) -> None:
+    proto = {"X-Forwarded-Proto": "http"}
+    refused = live.call("POST", "/v1/customers", {"email": "ada@example.com"}, **proto)
+
+    rows = RequestLog.objects.filter(id=refused.header("Request-Id"))
+    until(rows.exists)
+    row = rows.get()
+
+    assert (row.merchant_id, row.error_code, row.status) == (
+        live.merchant_id, "https_required", 403,
+    )  # fmt: skip
+    assert (row.api_key, row.request_body) == (live.key_id, None)
+    found = live.call("GET", "/v1/request_logs?error_code=https_required").body["data"]
+    assert refused.header("Request-Id") in {one["id"] for one in found}
+
+
+def test_nothing_of_a_body_in_the_clear_is_waited_for(live: LiveInstallation) -> None:
+    lines = [f"POST /v1/customers HTTP/1.1\r\nHost: {API}\r\nAuthorization: Bearer {live.key}"]
+    for told in ("Content-Length: 500", "Transfer-Encoding: chunked",
+                 "Content-Length: 500\r\nExpect: 100-continue"):  # fmt: skip
+        head = "\r\n".join([*lines, told, "", ""]).encode()
+        with live.web.connect() as wire:
+            wire.sendall(head)
+            first = wire.recv(12, socket.MSG_PEEK | socket.MSG_WAITALL)
+            answer = RawAnswer.read(wire)
+        assert first == b"HTTP/1.1 403", told
+        assert (answer.error["code"], answer.headers["Connection"]) == ("https_required", "close")
+
+
+def test_a_client_that_sends_its_body_in_the_clear_reads_the_answer(live: LiveInstallation) -> None:
+    for size in (10, 60_000):
+        answer = live.call("POST", "/v1/customers", "x" * size, **{"X-Forwarded-Proto": "http"})
+        assert answer.refusal == (403, "https_required")
+
+
+def test_a_page_in_the_clear_leads_to_https_and_health_is_told(live: LiveInstallation) -> None:
+    plain = {"X-Forwarded-Proto": "http"}
+
+    led = live.ask("GET", SIGN_IN, host=PANEL, **plain)
+
+    assert (led.status, led.header("Location")) == (301, f"https://{PANEL}{SIGN_IN}")
+    assert live.ask("GET", "/healthz", host="10.0.0.7", **plain).status == 200
+
+
+@pytest.mark.parametrize("proto", ["https,http", "http, https", "https, https"])
+def test_two_words_of_a_proxy_in_one_line_are_no_word(live: LiveInstallation, proto: str) -> None:
+    for path, host in (("/v1/balance", API), (SIGN_IN, PANEL)):
+        answer = live.call("GET", path, host=host, **{"X-Forwarded-Proto": proto})
+        assert answer.refusal == (400, "header_repeated")
