@@ -2,6 +2,7 @@
 
 import os
 import socket
+import ssl
 import time
 from contextlib import suppress
 from typing import Any
@@ -83,6 +84,11 @@ class EnvelopeWorker(QueueWorker):
     def handle_error(
         self, req: object, client: socket.socket, addr: object, exc: Exception
     ) -> None:
+        if isinstance(exc, ssl.SSLError) and isinstance(client, ssl.SSLSocket):
+            # Of a scanner, or of a client in the clear: nobody is there to read an answer. A socket
+            # that is not wrapped yet means a certificate of ours, which is a crash.
+            log.info("tls_refused", reason=exc.reason)
+            return
         is_ours = isinstance(exc, OUR_FAULTS) or not isinstance(exc, ParseException)
         refusal = InternalError() if is_ours else _refusal(exc)
         with context.work() as work:

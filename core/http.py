@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from typing import Any
 from urllib.parse import unquote
 
@@ -116,16 +116,16 @@ def _path_sent(request: HttpRequest) -> str:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the address that the request came from.
+    """Return the address that the request came from, an IPv4 address in its own form.
 
     Behind a proxy that is the last one of X-Forwarded-For, which our own proxy added;
     those before it are claims of the client.
     """
     peer = request.META.get("REMOTE_ADDR", "")
     if not settings.BEHIND_PROXY:
-        return peer
+        return _unmapped(peer)
     seen = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip()
-    return seen if _is_address(seen) else peer
+    return _unmapped(seen if _is_address(seen) else peer)
 
 
 def refuse_other_charsets(request: HttpRequest) -> None:
@@ -139,6 +139,17 @@ def refuse_other_charsets(request: HttpRequest) -> None:
     charset = (request.content_params or {}).get("charset", "utf-8")
     if request.content_type == "multipart/form-data" and charset.lower() not in ("utf-8", "utf8"):
         raise ParameterInvalid("A form is written in UTF-8.")
+
+
+def _unmapped(address: str) -> str:
+    """Return the IPv4 address that an IPv6 socket shows as `::ffff:203.0.113.7`."""
+    if ":" not in address:
+        return address
+    try:
+        mapped = IPv6Address(address).ipv4_mapped
+    except ValueError:
+        return address
+    return str(mapped) if mapped else address
 
 
 def _is_address(text: str) -> bool:

@@ -100,7 +100,9 @@ def _is_from_an_operator(request: HttpRequest) -> bool:
         address = ip_address(client_address(request))
     except ValueError:
         return False
-    return any(address in network for network in settings.OPERATOR_NETWORKS)
+    # A network may be written in either form of an IPv4 address.
+    forms = [address, ip_address(f"::ffff:{address}")] if address.version == 4 else [address]
+    return any(form in network for form in forms for network in settings.OPERATOR_NETWORKS)
 
 
 def _to(name: str) -> HttpResponse:

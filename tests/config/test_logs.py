@@ -42,6 +42,7 @@ try:
 except RuntimeError:
     log.exception("crashed", key={KEY!r})
 log.info("of an int", amount={CARD}, raw=b"{CARD}")
+log.info("as a name", **{{"{CARD}": 1, "4242 4242 4242 4242": {{"{CARD}": 2}}, "{KEY}": 3}})
 """,
     "arguments that do not fit": f"""
 import logging

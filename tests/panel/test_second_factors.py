@@ -385,6 +385,31 @@ def test_the_desk_is_there_for_its_networks_alone(
         assert Visitor().http.get("/admin/login/", headers=HTML).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("address", "network", "is_there"),
+    [
+        ("::ffff:203.0.113.7", "203.0.113.0/24", True),
+        ("0:0:0:0:0:FFFF:cb00:7107", "203.0.113.7", True),
+        ("203.0.113.7", "::ffff:203.0.113.0/120", True),
+        ("::ffff:203.0.113.7", "::ffff:203.0.113.7", True),
+        ("2001:db8::7", "2001:db8::/32", True),
+        ("203.0.113.7", "::/0", True),
+        ("::ffff:198.51.100.7", "203.0.113.0/24", False),
+        ("198.51.100.7", "::ffff:203.0.113.0/120", False),
+        ("2001:db8::7", "::ffff:0.0.0.0/96", False),
+        ("2001:db8::7", "0.0.0.0/0", False),
+    ],
+)
+def test_an_ipv4_address_is_the_same_however_a_socket_or_a_setting_writes_it(
+    settings: Any, address: str, network: str, *, is_there: bool
+) -> None:
+    settings.OPERATOR_NETWORKS = [ip_network(network)]
+
+    answer = Visitor(address).http.get("/admin/login/", headers=HTML)
+
+    assert answer.status_code == (302 if is_there else 404)
+
+
 @pytest.fixture
 def apart(settings: Any) -> None:
     """The panel has a host of its own."""
