@@ -144,14 +144,15 @@ class _Views(BaseHandler):
 
 def _call_when_sent(response: HttpResponse, calls: list[Callable[[], None]]) -> None:
     """Make the calls when the web server closes the answer: it has sent it, or could not."""
+    close = response.close  # It writes the request's row.
 
     def call_and_close() -> None:
-        del response.close  # Closed twice, the calls are made once.
+        response.close = close  # type: ignore[method-assign]  # Closed twice, they are made once.
         try:
             for call in calls:
                 call()
         finally:
-            response.close()
+            close()
 
     response.close = call_and_close  # type: ignore[method-assign]  # This one response's.
 

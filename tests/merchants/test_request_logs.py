@@ -6,9 +6,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from core import context
 from ledger import balance
 from merchants import keys
-from merchants.models import ApiKey, RequestLog
+from merchants.models import ApiKey, Merchant, RequestLog
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import logged
 from tests.stage.client import Answer, ApiClient
@@ -46,6 +47,23 @@ def test_a_payment_is_logged_with_all_that_a_merchant_asks_for(
     assert 0 < log["duration_ms"] < 10_000
     assert json.loads(log["response_body"]) == paid.body
     assert (log["livemode"], log["truncated"]) == (False, False)
+
+
+def test_a_request_that_sends_a_mail_when_it_is_answered_has_its_row(
+    acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, made = balance.shown, []
+
+    def shown_and_mailed(merchant: Merchant) -> dict[str, object]:
+        context.when_answered(lambda: made.append("mail"))
+        return shown(merchant)
+
+    monkeypatch.setattr(balance, "shown", shown_and_mailed)
+
+    asked = acme.get("/v1/balance")
+
+    assert made == ["mail"]
+    assert RequestLog.objects.filter(id=asked.headers["Request-Id"]).count() == 1
 
 
 def too_large(acme: ApiClient) -> Answer:

