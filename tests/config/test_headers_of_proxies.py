@@ -152,6 +152,12 @@ def test_behind_a_proxy_one_header_says_where_it_comes_from(servers: Any, header
     assert seen == ("203.0.113.7" if header.startswith("X-Forwarded-For:") else "127.0.0.1")
 
 
+def test_of_several_lines_the_last_address_is_the_proxys(servers: Any) -> None:
+    told = ["X-Forwarded-For: 198.51.100.1", "X-Forwarded-For: 198.51.100.2, 203.0.113.7"]
+
+    assert address_seen(servers(BEHIND_PROXY="true"), *told) == "203.0.113.7"
+
+
 LINES_BEFORE = {
     "v1": b"PROXY TCP4 203.0.113.7 127.0.0.1 4711 80\r\n",
     "v2": b"\r\n\r\n\0\r\nQUIT\n!\x11\0\x0c\xcb\0q\x07\x7f\0\0\x01\x12g\0P",

@@ -10,6 +10,7 @@ from merchants.models import RequestLog
 from tests.stage.draining import until
 from tests.stage.emptying import empty
 from tests.stage.live import (
+    ALSO_API,
     API,
     OPERATOR,
     PANEL,
@@ -113,8 +114,8 @@ def test_no_spelling_of_the_panels_host_serves_the_api_or_payers(
     assert len(tried) == 35
 
 
-@pytest.mark.parametrize("host", spelled(API))
-def test_no_spelling_of_the_apis_host_serves_a_page_of_people(
+@pytest.mark.parametrize("host", [*spelled(API), ALSO_API])
+def test_no_spelling_of_the_apis_hosts_serves_a_page_of_people(
     live: LiveInstallation, host: str
 ) -> None:
     browser = Browser(live, host)

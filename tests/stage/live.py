@@ -26,11 +26,13 @@ from tests.stage.visitors import NAME as OPERATOR
 from tests.stage.visitors import PASSWORD
 from tests.stage.web_process import PATIENCE_SECONDS, WebProcess
 
-API, PANEL = "pay.example", "panel.example"
+# The third one is of an operator who has given the API another name.
+API, PANEL, ALSO_API = "pay.example", "panel.example", "api.pay.example"
 SETTINGS = {
     "INSTALLATION": "live",
     "BASE_URL": f"https://{API}",
     "PANEL_URL": f"https://{PANEL}",
+    "ALLOWED_HOSTS": ALSO_API,
     "BEHIND_PROXY": "true",
     "ACQUIRERS": f"{KIND}={ADAPTER}",
     # Port 1: each mail fails at once.
