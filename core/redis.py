@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from django.conf import settings
 from redis import Redis
@@ -37,10 +37,16 @@ class Away(Exception):
 def broker_url(redis_url: str) -> str:
     """Return the address in the form that Celery's transport reads.
 
-    `redis://` stays as it is; `unix:///path` becomes `redis+socket:///path`.
+    `redis://` stays as it is; `unix:///path` becomes `redis+socket:///path`. Of `rediss://` the
+    transport verifies no certificate unless the address says so; our own client always does.
     """
     parts = urlsplit(redis_url)
-    return f"redis+socket://{parts.path}" if parts.scheme == "unix" else redis_url
+    if parts.scheme == "unix":
+        return f"redis+socket://{parts.path}"
+    if parts.scheme == "rediss" and "ssl_cert_reqs" not in parse_qs(parts.query):
+        query = "&".join(filter(None, [parts.query, "ssl_cert_reqs=required"]))
+        return urlunsplit(parts._replace(query=query))
+    return redis_url
 
 
 def call(command: Callable[[Redis], T]) -> T:

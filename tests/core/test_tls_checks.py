@@ -1,12 +1,15 @@
 """`manage.py check --deploy` warns of what leaves the machine without TLS."""
 
+import ssl
 from typing import Any
 
 import environ
 import pytest
 from django.core.checks import run_checks
+from kombu import Connection
 
 from core import tls_checks
+from core.redis import broker_url
 
 DATABASES = {
     "postgresql://app@db.example/app": True,
@@ -78,3 +81,24 @@ def test_the_check_of_a_deployment_asks_it_and_shows_no_password(settings: Any) 
 
     assert len(found) == 1
     assert "hunter2" not in str(found[0])
+
+
+@pytest.mark.parametrize(
+    ("url", "verified"),
+    [
+        ("rediss://:password@redis.example:6380/1", ssl.CERT_REQUIRED),
+        ("rediss://redis.example/0?ssl_ca_certs=/etc/ca.pem", ssl.CERT_REQUIRED),
+        ("rediss://redis.example/0?ssl_cert_reqs=none", ssl.CERT_NONE),
+    ],
+)
+def test_workers_verify_redis_certificate(url: str, verified: ssl.VerifyMode) -> None:
+    broker = Connection(broker_url(url))
+
+    assert broker.ssl["ssl_cert_reqs"] == verified
+    assert broker.hostname == "redis.example"
+    assert broker.ssl.get("ssl_ca_certs") == ("/etc/ca.pem" if "ca_certs" in url else None)
+
+
+@pytest.mark.parametrize("url", ["redis://redis.example:6379/2", "unix:///run/redis.sock"])
+def test_workers_ask_for_no_certificate_where_there_is_none(url: str) -> None:
+    assert not Connection(broker_url(url)).ssl
