@@ -122,8 +122,15 @@ class Browser:
         asked = self.post(SIGN_IN, {"login": email, "password": password})
         if (step := asked.header("Location")) != second_factors.CODE:
             return [step, None]
-        inside = self.post(second_factors.CODE, {"code": second_factors.code()})
-        return [step, inside.header("Location")]
+        return [step, self._send_code().header("Location")]
+
+    def _send_code(self) -> Answer:
+        """Send the code that the app shows, and the next one if it has changed meanwhile."""
+        while True:
+            shown = second_factors.code()
+            answer = self.post(second_factors.CODE, {"code": shown})
+            if answer.header("Location") or shown == second_factors.code():
+                return answer
 
     def _send(self, method: str, path: str, body: bytes, **headers: str) -> Answer:
         kept = "; ".join(f"{one.key}={one.value}" for one in self.cookies.values())
