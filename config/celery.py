@@ -1,14 +1,18 @@
 """The Celery application: workers and beat."""
 
 import os
+from typing import Any
 
 from celery import Celery
 from celery.signals import beat_init, setup_logging, worker_init
 from django.core.exceptions import ImproperlyConfigured
 
 from acquirers import require_adapters
+from core import heartbeat
+from core.heartbeat import Kind
 from core.keyring import KeyRingError
 from core.postgresql.waits import require_bounded_waits
+from vault import peers
 from vault.checks import require_keys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -26,12 +30,24 @@ def keep_our_logging(**_options: object) -> None:
 
 
 @worker_init.connect
+def begin_worker(sender: Any, **_options: object) -> None:
+    """Begin a worker; one that takes webhooks alone is a sender of them."""
+    takes_webhooks_alone = set(sender.app.amqp.queues.consume_from) == {"webhooks"}
+    _begin("sender" if takes_webhooks_alone else "worker")
+
+
 @beat_init.connect
-def refuse_to_start(**_options: object) -> None:
+def begin_beat(**_options: object) -> None:
+    _begin("beat")
+
+
+def _begin(kind: Kind) -> None:
     """End a process without keys, adapters or bounded waits; Celery forgets other exceptions."""
     try:
         require_bounded_waits()
         require_keys()
         require_adapters()
+        peers.join(kind)
     except (ImproperlyConfigured, KeyRingError) as error:
         raise SystemExit(str(error)) from error
+    heartbeat.begin()

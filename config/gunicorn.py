@@ -25,7 +25,7 @@ from gunicorn.workers.base import Worker
 from config import strict_http
 from config.logs import logging_config
 from config.queue_worker import Connection, QueueWorker
-from core import context
+from core import context, heartbeat
 from core.errors import DomainError, HeaderRepeated, InternalError, ParameterInvalid
 from core.rest.envelope import error_body
 
@@ -120,6 +120,11 @@ def _http_answer(refusal: DomainError, request_id: str) -> bytes:
 def on_starting(server: Arbiter) -> None:
     """Check what the command line has made of the configuration; gunicorn calls this by name."""
     strict_http.require_trust_in_no_peer(server.cfg)
+
+
+def post_worker_init(_worker: Worker) -> None:
+    """Let a forked process tell that it lives; gunicorn calls this by name."""
+    heartbeat.begin()
 
 
 def pre_request(_worker: Worker, request: Request) -> None:

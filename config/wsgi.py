@@ -10,6 +10,7 @@ from core import connections
 from core.http import with_whole_bodies, with_whole_paths
 from core.memory import keep_what_is_loaded
 from core.postgresql.waits import require_bounded_waits
+from vault import peers
 from vault.checks import require_keys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -19,6 +20,7 @@ application = with_whole_paths(with_whole_bodies(get_wsgi_application()))
 require_bounded_waits()
 require_keys()
 require_adapters()
+peers.join("web")  # config/gunicorn.py goes on with it in each process that is forked.
 # Nothing is asked from here on before the process has forked.
 connections.share()
 # Loads every view: before the processes fork, and not with somebody's first request.

@@ -1,4 +1,8 @@
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
+
+from core.fields import CodeField, id_field
+from core.heartbeat import KINDS
 
 
 class Clock(models.Model):
@@ -10,4 +14,28 @@ class Clock(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(condition=models.Q(id=1), name="there_is_one_clock"),
+        ]
+
+
+class Process(models.Model):
+    """A process of the service and the key ring that it has read; `core.heartbeat` writes it.
+
+    Its moments are of the database's real clock, for hosts' clocks differ.
+    """
+
+    id = id_field()
+    kind = CodeField(max_length=20)
+    host = CodeField(max_length=255)
+    release = CodeField(max_length=100)
+    # All keys that it opens with, and the one that it seals with.
+    key_ids = ArrayField(CodeField(max_length=255))
+    primary_key_id = CodeField(max_length=255)
+    started_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(kind__in=KINDS), name="a_process_is_of_a_known_kind"
+            ),
         ]

@@ -1,6 +1,5 @@
 """Checks at the start: without its keys a process would seal cards that no other can open."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import structlog
@@ -9,7 +8,7 @@ from django.core.checks import CheckMessage, Error
 from django.db import DatabaseError, connection
 
 from core import keyring
-from vault import sealed_rows
+from vault import peers, sealed_rows
 
 log = structlog.get_logger(__name__)
 
@@ -35,20 +34,16 @@ def require_keys() -> None:
     ring = keyring.ring()
     try:
         used = _used_key_ids()
-        wrong = [key_id for key_id in used & ring.key_ids if not _is_right(ring, key_id)]
+        wrong = sorted(key for key in used & ring.key_ids if not _is_right(ring, key))
+        missing = [(key, peers.holders(key)) for key in sorted(used - ring.key_ids)]
     except DatabaseError as error:
         # Down, or not migrated yet: that is told to every request, and is no reason to stop.
         log.warning("keys_in_use_not_checked", error=type(error).__name__)
         return
     finally:
         connection.close()
-    if missing := used - ring.key_ids:
-        raise _refusal(f"lacks {_named(missing)}, which rows of the database are sealed with")
-    if wrong:
-        raise _refusal(
-            f"has other keys under the names {_named(wrong)} than those which rows of the database "
-            "are sealed with"
-        )
+    if missing or wrong:
+        raise keyring.KeyRingError("\n".join([*map(_lacks, missing), *map(_has_another, wrong)]))
 
 
 def _used_key_ids() -> set[str]:
@@ -73,11 +68,17 @@ def _opens(ring: keyring.KeyRing, blob: bytes, context: str) -> bool:
     return True
 
 
-def _refusal(problem: str) -> keyring.KeyRingError:
-    return keyring.KeyRingError(
-        f"The key ring at {settings.KEYRING_FILE} {problem}: restore it from your backup."
+def _lacks(missing: tuple[str, str]) -> str:
+    key_id, holders = missing
+    return (
+        f"{peers.here()} lacks {key_id}, which rows of the database are sealed with. {holders}: "
+        f"put it back by `manage.py keyring put-back {key_id} --from COPY`, of which COPY is that "
+        "key ring, or any copy of an older one that has the key."
     )
 
 
-def _named(key_ids: Iterable[str]) -> str:
-    return ", ".join(sorted(key_ids))
+def _has_another(key_id: str) -> str:
+    return (
+        f"{peers.here()} has another key under the name {key_id} than the one which rows of the "
+        f"database are sealed with: put a copy in its place that has the right {key_id}."
+    )

@@ -46,4 +46,8 @@ SECRET_KEY = required("SECRET_KEY", "50 or more random characters, which sign se
 KEYRING_FILE = Path(
     required("KEYRING_FILE", "the path of the key ring, made by `manage.py create_keyring`")
 )
+# The release of the service, for people who compare its processes.
+RELEASE = env.str("RELEASE", default="0.1.0")
+if len(RELEASE) > 100:
+    raise environ.ImproperlyConfigured("Set RELEASE to 100 characters at most.")
 DEBUG = False

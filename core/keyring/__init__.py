@@ -7,22 +7,22 @@ from functools import cache
 
 from django.conf import settings
 
-from core.keyring.file import (
-    MAC_PURPOSES,
-    KeyRingError,
+from core.keyring.changes import (
     add,
     complete,
-    create,
-    load,
     missing_purposes,
     promote,
-    remove,
+    purge,
+    put_back,
+    retire,
 )
+from core.keyring.file import MAC_PURPOSES, KeyRingError, create, load
 from core.keyring.sealing import KeyRing, SealBroken, UnknownKey
 
 __all__ = [
     "MAC_PURPOSES", "KeyRing", "KeyRingError", "SealBroken", "UnknownKey",
-    "add", "complete", "create", "load", "missing_purposes", "promote", "remove", "ring",
+    "add", "complete", "create", "load", "missing_purposes", "promote", "purge", "put_back",
+    "retire", "ring",
 ]  # fmt: skip
 
 

@@ -1,7 +1,8 @@
-"""The key ring's file: made once, read at every start, changed by whole replacement only.
+"""The key ring's file: made once, read at every start, replaced as a whole.
 
 A key that is lost takes with it all that was sealed with it, so no change is made in
-place: after a crash the file is the old one or the new one, never a mix.
+place: after a crash the file is the old one or the new one, never a mix
+(`core.keyring.changes` has the changes). Members that this version does not know stay.
 """
 
 import base64
@@ -37,7 +38,7 @@ def load(path: Path) -> KeyRing:
 
     :raises KeyRingError: it is missing, readable by others, or malformed.
     """
-    return _parsed(path, _content(path))
+    return parsed(path, content_of(path))
 
 
 def create(path: Path) -> None:
@@ -54,82 +55,12 @@ def create(path: Path) -> None:
     _keep_directory(path.parent)
 
 
-# --- Changing it ------------------------------------------------------------------------------
-
-
-def add(path: Path) -> str:
-    """Add a new encryption key, which seals nothing yet, and return its id.
-
-    :raises KeyRingError: the file cannot be used, or somebody else is changing it.
-    """
-    with _replacing(path) as content:
-        key_id = _new_key_id()
-        content["encryption"][key_id] = _new_key()
-    return key_id
-
-
-def promote(path: Path, key_id: str) -> None:
-    """Make a key the primary one, that every process seals with from its next start on.
-
-    :raises KeyRingError: there is no such key, it is primary already, the file cannot be
-        used, or somebody else is changing it.
-    """
-    with _replacing(path) as content:
-        _require_secondary(content, key_id)
-        content["primary"] = key_id
-
-
-def remove(path: Path, key_id: str) -> None:
-    """Take a key out for good; the caller has made sure that nothing is sealed with it.
-
-    :raises KeyRingError: there is no such key, it is the primary one, the file cannot be
-        used, or somebody else is changing it.
-    """
-    with _replacing(path) as content:
-        _require_secondary(content, key_id)
-        del content["encryption"][key_id]
-
-
-def complete(path: Path) -> list[str]:
-    """Give a file the keys of purposes that are younger than it, and return those purposes.
-
-    :raises KeyRingError: the file cannot be used, or somebody else is changing it.
-    """
-    missing = missing_purposes(path)
-    if missing:
-        with _replacing(path, is_incomplete=True) as content:
-            # Again: another process may have added them by now.
-            missing = _missing_of(content)
-            content["mac"] |= {purpose: _new_key() for purpose in missing}
-    return missing
-
-
-def missing_purposes(path: Path) -> list[str]:
-    """Return the purposes that a file is too old to have keys of.
-
-    :raises KeyRingError: the file cannot be used.
-    """
-    content = _content(path)
-    _parsed(path, content, is_incomplete=True)
-    return _missing_of(content)
-
-
-def _missing_of(content: dict[str, Any]) -> list[str]:
-    return [purpose for purpose in LATER_PURPOSES if purpose not in content["mac"]]
-
-
-def _require_secondary(content: dict[str, Any], key_id: str) -> None:
-    if key_id not in content["encryption"]:
-        raise KeyRingError(f"The key ring holds no key {key_id!r}: `manage.py keyring show`.")
-    if key_id == content["primary"]:
-        raise KeyRingError(f"{key_id} is the primary key.")
-
-
 @contextmanager
-def _replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str, Any]]:
+def replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str, Any]]:
     """Yield the file's content, then put what became of it in the file's place at once.
 
     :param is_incomplete: purposes that are younger than the file may be missing.
+    :raises KeyRingError: the file cannot be used, or somebody else is changing it.
     """
     path = path.resolve()  # The file itself: a link to it stays a link.
     draft = path.with_name(f"{path.name}.new")
@@ -141,8 +72,8 @@ def _replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str,
     # From here on the draft is ours, and keeps others from changing the same key ring.
     try:
         with file:
-            content = _content(path)
-            _parsed(path, content, is_incomplete=is_incomplete)
+            content = content_of(path)
+            parsed(path, content, is_incomplete=is_incomplete)
             yield content
             _hand_over(file, path)
             _write(file, content)
@@ -194,25 +125,39 @@ def _keep_directory(directory: Path) -> None:
 
 
 def _fresh() -> dict[str, Any]:
-    key_id = _new_key_id()
+    key_id = new_key_id()
     return {
         "version": FILE_VERSION,
         "primary": key_id,
-        "encryption": {key_id: _new_key()},
-        "mac": {purpose: _new_key() for purpose in MAC_PURPOSES},
-        "cvc": _new_key(),
+        "encryption": {key_id: new_key()},
+        "mac": {purpose: new_key() for purpose in MAC_PURPOSES},
+        "cvc": new_key(),
     }
 
 
-def _new_key_id() -> str:
+def missing_of(content: dict[str, Any]) -> list[str]:
+    """Return the purposes that the content of a file is too old to have keys of."""
+    return [purpose for purpose in LATER_PURPOSES if purpose not in content["mac"]]
+
+
+def retired_in(content: dict[str, Any]) -> list[str]:
+    """Return the keys that open and never seal again; an older file names none."""
+    return content.get("retired", [])
+
+
+def new_key_id() -> str:
     return f"k_{ids.random_base62(10)}"
 
 
-def _new_key() -> str:
+def new_key() -> str:
     return base64.b64encode(os.urandom(KEY_BYTES)).decode("ascii")
 
 
-def _content(path: Path) -> Any:
+def content_of(path: Path) -> Any:
+    """Return what the file holds as JSON.
+
+    :raises KeyRingError: it is missing, readable by others, or no JSON.
+    """
     try:
         return json.loads(_read_private(path))
     except FileNotFoundError as error:
@@ -243,9 +188,13 @@ class _Malformed(ValueError):
     """Says what is wrong with the file without quoting it."""
 
 
-def _parsed(path: Path, content: Any, *, is_incomplete: bool = False) -> KeyRing:
+def parsed(path: Path, content: Any, *, is_incomplete: bool = False) -> KeyRing:
+    """Return the key ring that a file's content is.
+
+    :raises KeyRingError: it is malformed, or from before this version.
+    """
     try:
-        missing = _missing_of(content)
+        missing = missing_of(content)
         ring = _ring(content, [purpose for purpose in MAC_PURPOSES if purpose not in missing])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _malformed(path, error) from None
@@ -265,8 +214,12 @@ def _ring(content: Any, purposes: Sequence[str]) -> KeyRing:
         raise _Malformed("its primary key id is not among its encryption keys")
     if not all(KEY_ID.fullmatch(name) for name in content["encryption"]):
         raise _Malformed("a key id is not 1 to 255 letters, digits, - and _")
+    retired = retired_in(content)
+    if not set(retired) <= content["encryption"].keys() - {primary}:
+        raise _Malformed("a retired key is its primary one, or not among its encryption keys")
     return KeyRing(
         primary=primary,
+        retired=retired,
         encryption={name: _key(text) for name, text in content["encryption"].items()},
         mac={purpose: _key(content["mac"][purpose]) for purpose in purposes},
         cvc=_key(content["cvc"]),

@@ -2,7 +2,7 @@
 
 import hmac
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,12 +30,20 @@ class UnknownKey(Exception):
 class KeyRing:
     """The installation's keys. Shows none of them."""
 
-    __slots__ = ("_cvc", "_encryption", "_mac", "primary")
+    __slots__ = ("_cvc", "_encryption", "_mac", "primary", "retired")
 
     def __init__(
-        self, *, primary: str, encryption: Mapping[str, bytes], mac: Mapping[str, bytes], cvc: bytes
+        self,
+        *,
+        primary: str,
+        encryption: Mapping[str, bytes],
+        mac: Mapping[str, bytes],
+        cvc: bytes,
+        retired: Iterable[str] = (),
     ) -> None:
         self.primary = primary
+        # They open what they have sealed; no process is given one of them to seal with.
+        self.retired = frozenset(retired)
         self._encryption = {key_id: AESGCM(key) for key_id, key in encryption.items()}
         self._mac = dict(mac)
         self._cvc = AESGCM(cvc)

@@ -34,7 +34,7 @@ def open_service(log: Path, bank: WebProcess) -> Iterator[WebProcess]:
     base_url = f"http://127.0.0.1:{port}"
     # Mails are in the log, where tests look for their links.
     settings = {"BASE_URL": base_url, "EMAIL_URL": "consolemail://", **_reached_at(bank.url)}
-    service = _at(port, log, "config.wsgi", **settings)
+    service = _at(port, log, "tests.stage.unseen", **settings)
     yield service
     service.stop()
 

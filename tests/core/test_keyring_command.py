@@ -1,6 +1,7 @@
 """`manage.py keyring`: an operator changes the key step by step."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,13 @@ from merchants.models import IdempotencyKey, Merchant
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import MerchantFactory, payment
-from tests.stage.key_change import KeyChange, keyring_command, seal_many, seal_with_a_lost_key
+from tests.stage.key_change import (
+    KeyChange,
+    keyring_command,
+    seal_many,
+    seal_with_a_lost_key,
+    take_out,
+)
 from tests.stage.second_factors import add_app
 from tests.stage.visitors import an_operator
 from vault import sealed_rows
@@ -57,7 +64,10 @@ def test_the_steps_of_a_change_follow_from_what_the_command_says(key_change: Key
 
     assert "manage.py vault_rotate" in keyring_command("promote", key_id)
 
-    keyring_command("remove", key_change.old)
+    assert f"manage.py keyring purge {key_change.old}" in keyring_command("remove", key_change.old)
+    assert keyring.load(key_change.path).key_ids == {key_change.old, key_change.new, key_id}
+
+    keyring_command("purge", key_change.old)
     assert keyring.load(key_change.path).key_ids == {key_change.new, key_id}
 
 
@@ -85,6 +95,30 @@ def test_a_key_that_still_seals_something_is_not_removed(
         keyring_command("remove", key_change.old)
 
     assert key_change.old in keyring.load(key_change.path).key_ids
+
+
+def test_a_key_that_seals_something_again_is_not_purged(
+    merchant: Merchant, key_change: KeyChange
+) -> None:
+    seal_many(merchant, 1)
+    keyring.promote(key_change.path, key_change.new)
+    keyring.retire(key_change.path, key_change.old)
+
+    with pytest.raises(CommandError, match=r"run `manage\.py vault_rotate`"):
+        keyring_command("purge", key_change.old)
+
+    assert key_change.old in keyring.load(key_change.path).key_ids
+
+
+def test_a_lost_key_is_put_back_from_a_copy(key_change: KeyChange, tmp_path: Path) -> None:
+    copy = shutil.copy(key_change.path, tmp_path / "copy")
+    key_change.promote()
+    take_out(key_change.old)
+
+    told = keyring_command("put-back", key_change.old, "--from", copy)
+
+    assert "`manage.py vault_rotate`" in told
+    assert f"{key_change.old}  retired  " in keyring_command("show")
 
 
 def test_the_primary_key_is_not_removed(key_change: KeyChange) -> None:

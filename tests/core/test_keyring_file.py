@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -75,6 +76,9 @@ def test_a_key_ring_that_others_can_use_says_how_to_close_it(path: Path, mode: i
         ({"primary": "k_gone"}, "primary key id is not among"),
         ({"encryption": None}, "encryption is missing"),
         ({"encryption": ["k"]}, "primary key id is not among"),
+        ({"retired": ["k_gone"]}, "a retired key is its primary one, or not among"),
+        ({"retired": "k"}, "a retired key is its primary one, or not among"),
+        ({"retired": 7}, "not the JSON of a key ring"),
         ({"primary": "k 1", "encryption": {"k 1": "x"}}, "a key id is not 1 to 255 letters"),
         ({"cvc": None}, "cvc is missing"),
         ({"cvc": 7}, "a key is not base64"),
@@ -132,19 +136,85 @@ def test_what_a_promoted_key_seals_opens_in_processes_that_know_it_as_added(path
     assert started.open(running.seal(b"y", context="a"), context="a") == b"y"
 
 
-def test_only_the_removed_key_is_gone(path: Path) -> None:
+@pytest.fixture
+def retired(path: Path) -> str:
+    """The id of a key that another one has followed."""
+    old = keyring.load(path).primary
+    keyring.promote(path, keyring.add(path))
+    keyring.retire(path, old)
+    return old
+
+
+def test_a_retired_key_opens_and_never_seals_again(path: Path) -> None:
+    old = keyring.load(path)
+    blob = old.seal(b"x", context="a")
+    keyring.promote(path, keyring.add(path))
+
+    keyring.retire(path, old.primary)
+
+    ring = keyring.load(path)
+    assert ring.retired == {old.primary} < ring.key_ids
+    assert ring.open(blob, context="a") == b"x"
+    with pytest.raises(KeyRingError, match="is retired: it seals nothing"):
+        keyring.promote(path, old.primary)
+    with pytest.raises(KeyRingError, match="retired already"):
+        keyring.retire(path, old.primary)
+
+
+def test_only_a_retired_key_is_purged(path: Path, retired: str) -> None:
+    key_id = keyring.add(path)
+
+    with pytest.raises(KeyRingError, match=f"{key_id} is not retired"):
+        keyring.purge(path, key_id)
+    assert key_id in keyring.load(path).key_ids
+
+
+def test_a_lost_key_comes_back_from_a_copy_and_opens_only(
+    path: Path, retired: str, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copy(path, copy)
+    blob = keyring.load(path).seal(b"x", context="a")
+    keyring.purge(path, retired)
+    keyring.promote(path, keyring.add(path))
+
+    keyring.put_back(path, retired, copy=copy)
+
+    ring = keyring.load(path)
+    assert retired in ring.retired
+    assert ring.open(blob, context="a") == b"x"
+    with pytest.raises(KeyRingError, match=f"has a key {retired} already"):
+        keyring.put_back(path, retired, copy=copy)
+    with pytest.raises(KeyRingError, match="holds no key 'k_unknown'"):
+        keyring.put_back(path, "k_unknown", copy=copy)
+
+
+def test_members_of_a_later_version_stay_through_every_change(path: Path) -> None:
+    rewrite(path, later={"kept": True})
+    path.chmod(0o400)
+
+    old, new = keyring.load(path).primary, keyring.add(path)
+    keyring.promote(path, new)
+    keyring.retire(path, old)
+    keyring.purge(path, old)
+
+    assert json.loads(path.read_text())["later"] == {"kept": True}
+
+
+def test_only_the_purged_key_is_gone(path: Path) -> None:
     before, old = keys_in(path), keyring.load(path).primary
     new = keyring.add(path)
     keyring.promote(path, new)
 
-    keyring.remove(path, old)
+    keyring.retire(path, old)
+    keyring.purge(path, old)
 
     assert keys_in(path).keys() == before.keys() - {old} | {new}
     assert keys_in(path).items() - before.items() == {(new, keys_in(path)[new])}
 
 
-@pytest.mark.parametrize("change", [keyring.promote, keyring.remove])
-def test_the_primary_and_unknown_keys_are_neither_promoted_nor_removed(
+@pytest.mark.parametrize("change", [keyring.promote, keyring.retire, keyring.purge])
+def test_the_primary_and_unknown_keys_are_neither_promoted_nor_retired_nor_purged(
     path: Path, change: Callable[[Path, str], None]
 ) -> None:
     before = path.read_bytes()

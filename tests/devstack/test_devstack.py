@@ -55,6 +55,10 @@ def test_up_works_as_it_says_until_ctrl_c(running_service):
     run = running_service.call("run", "sh", "-c", "printf %s $BASE_URL; exit 3")
     assert (run.returncode, run.stdout) == (3, running_service.base_url)
 
+    shown = running_service.call("run", sys.executable, "manage.py", "keyring", "show").stdout
+    kinds = re.findall(r"^(\w+) on .*: seals with k_\w+$", shown, re.MULTILINE)
+    assert sorted(kinds) == ["beat", "sender", "web", "web", "worker"]
+
     processes = running_service.processes()
     assert running_service.stop() == 0
     assert still_running(processes, after_seconds=0) == []

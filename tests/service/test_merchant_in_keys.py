@@ -46,6 +46,7 @@ TABLES_WITHOUT = {
     "installments_bin": "Issuers' facts are the same for all merchants.",
     "installments_binimport": "Issuers' facts are the same for all merchants.",
     "core_clock": "The sandbox has one clock for all.",
+    "core_process": "A process serves all merchants.",
     "ledger_agenda": "Ids of entries are given out for all merchants together.",
     "ledger_holidaychange": "A country's holidays are the same for all merchants.",
     "daily_dailyrun": "A run is about all merchants.",

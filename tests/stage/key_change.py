@@ -13,6 +13,7 @@ from django.db import connection
 
 from core import clock, keyring
 from core.cards import CardData
+from core.models import Process
 from merchants.models import Merchant
 from tests.stage.factories import GOOD_CARD
 from vault import cards
@@ -50,6 +51,8 @@ def change_key(settings: Any, directory: Path) -> KeyChange:
     settings.KEYRING_FILE = Path(shutil.copy(settings.KEYRING_FILE, directory / "keyring"))
     old, new = keyring.load(settings.KEYRING_FILE).primary, keyring.add(settings.KEYRING_FILE)
     change = KeyChange(settings.KEYRING_FILE, old, new)
+    # They are not of the installation whose key is being changed.
+    Process.objects.all().delete()
     change.restart()
     return change
 
@@ -108,6 +111,12 @@ def keyring_command(*arguments: object) -> str:
     printed = io.StringIO()
     call_command("keyring", *arguments, stdout=printed)
     return printed.getvalue()
+
+
+def take_out(key_id: str) -> None:
+    """Take a key that nothing is sealed with out of the ring, by both steps."""
+    keyring_command("remove", key_id)
+    keyring_command("purge", key_id)
 
 
 def seal_with_a_lost_key(row: SealedCard) -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from config.wsgi import application as web
+from tests.stage.unseen import application as web
 
 # isort: split
 # Django is set up from here on.

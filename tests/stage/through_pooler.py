@@ -16,7 +16,7 @@ MODULES = {
         "events", "idempotency", "list_walks", "lists", "payments", "races", "recovery", "replay",
         "resend", "retention", "search", "stopping", "three_d_secure", "endpoints",
         "answers", "non_secure_days", "non_secure_given_back", "authorizing_at_once",
-        "database_role",
+        "database_role", "heartbeat", "peers",
     )
 }  # fmt: skip
 LONG = ("slow", "proof", "browser")

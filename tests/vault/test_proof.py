@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 from django.db import connections
 
 from core import clock
@@ -15,7 +14,7 @@ from core.cards import CardData
 from merchants.models import Merchant
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.factories import GOOD_CARD, AttemptFactory, MerchantFactory, PaymentFactory
-from tests.stage.key_change import KeyChange, assert_opens_by_one_key, seal_many
+from tests.stage.key_change import KeyChange, assert_opens_by_one_key, seal_many, take_out
 from tests.stage.lengths import length, tried
 from tests.stage.processes import begin, run
 from vault import cards
@@ -84,7 +83,7 @@ def test_a_rotation_killed_three_times_loses_no_card(
     assert status == 0
     assert killed_at[-1] < COUNT
     key_change.restart()
-    call_command("keyring", "remove", key_change.old)
+    take_out(key_change.old)
     key_change.restart()
     assert_opens_by_one_key(tokens, new)
 

@@ -16,11 +16,11 @@ from tests.stage.key_change import (
     KeyChange,
     Killed,
     assert_opens_by_one_key,
-    keyring_command,
     killed_after,
     rotate,
     seal_many,
     seal_with_a_lost_key,
+    take_out,
 )
 from vault import cards, rotation, sealed_rows
 from vault.models import SealedCard
@@ -53,7 +53,7 @@ def test_after_a_rotation_every_card_opens_by_the_new_key_alone(
 
     told = rotate()
 
-    keyring_command("remove", key_change.old)
+    take_out(key_change.old)
     key_change.restart()
     assert "vault.SealedCard.sealed: 10 rewrapped, 0 gone meanwhile, 0 left" in told
     assert_opens_by_one_key(tokens, key_change.new)
@@ -88,7 +88,7 @@ def test_a_kept_answer_is_replayed_after_its_key_is_gone(
 
     assert "merchants.IdempotencyKey.sealed_response: 5 rewrapped" in rotate()
 
-    keyring_command("remove", key_change.old)
+    take_out(key_change.old)
     key_change.restart()
     again = [acme.post(PATH, payment(), idempotency_key=f"k{n}") for n in range(5)]
     assert [one.response.content for one in again] == [one.response.content for one in first]

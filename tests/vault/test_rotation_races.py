@@ -20,7 +20,13 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import GOOD_CARD, MerchantFactory, unconfirmed
-from tests.stage.key_change import KeyChange, assert_opens_by_one_key, rotate, seal_many
+from tests.stage.key_change import (
+    KeyChange,
+    assert_opens_by_one_key,
+    rotate,
+    seal_many,
+    take_out,
+)
 from vault import cards, rotation, sealed_rows
 from vault.models import SealedCard
 from vault.reveal import reveal
@@ -144,7 +150,7 @@ def test_payments_go_on_through_a_change_of_the_key(
     meanwhile = acme.pay(capture_method="manual")["id"]
 
     rotate()
-    keyring.remove(key_change.path, key_change.old)
+    take_out(key_change.old)
     key_change.restart()
 
     for payment_id in (*before, meanwhile, acme.pay(capture_method="manual")["id"]):

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from django.db import connection
 
 from core import keyring
 from core.keyring.sealing import KEY_BYTES
+from core.models import Process
 from merchants.models import IdempotencyKey
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -60,7 +62,9 @@ def test_a_process_without_a_key_that_cards_are_sealed_with_does_not_start(
 
     assert status not in (0, -9)
     lost = keyring.ring().primary
-    assert f"The key ring at {another_ring} lacks {lost}, which rows of the database" in said
+    assert f"The key ring at {another_ring} on {socket.gethostname()} lacks {lost}, which" in said
+    assert f"`manage.py keyring put-back {lost} --from COPY`" in said
+    assert not Process.objects.exists()
 
 
 def elsewhere(kind: str) -> str:
@@ -138,7 +142,7 @@ def test_wrong_bytes_under_a_right_name_stop_the_start(
     key_change.restart()
 
     with pytest.raises(
-        keyring.KeyRingError, match=f"other keys under the names {key_change.old} than"
+        keyring.KeyRingError, match=f"has another key under the name {key_change.old} than"
     ):
         require_keys()
 

@@ -9,7 +9,7 @@ from django.db import DatabaseError, ProgrammingError
 from core import keyring
 from merchants import audit_log, second_factors
 from merchants.models import AuditHead
-from vault import sealed_rows
+from vault import peers, sealed_rows
 
 # By purpose, a look at whether anything was made with its key.
 MADE_WITH: dict[str, Callable[[], bool]] = {
@@ -35,14 +35,18 @@ class Command(BaseCommand):
         steps.add_parser("add-purpose", help="make the keys that this version knows of first")
         for name, meaning in (
             ("promote", "seal with this key, from every process's next start on"),
-            ("remove", "take a key out for good that seals nothing any more"),
+            ("remove", "retire a key: it opens what it has sealed, and seals nothing any more"),
+            ("purge", "take a retired key out for good that nothing is sealed with"),
         ):
             steps.add_parser(name, help=meaning).add_argument("key_id")
+        put_back = steps.add_parser("put-back", help="take a lost key over from another key ring")
+        put_back.add_argument("key_id")
+        put_back.add_argument("--from", type=Path, required=True, metavar="COPY", dest="copy")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         path = options["file"] or settings.KEYRING_FILE
         step = getattr(self, f"_{options['step'].replace('-', '_')}")
-        given = [options["key_id"]] if "key_id" in options else []
+        given = [options[name] for name in ("key_id", "copy") if name in options]
         try:
             step(path, *given)
         except keyring.KeyRingError as error:
@@ -57,10 +61,14 @@ class Command(BaseCommand):
         counts = {column.label: column.counts() for column in sealed_rows.columns()}
         for key_id in sorted(ring.key_ids.union(*counts.values())):
             sealed = ", ".join(f"{counts[label].get(key_id, 0)} {label}" for label in counts)
-            role = "primary" if key_id == ring.primary else "other"
-            if key_id not in ring.key_ids:
-                role = "NOT IN THE KEY RING"
-            self.stdout.write(f"{key_id}  {role}  {sealed}")
+            self.stdout.write(f"{key_id}  {_role(ring, key_id)}  {sealed}")
+        for process in peers.living().order_by("host", "kind", "id"):
+            lacks = sorted(ring.key_ids - set(process.key_ids))
+            self.stdout.write(
+                f"{process.kind} on {process.host}, release {process.release}, since "
+                f"{process.started_at:%Y-%m-%d %H:%M:%S}: seals with {process.primary_key_id}"
+                + (f", lacks {', '.join(lacks)}" if lacks else "")
+            )
 
     def _add(self, path: Path) -> None:
         key_id = keyring.add(path)
@@ -87,6 +95,7 @@ class Command(BaseCommand):
         )
 
     def _promote(self, path: Path, key_id: str) -> None:
+        peers.require_held(key_id)
         keyring.promote(path, key_id)
         self.stdout.write(
             f"{key_id} is primary. Once every process has started anew with this file: "
@@ -94,16 +103,46 @@ class Command(BaseCommand):
         )
 
     def _remove(self, path: Path, key_id: str) -> None:
-        for column in sealed_rows.columns():
-            if column.rows_under(key_id).exists():
-                raise CommandError(
-                    f"Rows of {column.label} are sealed with {key_id}: promote another key, "
-                    "then run `manage.py vault_rotate`."
-                )
-        keyring.remove(path, key_id)
+        _require_unused(key_id)
+        keyring.retire(path, key_id)
         self.stdout.write(
-            f"Removed {key_id}. Keep it with the backups of the database that still need it."
+            f"Retired {key_id}: it opens what it has sealed, and seals nothing any more. Bring the "
+            f"file to every host. `manage.py keyring purge {key_id}` takes the key out for good."
         )
+
+    def _purge(self, path: Path, key_id: str) -> None:
+        peers.require_sealing_with(keyring.load(path).primary)
+        # Only now: a process that seals with the key would do so again after the look.
+        _require_unused(key_id)
+        keyring.purge(path, key_id)
+        self.stdout.write(
+            f"Took {key_id} out for good. Keep it with the backups of the database that still "
+            "need it."
+        )
+
+    def _put_back(self, path: Path, key_id: str, copy: Path) -> None:
+        keyring.put_back(path, key_id, copy=copy)
+        self.stdout.write(
+            f"Put {key_id} back as a retired key. Bring the file to every host, start every "
+            "process anew, then run `manage.py vault_rotate`."
+        )
+
+
+def _role(ring: keyring.KeyRing, key_id: str) -> str:
+    if key_id not in ring.key_ids:
+        return "NOT IN THE KEY RING"
+    if key_id in ring.retired:
+        return "retired"
+    return "primary" if key_id == ring.primary else "other"
+
+
+def _require_unused(key_id: str) -> None:
+    for column in sealed_rows.columns():
+        if column.rows_under(key_id).exists():
+            raise CommandError(
+                f"Rows of {column.label} are sealed with {key_id}: promote another key, "
+                "then run `manage.py vault_rotate`."
+            )
 
 
 def _has_rows(look: Callable[[], bool]) -> bool:

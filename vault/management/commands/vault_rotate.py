@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from core import keyring
-from vault import rotation, sealed_rows
+from core import heartbeat, keyring
+from vault import peers, rotation, sealed_rows
 from vault.sealed_rows import SealedColumn
 
 SECONDS_BETWEEN_LINES = 2.0
@@ -18,12 +18,20 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         ring = keyring.ring()
-        left = [self._rotate(column, ring) for column in sealed_rows.columns()]
+        try:
+            # It seals like other processes: none of those may be overtaken by it, or overtake it.
+            peers.join("rotation")
+            heartbeat.begin()
+            peers.require_sealing_with(ring.primary)
+            left = [self._rotate(column, ring) for column in sealed_rows.columns()]
+        except keyring.KeyRingError as error:
+            raise CommandError(str(error)) from error
+        finally:
+            heartbeat.end()
         if any(left):
             raise CommandError(
                 f"{sum(left)} rows are not under {ring.primary}. If they are not named above as "
-                "broken: start every process anew that still seals with an older key, then run "
-                "this again."
+                "broken, others hold them: run this again."
             )
 
     def _rotate(self, column: SealedColumn, ring: keyring.KeyRing) -> int:

@@ -3,8 +3,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from core import heartbeat
 from core.keyring import KeyRingError
 from core.postgresql.waits import require_bounded_waits
+from vault import peers
 from vault.checks import require_keys
 from webhooks import upkeep
 from webhooks.delivery.drain import Drain
@@ -21,8 +23,10 @@ class Command(BaseCommand):
         require_bounded_waits()
         try:
             require_keys()
+            peers.join("sender")
         except KeyRingError as error:
             raise CommandError(str(error)) from error
+        heartbeat.begin()
         drain = Drain(upkeep.chores())
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_signal: drain.stop())
@@ -30,3 +34,4 @@ class Command(BaseCommand):
             drain.run(seconds=None)
         finally:
             drain.close()
+            heartbeat.end()

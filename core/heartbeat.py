@@ -1,0 +1,190 @@
+"""The heartbeat of a process: every 15 seconds it writes down that it lives, with which key ring.
+
+A process reads its key ring once, so that the file on its host does not tell what it seals with.
+The row does (`core.models.Process`). It is written on a connection of its own, which is closed
+again at once: a beat takes none from payments and waits for none. A database that is away costs
+beats and nothing else. Imports no model: gunicorn begins it before there is a request.
+"""
+
+import atexit
+import os
+import socket
+from collections.abc import Sequence
+from datetime import datetime
+from threading import Event, Lock, Thread
+from typing import Any, Literal, NamedTuple
+
+import structlog
+from django.conf import settings
+from django.db import connections
+from psycopg import Connection, Error, connect
+
+from core import ids, keyring
+
+Kind = Literal["web", "worker", "sender", "beat", "rotation"]
+# A rotation seals, too: one that still uses an older key may not be overtaken by a change.
+KINDS: tuple[Kind, ...] = ("web", "worker", "sender", "beat", "rotation")
+BEAT_SECONDS = 15.0
+# After a beat that the database did not take.
+RETRY_SECONDS = 2.0
+# A process that was seen within this time lives.
+LIVING_SECONDS = 60
+# How long the row of a process stays that ended without a word: it tells which host had a key.
+KEPT_DAYS = 7
+# The end of a process waits so long for a beat that is under way.
+PATIENCE_SECONDS = 5.0
+# A connection whose other end is gone without a word ends then, so that the next beat has another.
+SILENCE_MS = 10_000
+
+BEAT = """
+INSERT INTO core_process
+    (id, kind, host, release, key_ids, primary_key_id, started_at, seen_at)
+VALUES (%(id)s, %(kind)s, %(host)s, %(release)s, %(key_ids)s, %(primary)s,
+    coalesce(%(started_at)s::timestamptz, statement_timestamp()), statement_timestamp())
+ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at RETURNING started_at
+"""
+# Living processes that cannot open what this one seals, or seal what it cannot open.
+STRANGERS = """
+SELECT kind, host, key_ids, primary_key_id FROM core_process
+WHERE id <> %(id)s AND seen_at > statement_timestamp() - make_interval(secs => %(living)s)
+    AND NOT (primary_key_id = ANY (%(key_ids)s) AND %(primary)s = ANY (key_ids))
+ORDER BY host, kind, id
+"""
+FORGET = (
+    "DELETE FROM core_process WHERE seen_at < statement_timestamp() - make_interval(days => %s)"
+)
+END = "DELETE FROM core_process WHERE id = %s"
+
+log = structlog.get_logger(__name__)
+
+# Held during a beat, and by a fork: a child never inherits the middle of one.
+_beating = Lock()
+os.register_at_fork(
+    before=_beating.acquire, after_in_parent=_beating.release, after_in_child=_beating.release
+)
+
+
+class Stranger(NamedTuple):
+    """A living process whose key ring does not go with this one's."""
+
+    kind: str
+    host: str
+    key_ids: Sequence[str]
+    primary_key_id: str
+
+
+class Heartbeat:
+    """The row of this process, and the thread that keeps it fresh.
+
+    :param parent: the process that this one was forked from; its row goes with the first beat.
+    """
+
+    def __init__(self, kind: Kind, *, parent: "Heartbeat | None" = None) -> None:
+        self.kind, self.id = kind, ids.new("proc")
+        self._ring, self._pid, self._parent = keyring.ring(), os.getpid(), parent
+        self._started_at: datetime | None = None  # When the database first heard of it.
+        self._over = Event()
+        self._thread: Thread | None = None
+        self._is_silent = False
+        self._strangers: list[Stranger] = []
+        atexit.register(self.end)
+
+    def beat(self) -> list[Stranger]:
+        """Write the row and return the strangers; none if the database does not take it."""
+        row = {
+            "id": self.id, "kind": self.kind, "host": socket.gethostname(),
+            "release": settings.RELEASE, "key_ids": sorted(self._ring.key_ids),
+            "primary": self._ring.primary, "started_at": self._started_at,
+        }  # fmt: skip
+        try:
+            with _beating, _connected() as raw:
+                self._write(raw, row)
+                found = raw.execute(STRANGERS, {**row, "living": LIVING_SECONDS}).fetchall()
+        except Error as problem:
+            self._note_silence(problem)
+            return []
+        self._is_silent = False
+        return [Stranger(*one) for one in found]
+
+    def begin(self) -> None:
+        """Beat in a thread from now on, until `end`."""
+        self._thread = Thread(target=self._beat_on, name="heartbeat", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop beating and take the row away: nobody has to wait for a process that has ended."""
+        atexit.unregister(self.end)
+        if self._pid != os.getpid() or self._over.is_set():
+            return  # A child inherits what its parent does at its end.
+        self._over.set()
+        if self._thread:
+            self._thread.join(PATIENCE_SECONDS)
+            if self._thread.is_alive():
+                return  # The database does not answer.
+        try:
+            with _beating, _connected() as raw:
+                raw.execute(END, [self.id])
+        except Error as problem:
+            self._note_silence(problem)
+
+    def _beat_on(self) -> None:
+        while not self._over.is_set():
+            self._tell_of(self.beat())
+            self._over.wait(RETRY_SECONDS if self._is_silent else BEAT_SECONDS)
+
+    def _write(self, raw: Connection, row: dict[str, Any]) -> None:
+        is_first = self._started_at is None
+        [self._started_at] = raw.execute(BEAT, row).fetchone() or [None]
+        if is_first:
+            raw.execute(END, [self._parent and self._parent.id])
+            raw.execute(FORGET, [KEPT_DAYS])
+
+    def _note_silence(self, problem: Error) -> None:
+        if not self._is_silent:
+            # Down, or not migrated yet: every request says so too.
+            log.warning("heartbeat_missed", reason=type(problem).__name__)
+        self._is_silent = True
+
+    def _tell_of(self, strangers: list[Stranger]) -> None:
+        """Log rings that do not go together once, until others are found."""
+        for one in strangers:
+            if one not in self._strangers:
+                log.error(
+                    "key_rings_differ", kind=one.kind, at_host=one.host,
+                    they_seal_with=one.primary_key_id, we_seal_with=self._ring.primary,
+                )  # fmt: skip
+        self._strangers = strangers
+
+
+def _connected() -> Connection:
+    params = connections["default"].get_connection_params()
+    own = {"application_name": "heartbeat", "tcp_user_timeout": SILENCE_MS}
+    return connect(**{**params, **own}, autocommit=True)
+
+
+# --- This process -----------------------------------------------------------------------------
+
+_own: list[Heartbeat] = []
+
+
+def write_down(kind: Kind) -> list[Stranger]:
+    """Write this process down, before it seals anything, and return the strangers it meets.
+
+    The row counts for a minute: `begin` keeps it fresh.
+    """
+    _own[:] = [Heartbeat(kind)]
+    return _own[0].beat()
+
+
+def begin() -> None:
+    """Keep the row of this process fresh; one that was forked gets a row of its own."""
+    if _own and _own[0]._pid != os.getpid():
+        _own[:] = [Heartbeat(_own[0].kind, parent=_own[0])]
+    for heartbeat in _own:
+        heartbeat.begin()
+
+
+def end() -> None:
+    """Take this process's row away."""
+    while _own:
+        _own.pop().end()

@@ -1,0 +1,126 @@
+"""Changes of the key ring's file, each by whole replacement; processes read it at their next start.
+
+A key seals nothing when it is added, seals everything when it is promoted, and opens only when it
+is retired. What the processes that run hold is the caller's to ask (`vault.peers`).
+"""
+
+from pathlib import Path
+from typing import Any
+
+from core.keyring.file import (
+    KeyRingError,
+    content_of,
+    load,
+    missing_of,
+    new_key,
+    new_key_id,
+    parsed,
+    replacing,
+    retired_in,
+)
+
+
+def add(path: Path) -> str:
+    """Add a new encryption key, which seals nothing yet, and return its id.
+
+    :raises KeyRingError: the file cannot be used, or somebody else is changing it.
+    """
+    with replacing(path) as content:
+        key_id = new_key_id()
+        content["encryption"][key_id] = new_key()
+    return key_id
+
+
+def promote(path: Path, key_id: str) -> None:
+    """Make a key the primary one, that every process seals with from its next start on.
+
+    :raises KeyRingError: there is no such key, it is primary already or retired, the file
+        cannot be used, or somebody else is changing it.
+    """
+    with replacing(path) as content:
+        _require_secondary(content, key_id)
+        if key_id in retired_in(content):
+            raise KeyRingError(f"{key_id} is retired: it seals nothing any more.")
+        content["primary"] = key_id
+
+
+def retire(path: Path, key_id: str) -> None:
+    """Let a key open what it has sealed, and never be primary again.
+
+    :raises KeyRingError: there is no such key, it is the primary one or retired already, the
+        file cannot be used, or somebody else is changing it.
+    """
+    with replacing(path) as content:
+        _require_secondary(content, key_id)
+        if key_id in retired_in(content):
+            raise KeyRingError(f"{key_id} is retired already.")
+        content["retired"] = [*retired_in(content), key_id]
+
+
+def purge(path: Path, key_id: str) -> None:
+    """Take a retired key out for good; the caller has made sure that nothing is sealed with it.
+
+    :raises KeyRingError: there is no such key, it is not retired, the file cannot be used, or
+        somebody else is changing it.
+    """
+    with replacing(path) as content:
+        _require_secondary(content, key_id)
+        _require_retired(content, key_id)
+        content["retired"] = [other for other in retired_in(content) if other != key_id]
+        del content["encryption"][key_id]
+
+
+def put_back(path: Path, key_id: str, *, copy: Path) -> None:
+    """Take a lost key over from another key ring, as a retired one: it opens and never seals.
+
+    :raises KeyRingError: the copy lacks it, the file has a key of that name, one of the two
+        cannot be used, or somebody else is changing the file.
+    """
+    load(copy)
+    key = content_of(copy)["encryption"].get(key_id)
+    if key is None:
+        raise KeyRingError(f"The key ring at {copy} holds no key {key_id!r}.")
+    with replacing(path) as content:
+        if key_id in content["encryption"]:
+            raise KeyRingError(f"The key ring at {path} has a key {key_id} already.")
+        content["encryption"][key_id] = key
+        content["retired"] = [*retired_in(content), key_id]
+
+
+def complete(path: Path) -> list[str]:
+    """Give a file the keys of purposes that are younger than it, and return those purposes.
+
+    :raises KeyRingError: the file cannot be used, or somebody else is changing it.
+    """
+    missing = missing_purposes(path)
+    if missing:
+        with replacing(path, is_incomplete=True) as content:
+            # Again: another process may have added them by now.
+            missing = missing_of(content)
+            content["mac"] |= {purpose: new_key() for purpose in missing}
+    return missing
+
+
+def missing_purposes(path: Path) -> list[str]:
+    """Return the purposes that a file is too old to have keys of.
+
+    :raises KeyRingError: the file cannot be used.
+    """
+    content = content_of(path)
+    parsed(path, content, is_incomplete=True)
+    return missing_of(content)
+
+
+def _require_secondary(content: dict[str, Any], key_id: str) -> None:
+    if key_id not in content["encryption"]:
+        raise KeyRingError(f"The key ring holds no key {key_id!r}: `manage.py keyring show`.")
+    if key_id == content["primary"]:
+        raise KeyRingError(f"{key_id} is the primary key.")
+
+
+def _require_retired(content: dict[str, Any], key_id: str) -> None:
+    if key_id not in retired_in(content):
+        raise KeyRingError(
+            f"{key_id} is not retired: run `manage.py keyring remove {key_id}` first, bring the "
+            "file to every host, and start every process anew."
+        )
