@@ -2,6 +2,7 @@
 
 from csp.constants import HEADER
 from csp.utils import build_policy
+from django.conf import settings
 from django.http import HttpResponse
 
 from core import urls
@@ -18,6 +19,16 @@ def allow_form_to(response: HttpResponse, *addresses: str) -> None:
     origins = [_origin(address) for address in addresses]
     # The middleware keeps a policy that is there already.
     response[HEADER] = build_policy(update={"form-action": origins})
+
+
+def allow_form_to_end_anywhere(response: HttpResponse) -> None:
+    """Let the page's form end at a shop, and wherever the shop redirects to (its `www`, say).
+
+    Browsers hold `form-action` against those redirects too. A shop's are not ours to know, so any
+    site may be the end: over https, in a sandbox over http too.
+    """
+    anywhere = "https:" if settings.LIVEMODE else "http:"  # Which allows https as well.
+    response[HEADER] = build_policy(update={"form-action": [anywhere]})
 
 
 def _origin(address: str) -> str:

@@ -75,7 +75,6 @@ def _see_other(authentication: Authentication, *below: str) -> SeeOther:
 
 
 def _page(authentication: Authentication, *, status: int = 200) -> HttpResponse:
-    sends_to = (orders.origin(authentication.callback_url), authentication.return_origin)
     facts = {
         "transaction_id": authentication.transaction_id,
         "merchant_name": authentication.merchant_name,
@@ -89,8 +88,8 @@ def _page(authentication: Authentication, *, status: int = 200) -> HttpResponse:
         "is_asked_again": status == BAD_REQUEST,
     }
     if authentication.state == AuthenticationState.CHALLENGED:
-        return pages.show("acs", facts, status=status, sends_to=sends_to)
+        return pages.show_form("acs", facts, status=status)
     facts["callback_url"] = authentication.callback_url
     facts["answer"] = authentications.answer(authentication)
     facts["is_authenticated"] = authentication.state == AuthenticationState.AUTHENTICATED
-    return pages.show("answer", facts, status=status, sends_to=sends_to)
+    return pages.show_form("answer", facts, status=status)

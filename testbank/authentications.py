@@ -84,7 +84,6 @@ def _entry(order: AuthenticationOrder) -> dict[str, Any]:
         "last4": order.card_number[-4:],
         "behaviour": behaviour.name,
         "callback_url": order.callback_url,
-        "return_origin": order.return_origin,
         "state": AuthenticationState.CHALLENGED if can_start else AuthenticationState.CANNOT_START,
         "created_at": clock.now(),
     }

@@ -59,7 +59,6 @@ class AuthenticationOrder:
     """One request to authenticate a cardholder for an amount in minor units.
 
     :param callback_url: where the payer's browser brings the signed answer.
-    :param return_origin: where the service sends the browser from there.
     """
 
     reference: str
@@ -70,7 +69,6 @@ class AuthenticationOrder:
     installments: int
     card_number: str = field(repr=False)
     callback_url: str
-    return_origin: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,6 @@ def read_authentication(body: bytes) -> AuthenticationOrder:
         installments=_integer(sent, "installments", 1, INSTALLMENTS_MAX),
         card_number=_card_number(sent),
         callback_url=_callback_url(sent),
-        return_origin=origin(_address(sent, "return_url")),
     )
 
 
@@ -237,13 +234,6 @@ def read_expected(body: bytes) -> ExpectedOrder:
         currency=_text(sent, "currency", CURRENCY),
         source=_text(sent, "source", SOURCE),
     )
-
-
-def origin(address: str) -> str:
-    """Return an address' origin as a content policy writes it."""
-    url = urls.parse(address)
-    is_default = url.port == urls.DEFAULT_PORTS[url.scheme]
-    return f"{url.scheme}://{url.host}" + ("" if is_default else f":{url.port}")
 
 
 def _card_number(sent: dict[str, Any]) -> str:

@@ -35,7 +35,6 @@ def enrolment(request: AuthenticationRequest) -> dict[str, Any]:
         **_terms(request),
         "merchant_name": request.merchant_name,
         "callback_url": request.callback_url,
-        "return_url": request.return_url,
     }
 
 

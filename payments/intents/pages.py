@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from acquirers import returned_forms, slots
 from acquirers.three_d_secure import Forged
 from core import context, money
-from core.page_policy import allow_form_to
+from core.page_policy import allow_form_to, allow_form_to_end_anywhere
 from payments.intents import deadlines, handoffs, payer_links, returns
 from payments.intents.models import Attempt
 from payments.intents.states import AttemptStatus
@@ -147,7 +147,7 @@ def _busy(request: HttpRequest, attempt: Attempt, raw: bytes) -> HttpResponse:
     }
     page = _page(request, "busy", facts, status=503)
     page["Retry-After"] = str(slots.AcquirerBusy.retry_after_seconds)
-    allow_form_to(page, payer_links.way_back(attempt))
+    allow_form_to_end_anywhere(page)
     return page
 
 

@@ -33,7 +33,6 @@ class Migration(migrations.Migration):
                 ("last4", models.CharField(max_length=4)),
                 ("behaviour", models.CharField(max_length=64)),
                 ("callback_url", models.CharField(max_length=2000)),
-                ("return_origin", models.CharField(max_length=300)),
                 (
                     "state",
                     models.CharField(

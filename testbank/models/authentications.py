@@ -14,8 +14,7 @@ DECIDED = ~Q(decision="") & ~Q(eci="") & ~Q(signature="") & Q(decided_at__isnull
 class Authentication(models.Model):
     """One 3-D Secure authentication, by the reference that the service chose.
 
-    Once decided, the answer to it is kept as it was signed. `return_origin` is where
-    the payer goes after the service: the pages' content policy must allow it.
+    Once decided, the answer to it is kept as it was signed.
     """
 
     reference = CodeField(max_length=64, unique=True)
@@ -29,7 +28,6 @@ class Authentication(models.Model):
     last4 = models.CharField(max_length=4)
     behaviour = models.CharField(max_length=64)
     callback_url = models.CharField(max_length=2000)
-    return_origin = models.CharField(max_length=300)
     state = models.CharField(max_length=32, choices=AuthenticationState)
     decision = models.CharField(max_length=16, choices=Decision, blank=True)
     eci = models.CharField(max_length=2, blank=True)

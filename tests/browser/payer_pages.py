@@ -18,7 +18,7 @@ from config.errors import answer
 from config.urls import handler400, handler403, handler404, handler500
 from core import money
 from core.errors import LockTimeout
-from core.page_policy import allow_form_to
+from core.page_policy import allow_form_to, allow_form_to_end_anywhere
 
 __all__ = ["handler400", "handler403", "handler404", "handler500"]
 
@@ -94,7 +94,7 @@ def busy(request: HttpRequest, payment: str) -> HttpResponse:
     }
     shown = {**PAYMENTS[payment], **brought, "action": action, "is_sandbox": True}
     response = render(request, "payments/threeds/busy.html", shown, status=503)
-    allow_form_to(response, back)
+    allow_form_to_end_anywhere(response)
     return response
 
 

@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
+# Below it the shop redirects to another origin of its own.
+MOVED = "/moved"
 PAGE = (
     b'<!doctype html><html lang="en"><head><title>Acme Store</title><link rel="icon" href="data:,">'
     b"</head><body><main><h1>Welcome back</h1></main></body></html>"
@@ -17,14 +19,30 @@ PAGE = (
 
 class _Shop(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
+        if self.path.startswith(MOVED):
+            self._send_on()
+            return
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(PAGE)))
         self.end_headers()
         self.wfile.write(PAGE)
 
+    def _send_on(self) -> None:
+        """Redirect as shops do to their `www`: for a browser that is another origin."""
+        _host, _colon, port = self.headers["Host"].partition(":")
+        self.send_response(301)
+        self.send_header("Location", f"http://localhost:{port}{self.path.removeprefix(MOVED)}")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
     def log_message(self, *_arguments: Any) -> None:
         pass
+
+
+def moved(shop: str) -> str:
+    """Return an address of the shop that leads to its page by another origin."""
+    return shop.replace("/return", f"{MOVED}/return")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.browser.page import Page
+from tests.browser.shop import moved
 
 APPLICATION = "tests.browser.payer_pages_wsgi"
 pytestmark = [
@@ -94,6 +95,14 @@ def test_a_payer_without_a_slot_finishes_by_the_button(
     page.see("Welcome back")
 
     assert page.url == shop
+
+
+def test_a_payer_without_a_slot_arrives_at_a_shop_that_redirects(page: Page, shop: str) -> None:
+    page.visit(f"/pages/busy/usual?back={moved(shop)}", status=503)
+    page.click("Finish the payment")
+    page.see("Welcome back")
+
+    assert page.url == shop.replace("127.0.0.1", "localhost")
 
 
 def test_the_browser_stops_a_chain_that_ends_where_the_policy_does_not_allow(

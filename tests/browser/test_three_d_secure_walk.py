@@ -10,6 +10,7 @@ from django.test import override_settings
 
 from tests.browser.page import Page
 from tests.browser.sandbox import Merchant
+from tests.browser.shop import moved
 from tests.browser.walk import (
     APPROVED,
     ASKED,
@@ -51,6 +52,19 @@ def test_a_payer_who_approves_has_paid(open_page: OpenPage, acme: Merchant, scri
 
     assert page.url == payment.way_back
     assert page.cookies() == []
+    assert_paid_once(acme, payment)
+
+
+@with_and_without_scripts
+def test_a_payer_arrives_at_a_shop_that_redirects_to_another_origin_of_its_own(
+    open_page: OpenPage, service: WebProcess, shop: str, scripts: bool
+) -> None:
+    acme = Merchant(service.url, moved(shop))
+    page, payment = open_page(scripts=scripts), acme.charge()
+
+    approve(page, payment, scripts=scripts)
+
+    assert page.url.startswith("http://localhost:")
     assert_paid_once(acme, payment)
 
 

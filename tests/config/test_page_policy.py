@@ -1,12 +1,13 @@
 """Every page says what it may load and where its forms may lead."""
 
 from contextlib import closing
+from typing import Any
 
 import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from core.page_policy import allow_form_to
+from core.page_policy import allow_form_to, allow_form_to_end_anywhere
 from core.urls import BadUrl
 from tests.stage.client import ApiClient
 
@@ -82,6 +83,18 @@ def test_a_page_may_let_its_form_lead_elsewhere(address: str, origin: str) -> No
     allow_form_to(response, address, "https://acme.example/return")
 
     form_action = f"form-action 'self' {origin} https://acme.example"
+    assert policy_of(response) == POLICY - {"form-action 'self'"} | {form_action}
+
+
+@pytest.mark.parametrize(("livemode", "anywhere"), [(True, "https:"), (False, "http:")])
+def test_a_page_may_let_its_form_end_wherever_a_shop_redirects_to(
+    settings: Any, anywhere: str, *, livemode: bool
+) -> None:
+    settings.LIVEMODE, response = livemode, HttpResponse()
+
+    allow_form_to_end_anywhere(response)
+
+    form_action = f"form-action 'self' {anywhere}"
     assert policy_of(response) == POLICY - {"form-action 'self'"} | {form_action}
 
 

@@ -7,7 +7,6 @@ from testbank.models import Authorization, Capture, Reversal
 from tests.stage.bank_transport import call_bank
 
 CALLBACK = "https://pay.example/3ds/att_1.mac"
-RETURN = "https://shop.acme.example:8443/orders/7?paid=maybe"
 
 
 def card(number: str) -> dict[str, Any]:
@@ -45,7 +44,6 @@ def authentication_order(number: str = "4242424242424242", **changes: Any) -> di
         "installments": 1,
         "card": card(number),
         "callback_url": CALLBACK,
-        "return_url": RETURN,
         **changes,
     }
 
