@@ -27,7 +27,8 @@ def allow_form_to_end_anywhere(response: HttpResponse) -> None:
     Browsers hold `form-action` against those redirects too. A shop's are not ours to know, so any
     site may be the end: over https, in a sandbox over http too.
     """
-    anywhere = "https:" if settings.LIVEMODE else "http:"  # Which allows https as well.
+    # A policy that names http allows https as well.
+    anywhere = "https:" if settings.LIVEMODE else "http:"
     response[HEADER] = build_policy(update={"form-action": [anywhere]})
 
 

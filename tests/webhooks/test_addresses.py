@@ -1,4 +1,7 @@
-"""The address rule: what is inside one of IANA's special blocks is refused, its neighbours not."""
+"""The address rule: what is inside a special block is refused, its neighbours not.
+
+Special are IANA's blocks, and those that a cloud's own machines alone reach.
+"""
 
 from ipaddress import ip_address, ip_network
 
@@ -14,6 +17,12 @@ RANGES = [
     ("127.0.0.0/8", "126.255.255.255", "128.0.0.0"),
     ("169.254.0.0/16", "169.253.255.255", "169.255.0.0"),
     ("172.16.0.0/12", "172.15.255.255", "172.32.0.0"),
+    ("161.26.0.0/16", "161.25.255.255", "161.27.0.0"),
+    ("166.8.0.0/14", "166.7.255.255", "166.12.0.0"),
+    ("168.63.129.16/32", "168.63.129.15", "168.63.129.17"),
+    ("192.80.8.124/32", "192.80.8.123", "192.80.8.125"),
+    ("199.36.153.4/30", "199.36.153.3", None),
+    ("199.36.153.8/30", None, "199.36.153.12"),
     ("192.0.0.0/24", "191.255.255.255", "192.0.1.0"),
     ("192.0.2.0/24", "192.0.1.255", "192.0.3.0"),
     ("192.31.196.0/24", "192.31.195.255", "192.31.197.0"),
@@ -32,6 +41,8 @@ RANGES = [
     ("2001:db8::/32", "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db9::"),
     ("2002::/16", "2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2003::"),
     ("2620:4f:8000::/48", "2620:4f:7fff:ffff:ffff:ffff:ffff:ffff", "2620:4f:8001::"),
+    ("2600:2d00:2:1000::/56", "2600:2d00:2:fff:ffff:ffff:ffff:ffff", "2600:2d00:2:1100::"),
+    ("2600:2d00:2:2000::/56", "2600:2d00:2:1fff:ffff:ffff:ffff:ffff", "2600:2d00:2:2100::"),
     ("3fff::/20", "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:1000::"),
     ("4000::/2", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", None),
     ("8000::/1", None, None),

@@ -2,7 +2,8 @@
 
 `ipaddress.is_global` alone lets several kinds of dangerous address through; this list is
 IANA's special-purpose registries (and the multicast and reserved blocks), all of them,
-whether marked as globally reachable or not.
+whether marked as globally reachable or not. Some clouds use addresses of their own for what
+only their machines reach, which no registry tells: those are listed beside them.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -32,6 +33,19 @@ SPECIAL_IPV4 = tuple(
         ),
     )
 )
+PLATFORM_IPV4 = tuple(
+    map(
+        IPv4Network,
+        (
+            "161.26.0.0/16",  # IBM Cloud: services of its private network
+            "166.8.0.0/14",  # IBM Cloud: private endpoints of services
+            "168.63.129.16/32",  # Azure: the host's agent, in all regions
+            "192.80.8.124/32",  # Equinix Metal: metadata
+            "199.36.153.4/30",  # Google Cloud: restricted access to APIs
+            "199.36.153.8/30",  # Google Cloud: private access to APIs
+        ),
+    )
+)
 # Everything else is unassigned, local, or carries an IPv4 address (mapped, NAT64).
 GLOBAL_IPV6 = IPv6Network("2000::/3")
 SPECIAL_IPV6 = tuple(
@@ -46,6 +60,15 @@ SPECIAL_IPV6 = tuple(
         ),
     )
 )
+PLATFORM_IPV6 = tuple(
+    map(
+        IPv6Network,
+        (
+            "2600:2d00:2:1000::/56",  # Google Cloud: restricted access to APIs
+            "2600:2d00:2:2000::/56",  # Google Cloud: private access to APIs
+        ),
+    )
+)
 # The first half of an interface's identifier when the second is an IPv4 address, in any network.
 ISATAP = frozenset({0x0000_5EFE, 0x0200_5EFE})
 
@@ -53,8 +76,8 @@ ISATAP = frozenset({0x0000_5EFE, 0x0200_5EFE})
 def is_public(address: IPv4Address | IPv6Address) -> bool:
     """Tell whether a delivery may go there (architecture: the address rule)."""
     if isinstance(address, IPv4Address):
-        return not any(address in block for block in SPECIAL_IPV4)
+        return not any(address in block for block in SPECIAL_IPV4 + PLATFORM_IPV4)
     if address not in GLOBAL_IPV6 or address.scope_id is not None:
         return False
     is_isatap = (int(address) >> 32) & 0xFFFF_FFFF in ISATAP
-    return not is_isatap and not any(address in block for block in SPECIAL_IPV6)
+    return not is_isatap and not any(address in block for block in SPECIAL_IPV6 + PLATFORM_IPV6)
