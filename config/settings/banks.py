@@ -29,6 +29,15 @@ BANK_MERCHANTS: dict[str, str] = env.dict("BANK_MERCHANTS", default={})
 # operator runs `manage.py reconcile FILE` each day.
 _files = "" if LIVEMODE else "testbank.settlement_files.write"
 SETTLEMENT_FILES = env.str("SETTLEMENT_FILES", default=_files)
+_of_a_sandbox = ("acquirers.sandbox", "testbank")
+_chosen = {"TRANSFERS": TRANSFERS, "SETTLEMENT_FILES": SETTLEMENT_FILES}
+_chosen |= {f"ACQUIRERS {kind}": path for kind, path in ACQUIRERS.items()}
+for _name, _path in _chosen.items():
+    if LIVEMODE and _path.strip().split(":")[0].startswith(_of_a_sandbox):
+        raise environ.ImproperlyConfigured(
+            f"Set {_name} to the adapter of a real bank: the simulated one moves no money, and"
+            " belongs to a sandbox."
+        )
 # How long rows of daily runs are kept.
 DAILY_RUN_DAYS = env.int("DAILY_RUN_DAYS", default=400)
 # How long a payout waits before it is sent, in the movable clock: until then it can be canceled.

@@ -21,6 +21,15 @@ def required(name: str, meaning: str) -> str:
     return value
 
 
+# Words of keys that were copied from a page, and never made at random.
+COPIED = ("insecure", "changeme", "change-me", "change_me", "example", "password", "secret")
+
+
+def is_weak(key: str) -> bool:
+    """Tell whether a secret key is short, repeats few characters, or stands on some page."""
+    return len(key) < 50 or len(set(key)) < 10 or any(word in key.lower() for word in COPIED)
+
+
 BASE_URL = required(
     "BASE_URL", "the address that clients reach this installation at, such as https://pay.example"
 ).rstrip("/")
@@ -43,6 +52,11 @@ API_HOST, PANEL_HOST = base.hostname, panel.hostname
 # As they stand in a request's Host, though clients may write a name in other ways (core.http).
 PANEL_AT, API_AT = panel.netloc, base.netloc
 SECRET_KEY = required("SECRET_KEY", "50 or more random characters, which sign sessions")
+if LIVEMODE and is_weak(SECRET_KEY):
+    raise environ.ImproperlyConfigured(
+        "Set SECRET_KEY to 50 or more random characters that nobody else has: whoever knows or"
+        " guesses it signs in as anybody."
+    )
 KEYRING_FILE = Path(
     required("KEYRING_FILE", "the path of the key ring, made by `manage.py create_keyring`")
 )

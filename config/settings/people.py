@@ -102,11 +102,11 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not LIVEMODE and PANEL_URL.startswith("http
 # Without an address, mails are written to the process's output.
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 if LIVEMODE and env.email_url("EMAIL_URL", default="consolemail://")["EMAIL_BACKEND"].endswith(
-    ("console.EmailBackend", "dummy.EmailBackend")
+    ("console.EmailBackend", "dummy.EmailBackend", "locmem.EmailBackend")
 ):
     raise environ.ImproperlyConfigured(
         "Set EMAIL_URL to a mail server, such as smtp+tls://user:password@host:587: live mails"
-        " have links that let people in, and the log is no place for them."
+        " have links that let people in, which neither the log nor memory is a place for."
     )
 EMAIL_TIMEOUT = 10
 _mail_host = f"[{API_HOST}]" if ":" in API_HOST else API_HOST

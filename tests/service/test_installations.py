@@ -189,6 +189,9 @@ def test_a_missing_setting_stops_the_start_with_the_sentence_that_fixes_it(
     assert last.endswith(".")
 
 
+SANDBOX = "acquirers.sandbox"
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -198,6 +201,10 @@ def test_a_missing_setting_stops_the_start_with_the_sentence_that_fixes_it(
         ({"REDIS_URL": "http://app:hunter2@redis"}, "Set REDIS_URL to "),
         ({**LIVE, "BASE_URL": "http://pay.example"}, "Set BASE_URL to "),
         ({"TESTBANK_PUBLIC_URL": "bank.example"}, "Set TESTBANK_PUBLIC_URL to "),
+        ({**LIVE, "EMAIL_URL": "memorymail://"}, "Set EMAIL_URL to "),
+        ({**LIVE, "SECRET_KEY": "hunter2"}, "Set SECRET_KEY to "),
+        ({**LIVE, "TRANSFERS": f"{SANDBOX}.transfers.SandboxTransfers"}, "Set TRANSFERS to "),
+        ({**LIVE, "ACQUIRERS": f"x={SANDBOX}.gateway.SandboxGateway"}, "Set ACQUIRERS x to "),
     ],
 )
 def test_a_setting_that_cannot_be_stops_the_start(changes: dict[str, str], sentence: str) -> None:
