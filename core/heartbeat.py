@@ -27,7 +27,7 @@ KINDS: tuple[Kind, ...] = ("web", "worker", "sender", "beat", "rotation")
 BEAT_SECONDS = 15.0
 # After a beat that the database did not take.
 RETRY_SECONDS = 2.0
-# A process that was seen within this time lives.
+# A process that was seen within this time lives. Or will be: the database's clock may be put back.
 LIVING_SECONDS = 60
 # How long the row of a process stays that ended without a word: it tells which host had a key.
 KEPT_DAYS = 7
@@ -46,7 +46,8 @@ ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at RETURNING started_at
 # Living processes that cannot open what this one seals, or seal what it cannot open.
 STRANGERS = """
 SELECT kind, host, key_ids, primary_key_id FROM core_process
-WHERE id <> %(id)s AND seen_at > statement_timestamp() - make_interval(secs => %(living)s)
+WHERE id <> %(id)s AND seen_at BETWEEN statement_timestamp() - make_interval(secs => %(living)s)
+        AND statement_timestamp() + make_interval(secs => %(living)s)
     AND NOT (primary_key_id = ANY (%(key_ids)s) AND %(primary)s = ANY (key_ids))
 ORDER BY host, kind, id
 """
@@ -88,6 +89,11 @@ class Heartbeat:
         self._is_silent = False
         self._strangers: list[Stranger] = []
         atexit.register(self.end)
+
+    @property
+    def is_known(self) -> bool:
+        """Tell whether the database has taken a beat."""
+        return self._started_at is not None
 
     def beat(self) -> list[Stranger]:
         """Write the row and return the strangers; none if the database does not take it."""
@@ -133,7 +139,7 @@ class Heartbeat:
             self._over.wait(RETRY_SECONDS if self._is_silent else BEAT_SECONDS)
 
     def _write(self, raw: Connection, row: dict[str, Any]) -> None:
-        is_first = self._started_at is None
+        is_first = not self.is_known
         [self._started_at] = raw.execute(BEAT, row).fetchone() or [None]
         if is_first:
             raw.execute(END, [self._parent and self._parent.id])
@@ -182,6 +188,11 @@ def begin() -> None:
         _own[:] = [Heartbeat(_own[0].kind, parent=_own[0])]
     for heartbeat in _own:
         heartbeat.begin()
+
+
+def is_known() -> bool:
+    """Tell whether the database has this process's row."""
+    return any(heartbeat.is_known for heartbeat in _own)
 
 
 def end() -> None:

@@ -38,6 +38,7 @@ from tests.stage.redis_places import patient_budget
 from tests.stage.sdk_service import SdkService, running
 from tests.stage.teller import Teller, teller_behind
 from tests.stage.web_process import READ_SECONDS, WebProcess
+from vault import peers
 from webhooks.delivery import fairness
 from webhooks.delivery.http import sender
 
@@ -185,7 +186,10 @@ def own_settings(own_servers: Servers, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def key_change(settings: Any, tmp_path: Path) -> Iterator[KeyChange]:
+def key_change(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[KeyChange]:
+    monkeypatch.setattr(peers, "HEAR_SECONDS", 0)
     change = change_key(settings, tmp_path)
     yield change
     change.restart()

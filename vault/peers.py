@@ -5,6 +5,7 @@ of before; its row says so (`core.heartbeat`).
 """
 
 import socket
+import time
 from collections import Counter
 from collections.abc import Collection
 from datetime import timedelta
@@ -19,12 +20,15 @@ from core import heartbeat, keyring
 from core.heartbeat import LIVING_SECONDS, Kind, Stranger
 from core.keyring import KeyRingError
 
+# A beat, and one that had to be tried again.
+HEAR_SECONDS = heartbeat.BEAT_SECONDS + 2 * heartbeat.RETRY_SECONDS
 SILENT = f"A process that ended without a word counts for {LIVING_SECONDS} s."
 
 
 def living() -> QuerySet[Any]:
     """Return the processes that were seen within a minute, by the database's clock."""
-    return _all().filter(seen_at__gt=Now() - timedelta(seconds=LIVING_SECONDS))
+    minute = timedelta(seconds=LIVING_SECONDS)
+    return _all().filter(seen_at__range=(Now() - minute, Now() + minute))
 
 
 def _all() -> QuerySet[Any]:
@@ -69,6 +73,15 @@ def require_sealing_with(key_id: str) -> None:
             f"These processes seal with {used} and not with {key_id}: {named(others)}. Bring the "
             f"key ring to their hosts and start them anew. {SILENT}"
         )
+
+
+def hear_all() -> None:
+    """Wait until every process that lives has been seen.
+
+    After a restart of the database, or when its clock was put forward, none seems to live before
+    its next beat.
+    """
+    time.sleep(HEAR_SECONDS)
 
 
 def holders(key_id: str) -> str:

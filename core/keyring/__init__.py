@@ -14,6 +14,7 @@ from core.keyring.changes import (
     promote,
     purge,
     put_back,
+    require_retired,
     retire,
 )
 from core.keyring.file import MAC_PURPOSES, KeyRingError, create, load
@@ -22,7 +23,7 @@ from core.keyring.sealing import KeyRing, SealBroken, UnknownKey
 __all__ = [
     "MAC_PURPOSES", "KeyRing", "KeyRingError", "SealBroken", "UnknownKey",
     "add", "complete", "create", "load", "missing_purposes", "promote", "purge", "put_back",
-    "retire", "ring",
+    "require_retired", "retire", "ring",
 ]  # fmt: skip
 
 

@@ -64,10 +64,18 @@ def purge(path: Path, key_id: str) -> None:
         somebody else is changing it.
     """
     with replacing(path) as content:
-        _require_secondary(content, key_id)
         _require_retired(content, key_id)
         content["retired"] = [other for other in retired_in(content) if other != key_id]
         del content["encryption"][key_id]
+
+
+def require_retired(path: Path, key_id: str) -> None:
+    """Refuse what only a retired key may be given to.
+
+    :raises KeyRingError: there is no such key, it is not retired, or the file cannot be used.
+    """
+    load(path)
+    _require_retired(content_of(path), key_id)
 
 
 def put_back(path: Path, key_id: str, *, copy: Path) -> None:
@@ -119,6 +127,7 @@ def _require_secondary(content: dict[str, Any], key_id: str) -> None:
 
 
 def _require_retired(content: dict[str, Any], key_id: str) -> None:
+    _require_secondary(content, key_id)
     if key_id not in retired_in(content):
         raise KeyRingError(
             f"{key_id} is not retired: run `manage.py keyring remove {key_id}` first, bring the "

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
+import psycopg
 import pytest
 from django.core.management import CommandError
 from django.db.models.functions import Now
@@ -99,6 +100,46 @@ def test_a_process_that_was_not_seen_for_a_minute_holds_nobody_up(
     take_out(key_change.old)
 
     assert keyring.load(key_change.path).key_ids == {key_change.new}
+
+
+def test_a_process_that_comes_back_while_a_key_is_purged_is_heard(
+    key_change: KeyChange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = a_process(key_change.old, key_change.new, seconds_ago=300)
+    key_change.promote_and_restart()
+    keyring.retire(key_change.path, key_change.old)
+
+    def beat(_seconds: float) -> None:
+        Process.objects.filter(id=process.id).update(seen_at=Now())
+
+    monkeypatch.setattr(peers.time, "sleep", beat)
+
+    with pytest.raises(CommandError, match=f"seal with {key_change.old} .*: web on pay-2"):
+        keyring_command("purge", key_change.old)
+
+
+def test_a_process_of_the_future_holds_nobody_up(key_change: KeyChange) -> None:
+    """The database's clock was put back after the process had died."""
+    a_process(key_change.old, seconds_ago=-3600)
+
+    keyring_command("promote", key_change.new)
+    key_change.restart()
+    peers.join("worker")
+
+
+def test_a_rotation_that_cannot_be_written_down_does_nothing(
+    merchant: Merchant, key_change: KeyChange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away() -> None:
+        raise psycopg.OperationalError
+
+    seal_many(merchant, 1)
+    key_change.promote_and_restart()
+    monkeypatch.setattr(heartbeat, "_connected", away)
+
+    with pytest.raises(CommandError, match="nothing was done"):
+        rotate()
+    assert SealedCard.objects.get().key_id == key_change.old
 
 
 def test_the_command_shows_the_living_processes(key_change: KeyChange) -> None:

@@ -111,6 +111,10 @@ class Command(BaseCommand):
         )
 
     def _purge(self, path: Path, key_id: str) -> None:
+        keyring.require_retired(path, key_id)
+        # The one step that can lose something: nobody is missed who lives and was not seen.
+        self.stdout.write(f"Waiting {peers.HEAR_SECONDS:.0f} s for a beat of every process.")
+        peers.hear_all()
         peers.require_sealing_with(keyring.load(path).primary)
         # Only now: a process that seals with the key would do so again after the look.
         _require_unused(key_id)

@@ -21,6 +21,8 @@ class Command(BaseCommand):
         try:
             # It seals like other processes: none of those may be overtaken by it, or overtake it.
             peers.join("rotation")
+            if not heartbeat.is_known():
+                raise CommandError("The database takes no row of this process: nothing was done.")
             heartbeat.begin()
             peers.require_sealing_with(ring.primary)
             left = [self._rotate(column, ring) for column in sealed_rows.columns()]
