@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.keyring.file import (
+    MAC_PURPOSES,
     KeyRingError,
     content_of,
     load,
@@ -78,21 +79,23 @@ def require_retired(path: Path, key_id: str) -> None:
     _require_retired(content_of(path), key_id)
 
 
-def put_back(path: Path, key_id: str, *, copy: Path) -> None:
-    """Take a lost key over from another key ring, as a retired one: it opens and never seals.
+def put_back(path: Path, name: str, *, copy: Path) -> None:
+    """Take a lost key over from another key ring; an encryption key opens then and never seals.
 
+    :param name: a key's id, or the purpose of a key for hashes.
     :raises KeyRingError: the copy lacks it, the file has a key of that name, one of the two
         cannot be used, or somebody else is changing the file.
     """
-    load(copy)
-    key = content_of(copy)["encryption"].get(key_id)
+    kind = "mac" if name in MAC_PURPOSES else "encryption"
+    key = _usable(copy)[kind].get(name)
     if key is None:
-        raise KeyRingError(f"The key ring at {copy} holds no key {key_id!r}.")
-    with replacing(path) as content:
-        if key_id in content["encryption"]:
-            raise KeyRingError(f"The key ring at {path} has a key {key_id} already.")
-        content["encryption"][key_id] = key
-        content["retired"] = [*retired_in(content), key_id]
+        raise KeyRingError(f"The key ring at {copy} holds no key {name!r}.")
+    with replacing(path, is_incomplete=True) as content:
+        if name in content[kind]:
+            raise KeyRingError(f"The key ring at {path} has a key {name} already.")
+        content[kind][name] = key
+        if kind == "encryption":
+            content["retired"] = [*retired_in(content), name]
 
 
 def complete(path: Path) -> list[str]:
@@ -114,9 +117,14 @@ def missing_purposes(path: Path) -> list[str]:
 
     :raises KeyRingError: the file cannot be used.
     """
+    return missing_of(_usable(path))
+
+
+def _usable(path: Path) -> dict[str, Any]:
+    """Return a file's content, of which purposes that are younger may be missing."""
     content = content_of(path)
     parsed(path, content, is_incomplete=True)
-    return missing_of(content)
+    return content
 
 
 def _require_secondary(content: dict[str, Any], key_id: str) -> None:

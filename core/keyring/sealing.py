@@ -24,7 +24,9 @@ class UnknownKey(Exception):
 
     def __init__(self, key_id: str) -> None:
         self.key_id = key_id
-        super().__init__(f"The key ring holds no key {key_id!r}: add it back from your backup.")
+        super().__init__(
+            f"The key ring holds no key {key_id!r}: put it back (`manage.py keyring put-back`)."
+        )
 
 
 class KeyRing:

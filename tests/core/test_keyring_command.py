@@ -180,9 +180,21 @@ def test_a_lost_purpose_that_rows_were_made_with_is_not_made_anew(
 ) -> None:
     audit_log.record("limit.changed", merchant=merchant, subject="try")
 
-    with pytest.raises(CommandError, match="restore it from your backup"):
+    with pytest.raises(CommandError, match="manage.py keyring put-back audit_log --from COPY"):
         keyring_command("--file", old_file, "add-purpose")
     assert keyring.missing_purposes(old_file) == ["audit_log"]
+
+
+def test_a_lost_purpose_is_put_back_from_a_copy(old_file: Path, tmp_path: Path) -> None:
+    keyring.create(tmp_path / "copy")
+
+    told = keyring_command("--file", old_file, "put-back", "audit_log", "--from", tmp_path / "copy")
+
+    assert told.startswith("Put audit_log back. Bring the file to every host")
+    mac, copied = (
+        keyring.load(path).mac("audit_log", b"x") for path in (old_file, tmp_path / "copy")
+    )
+    assert mac == copied
 
 
 def test_lost_keys_of_second_factors_are_not_made_anew(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ class Command(BaseCommand):
         ):
             steps.add_parser(name, help=meaning).add_argument("key_id")
         put_back = steps.add_parser("put-back", help="take a lost key over from another key ring")
-        put_back.add_argument("key_id")
+        put_back.add_argument("key_id", metavar="KEY", help="an id, or a purpose of hashes")
         put_back.add_argument("--from", type=Path, required=True, metavar="COPY", dest="copy")
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -83,7 +83,8 @@ class Command(BaseCommand):
             if purpose in MADE_WITH and _has_rows(MADE_WITH[purpose]):
                 raise CommandError(
                     f"{MADE_OF[purpose]} were made with the key for {purpose}, which {path} "
-                    "lacks: restore it from your backup."
+                    f"lacks. Put it back: `manage.py keyring put-back {purpose} --from COPY`, of "
+                    "which COPY is a key ring that has it."
                 )
         added = keyring.complete(path)
         if not added:
@@ -124,11 +125,13 @@ class Command(BaseCommand):
             "need it."
         )
 
-    def _put_back(self, path: Path, key_id: str, copy: Path) -> None:
-        keyring.put_back(path, key_id, copy=copy)
+    def _put_back(self, path: Path, name: str, copy: Path) -> None:
+        keyring.put_back(path, name, copy=copy)
+        is_of_hashes = name in keyring.MAC_PURPOSES
         self.stdout.write(
-            f"Put {key_id} back as a retired key. Bring the file to every host, start every "
-            "process anew, then run `manage.py vault_rotate`."
+            f"Put {name} back{'' if is_of_hashes else ' as a retired key'}. Bring the file to "
+            f"every host, start every process anew"
+            f"{'' if is_of_hashes else ', then run `manage.py vault_rotate`'}."
         )
 
 
