@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from psycopg import sql
 
 from core.keyring import KeyRing, SealBroken, UnknownKey
+from vault import peers
 from vault.sealed_rows import SealedColumn
 
 BATCH = 500
@@ -46,8 +47,9 @@ def count_left(column: SealedColumn, ring: KeyRing) -> int:
 def rewrap(column: SealedColumn, ring: KeyRing) -> Iterator[Batch]:
     """Rewrap the column's rows, batch by batch, until a pass finds none but broken ones.
 
-    It gives up after some passes: then rows stay locked, or some process still seals with
-    another key; `count_left` tells.
+    It gives up after some passes: then rows stay locked; `count_left` tells.
+
+    :raises KeyRingError: a living process seals with another key by now.
     """
     for _ in range(MAX_PASSES):
         rewrapped, broken = 0, 0
@@ -77,7 +79,14 @@ def _rewrap_some(
     """Rewrap one batch and return it with its last primary key, None if there was no row.
 
     Locked without the key, so that a payment that refers to a card does not wait.
+
+    A rotation may stand still for days (Ctrl-Z) and its key be purged meanwhile. So each
+    transaction looks first: one that stands still after its look is ended by the database
+    (`idle_in_transaction_session_timeout`) before its process counts as gone.
+
+    :raises KeyRingError: a living process seals with another key by now.
     """
+    peers.require_sealing_with(ring.primary)
     page = rows if after is None else rows.filter(pk__gt=after)
     locked = list(page.order_by("pk").select_for_update(skip_locked=True, no_key=True)[:BATCH])
     fresh, broken = {}, {}

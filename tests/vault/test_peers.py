@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -14,7 +15,7 @@ from core.models import Process
 from merchants.models import Merchant
 from tests.stage.factories import MerchantFactory
 from tests.stage.key_change import KeyChange, keyring_command, rotate, seal_many, take_out
-from vault import peers
+from vault import peers, rotation
 from vault.checks import require_keys
 from vault.models import SealedCard
 
@@ -125,6 +126,25 @@ def test_a_process_of_the_future_holds_nobody_up(key_change: KeyChange) -> None:
     keyring_command("promote", key_change.new)
     key_change.restart()
     peers.join("worker")
+
+
+def test_a_rotation_that_stood_still_while_the_key_changed_again_stops(
+    merchant: Merchant, key_change: KeyChange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rotation, "BATCH", 3)
+    seal_many(merchant, 10)
+    key_change.promote_and_restart()
+    replace = rotation._replace
+
+    def replace_and_stand_still(*arguments: Any) -> None:
+        replace(*arguments)
+        a_process("k_newest", key_change.new, key_change.old)
+
+    monkeypatch.setattr(rotation, "_replace", replace_and_stand_still)
+
+    with pytest.raises(CommandError, match="seal with k_newest and not with"):
+        rotate()
+    assert SealedCard.objects.filter(key_id=key_change.old).count() == 7
 
 
 def test_a_rotation_that_cannot_be_written_down_does_nothing(

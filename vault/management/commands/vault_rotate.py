@@ -24,7 +24,7 @@ class Command(BaseCommand):
             if not heartbeat.is_known():
                 raise CommandError("The database takes no row of this process: nothing was done.")
             heartbeat.begin()
-            peers.require_sealing_with(ring.primary)
+            peers.require_sealing_with(ring.primary)  # Also where no row is left to seal anew.
             left = [self._rotate(column, ring) for column in sealed_rows.columns()]
         except keyring.KeyRingError as error:
             raise CommandError(str(error)) from error
