@@ -33,6 +33,15 @@ def running_service(tmp_path):
         service.call("reset")
 
 
+def await_every_process(service):
+    """Wait until each has written down that it lives, and which key it seals with."""
+    deadline, kinds = time.monotonic() + 60, []
+    while sorted(kinds) != ["beat", "sender", "web", "web", "worker"]:
+        assert time.monotonic() < deadline, kinds
+        shown = service.call("run", sys.executable, "manage.py", "keyring", "show").stdout
+        kinds = re.findall(r"^(\w+) on .*: seals with k_\w+$", shown, re.MULTILINE)
+
+
 @pytest.mark.slow
 def test_up_works_as_it_says_until_ctrl_c(running_service):
     printed = running_service.log.read_text()
@@ -55,9 +64,7 @@ def test_up_works_as_it_says_until_ctrl_c(running_service):
     run = running_service.call("run", "sh", "-c", "printf %s $BASE_URL; exit 3")
     assert (run.returncode, run.stdout) == (3, running_service.base_url)
 
-    shown = running_service.call("run", sys.executable, "manage.py", "keyring", "show").stdout
-    kinds = re.findall(r"^(\w+) on .*: seals with k_\w+$", shown, re.MULTILINE)
-    assert sorted(kinds) == ["beat", "sender", "web", "web", "worker"]
+    await_every_process(running_service)
 
     processes = running_service.processes()
     assert running_service.stop() == 0
