@@ -1,24 +1,32 @@
 """Forms that act once: a double click, a reload and a second tab have one effect.
 
-Each form carries a random token; the change claims it in its own transaction, as a request of the
-API claims its `Idempotency-Key` (panel contract: Once).
+Each form carries a random token, claimed as a request of the API claims its `Idempotency-Key`, but
+before the work begins (panel contract: Once). So the same form sent again finds the first sending
+under way: it waits shortly, then leads to the page that looks again by itself (`panel.sent_again`).
 """
 
 import secrets
 from collections.abc import Callable
+from threading import BoundedSemaphore
+from time import monotonic, sleep
 from typing import NamedTuple, TypeVar
+from urllib.parse import urlencode
 
+from django.core.signing import Signer
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
+from core import connections
 from core.errors import DomainError
 from merchants import idempotency
 from merchants.idempotency import (
     IdempotencyKeyInUse,
     IdempotencyKeyInvalid,
     IdempotencyKeyReused,
+    NoLongerKept,
     Replayed,
+    handover,
 )
 from merchants.models import Member
 
@@ -28,6 +36,11 @@ Made = tuple[HttpResponse, str]
 FIELD = "token"
 # Beside a form's own fields.
 _NOT_COUNTED = (FIELD, "csrfmiddlewaretoken")
+# In the address of the page that looks again: the form's token and the address to lead to, signed.
+WAITING = "sent"
+WAIT_SECONDS, STEP_SECONDS = 3.0, 0.1
+# More sendings do not wait in a process: its threads are for others too.
+_places = BoundedSemaphore(8)
 
 
 def token(request: HttpRequest) -> str:
@@ -66,7 +79,26 @@ def run(
         change()
         return _see_other(done), done
 
-    return show_once(request, member, answer, again=lambda _kept: _see_other(done))
+    sending = _Sending(request, member, done=done)
+    return sending.answer(answer, _keep, lambda _kept: _see_other(done))
+
+
+def make(
+    request: HttpRequest,
+    member: Member,
+    change: Callable[[], Made],
+    *,
+    again: Callable[[str], HttpResponse],
+) -> HttpResponse:
+    """Like `run`, for a change that makes the thing that its answer leads to.
+
+    :param change: opens its own transactions, claims the token in the first, and returns the answer
+        with the text to keep: the id of the thing, or an address.
+    :param again: makes the answer to the same form sent again, from that text; from the id that the
+        token was claimed with, if nothing could be kept.
+    :raises DomainError: as `change` does; the token stays free.
+    """
+    return _Sending(request, member).answer(change, _keep, again)
 
 
 class Secret(NamedTuple):
@@ -116,46 +148,121 @@ def show_once(
     *,
     again: Callable[[str], HttpResponse],
 ) -> HttpResponse:
-    """Make a change, the answer of which shows a secret, and show it to the first sender alone.
+    """Like `make`, where the answer shows a secret, which is kept nowhere.
 
-    :param change: opens its own transactions, claims the token in the first, and returns the answer
-        with the text to keep: the id of the thing. The secret is kept nowhere.
-    :param again: makes the answer to the same form sent again, from that text; from the id that the
-        token was claimed with, if nothing could be kept.
+    The same form sent again while this is under way gets the same page: a browser shows that one.
+
     :raises DomainError: as `change` does; the token stays free.
     """
-    try:
-        _begin(request, member)
-        made = None if idempotency.earlier() else _made(request, member, change)
-        if made is None:
-            # Its sender was cut off before the answer was kept, or is about to keep it.
-            earlier = idempotency.earlier()
-            return again(earlier.object_id if earlier else "")
-        answer, kept = made
-        idempotency.save_answer(answer.status_code, kept.encode())
-    except Replayed as first:
-        return again(first.body.decode())
-    except (IdempotencyKeyReused, IdempotencyKeyInUse, IdempotencyKeyInvalid):
-        return render(request, "panel/sent_already.html", status=409)
-    return answer
+
+    def keep(answer: HttpResponse, text: str) -> None:
+        handover.keep_text_or_page(answer.status_code, text, answer.content.decode())
+
+    return _Sending(request, member, has_secret=True).answer(change, keep, again)
 
 
-def _made(request: HttpRequest, member: Member, change: Callable[[], Made]) -> Made | None:
-    """Return what the change made; None if another click was faster and has made it.
+def signer(request: HttpRequest, member: Member) -> Signer:
+    """Return the signer of what a sending waits for: of this form and this person alone."""
+    return Signer(salt=f"panel.once {member.user_id} {request.path}")
 
-    :raises Replayed: that click is answered already.
+
+def key_of(token: str) -> str:
+    """Return the key that a form's token claims; none that is valid, without a token."""
+    # It could act twice.
+    return f"panel_{token}" if token else ""
+
+
+class _Sending:
+    """A form that was sent.
+
+    :param done: the address to lead to, if that is known before.
     """
+
+    def __init__(
+        self, request: HttpRequest, member: Member, *, done: str = "", has_secret: bool = False
+    ) -> None:
+        self._request, self._member = request, member
+        self._done, self._has_secret = done, has_secret
+        self._has_waited = False
+
+    def answer(
+        self,
+        change: Callable[[], Made],
+        keep: Callable[[HttpResponse, str], None],
+        again: Callable[[str], HttpResponse],
+    ) -> HttpResponse:
+        """Make the change, or find what the first sending of the form has made."""
+        try:
+            self._claim()
+            if earlier := idempotency.earlier():
+                return again(earlier.object_id)  # Its sender died before it could answer.
+            answer, text = _made(change)
+            keep(answer, text)
+        except Replayed as first:
+            text, page = handover.opened(first.body)
+            return HttpResponse(page) if page and self._has_waited else again(text)
+        except NoLongerKept as first:
+            return again(first.object_id)
+        except IdempotencyKeyInUse:
+            return self._look_again()
+        except (IdempotencyKeyReused, IdempotencyKeyInvalid):
+            return render(self._request, "panel/sent_already.html", status=409)
+        return answer
+
+    def _claim(self) -> None:
+        """Claim the form's token; wait if another sending has, until it is answered or refused.
+
+        :raises IdempotencyKeyInUse: it is still under way.
+        """
+        try:
+            self._try_to_claim()
+        except IdempotencyKeyInUse:
+            if not _places.acquire(blocking=False):
+                raise
+            try:
+                self._wait()
+            finally:
+                _places.release()
+
+    def _wait(self) -> None:
+        ends_at = monotonic() + WAIT_SECONDS
+        while True:
+            connections.give_back()
+            sleep(STEP_SECONDS)
+            try:
+                return self._try_to_claim()
+            except IdempotencyKeyInUse:
+                if monotonic() >= ends_at:
+                    raise
+
+    def _try_to_claim(self) -> None:
+        key = key_of(self._request.POST.get(FIELD, ""))
+        if self._has_secret and handover.await_page(self._member.merchant, key):
+            self._has_waited = True
+        _begin(self._request, self._member)
+        if not idempotency.earlier():
+            idempotency.announce()
+
+    def _look_again(self) -> HttpResponse:
+        waits_for = [self._request.POST[FIELD], self._done]
+        signed = signer(self._request, self._member).sign_object(waits_for)
+        return _see_other(f"{self._request.path}?{urlencode({WAITING: signed})}")
+
+
+def _keep(answer: HttpResponse, text: str) -> None:
+    idempotency.save_answer(answer.status_code, text.encode())
+
+
+def _made(change: Callable[[], Made]) -> Made:
     try:
         return change()
-    except IdempotencyKeyInUse:
-        _begin(request, member)
-        if idempotency.earlier() is None:
-            raise  # The faster one was refused since, and has freed the token.
-        return None
     except DomainError:
         # It may have claimed the token in a transaction before the one that refused.
         idempotency.forget()
         raise
+    finally:
+        # Refused, and all of it rolled back.
+        idempotency.withdraw()
 
 
 def _in_one_transaction(change: Callable[[], T], subject: str) -> T:
@@ -174,8 +281,7 @@ def _begin(request: HttpRequest, member: Member) -> None:
     fields = {name: values for name, values in request.POST.lists() if name not in _NOT_COUNTED}
     idempotency.begin(
         member.merchant,
-        # A form without one is refused: it could act twice.
-        key=f"panel_{request.POST[FIELD]}" if request.POST.get(FIELD) else "",
+        key=key_of(request.POST.get(FIELD, "")),
         method_and_path=f"POST {request.path} {member.user_id}",
         body=fields,
     )

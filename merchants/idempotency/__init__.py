@@ -12,6 +12,7 @@ from merchants.idempotency.answers import (
 )
 from merchants.idempotency.claims import (
     Earlier,
+    announce,
     begin,
     current,
     earlier,
@@ -19,12 +20,14 @@ from merchants.idempotency.claims import (
     forget,
     let_go,
     take,
+    withdraw,
 )
 from merchants.idempotency.kept import Replayed
 from merchants.idempotency.refusals import (
     IdempotencyKeyInUse,
     IdempotencyKeyInvalid,
     IdempotencyKeyReused,
+    NoLongerKept,
 )
 
 __all__ = [
@@ -32,7 +35,9 @@ __all__ = [
     "IdempotencyKeyInUse",
     "IdempotencyKeyInvalid",
     "IdempotencyKeyReused",
+    "NoLongerKept",
     "Replayed",
+    "announce",
     "answer",
     "begin",
     "current",
@@ -48,4 +53,5 @@ __all__ = [
     "save_refusal",
     "take",
     "take_answer_back",
+    "withdraw",
 ]

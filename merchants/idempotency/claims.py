@@ -17,6 +17,7 @@ from merchants.idempotency.refusals import (
     IdempotencyKeyInUse,
     IdempotencyKeyInvalid,
     IdempotencyKeyReused,
+    NoLongerKept,
 )
 from merchants.models import IdempotencyKey, Merchant
 
@@ -38,6 +39,7 @@ class Claim:
     """A request's hold on its key; `taken` once a row says so.
 
     :param answer_is_object: see `begin`.
+    :param announced: see `announce`; until `take` names the object.
     :param kept_answer: the answer that this request has stored with its work.
     """
 
@@ -46,6 +48,7 @@ class Claim:
     fingerprint: bytes
     answer_is_object: bool = False
     taken: bool = False
+    announced: bool = False
     object_id: str = ""
     kept_answer: bytes | None = None
     # Of the row while it is ours: a retry that takes it over writes another.
@@ -88,7 +91,7 @@ def begin(
     """
     if key is None:
         return
-    _validate(key)
+    validate(key)
     claim = Claim(merchant.id, key, fingerprint.of(method_and_path, body), answer_is_object)
     row = _found(claim)
     if row is not None:
@@ -112,7 +115,7 @@ def earlier_with_secret() -> Earlier:
     """
     found = earlier()
     if found is None or timezone.now() - found.claimed_at > kept.SECRET_ANSWER_LIFE:
-        raise IdempotencyKeyReused(kept.NO_LONGER_KEPT)
+        raise NoLongerKept
     return found
 
 
@@ -129,6 +132,36 @@ def take(object_id: str, *, is_finished: bool = True) -> None:
     claim = current()
     if claim is None or claim.taken:
         return
+    if claim.announced:
+        _name(claim, object_id)
+    else:
+        _write(claim, object_id, is_finished=is_finished)
+    claim.taken, claim.object_id = True, object_id
+
+
+def announce() -> None:
+    """Claim the request's key before its work begins: others with the key see it under way.
+
+    `take` names the object, in the first transaction of the work. As long as none is named nothing
+    was done: a request that takes the key over later may do it. It is under way until `finish` or
+    its answer, for that may hold a secret.
+
+    :raises IdempotencyKeyInUse: another request claimed it a moment ago.
+    """
+    claim = current()
+    if claim is not None and not claim.announced:
+        _write(claim, object_id="", is_finished=False)
+        claim.announced = True
+
+
+def withdraw() -> None:
+    """Free a key that was announced, if its work named no object or was rolled back."""
+    claim = current()
+    if claim is not None and claim.announced:
+        row_of(claim).filter(lease_until=claim.lease_until, object_id="").delete()
+
+
+def _write(claim: Claim, object_id: str, *, is_finished: bool) -> None:
     now = timezone.now()
     lease_until = _lease_end(now)
     values = {
@@ -143,7 +176,14 @@ def take(object_id: str, *, is_finished: bool = True) -> None:
     }
     if not prepared.run(CLAIM, values):
         raise _in_use(claim)
-    claim.taken, claim.lease_until, claim.object_id = True, lease_until, object_id
+    claim.lease_until = lease_until
+
+
+def _name(claim: Claim, object_id: str) -> None:
+    """Write the object into an announced row, unless another request has taken it over."""
+    rows_of_ours = row_of(claim).filter(lease_until=claim.lease_until, object_id="")
+    if not rows_of_ours.update(object_id=object_id[:ID_MAX]):
+        raise _in_use(claim)
 
 
 def let_go() -> None:
@@ -160,6 +200,14 @@ def forget() -> None:
     if claim is not None and claim.taken:
         row_of(claim).filter(lease_until=claim.lease_until).delete()
         claim.taken = False
+
+
+def validate(key: str) -> None:
+    """:raises IdempotencyKeyInvalid: a key may not be written so."""
+    printable = key.isascii() and key.isprintable() and 1 <= len(key) <= MAX_LENGTH
+    # It is stored as it is sent, for people look requests up by it.
+    if not printable or contains_encoded_card_number(key) or holds_secret_key(key):
+        raise IdempotencyKeyInvalid
 
 
 def current() -> Claim | None:
@@ -205,16 +253,12 @@ def _take_over(claim: Claim) -> None:
         raise IdempotencyKeyInUse(until=row.lease_until)
     row.lease_until = claim.lease_until = _lease_end(now)
     row.save(update_fields=["lease_until"])
-    claim.taken, claim.object_id = True, row.object_id or ""
+    if not row.object_id:
+        claim.announced = True  # Its work was never begun, and is ours now.
+        return
+    claim.taken, claim.object_id = True, row.object_id
     claim.earlier = Earlier(row.request_id, row.object_id, row.is_finished, row.created_at)
 
 
 def _lease_end(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.REQUEST_LEASE_SECONDS)
-
-
-def _validate(key: str) -> None:
-    printable = key.isascii() and key.isprintable() and 1 <= len(key) <= MAX_LENGTH
-    # It is stored as it is sent, for people look requests up by it.
-    if not printable or contains_encoded_card_number(key) or holds_secret_key(key):
-        raise IdempotencyKeyInvalid

@@ -6,11 +6,10 @@ from typing import Protocol
 from django.utils import timezone
 
 from core.keyring import ring
-from merchants.idempotency.refusals import IdempotencyKeyReused
+from merchants.idempotency.refusals import NoLongerKept
 from merchants.models import IdempotencyKey
 
 SECRET_ANSWER_LIFE = timedelta(minutes=15)
-NO_LONGER_KEPT = "The first answer held a secret and is no longer kept."
 
 
 class Owner(Protocol):
@@ -42,13 +41,13 @@ def replay(row: IdempotencyKey) -> None:
     """Raise the stored answer, if there is one.
 
     :raises Replayed: the request was answered.
-    :raises IdempotencyKeyReused: the answer held a secret, and is no longer kept.
+    :raises NoLongerKept: the answer held a secret, and is no longer kept.
     """
     if row.response_status is None:
         return
     is_over = row.answer_until is not None and row.answer_until <= timezone.now()
     if is_over or row.sealed_response is None:
-        raise IdempotencyKeyReused(NO_LONGER_KEPT)
+        raise NoLongerKept(row.object_id or "")
     raise Replayed(row)
 
 

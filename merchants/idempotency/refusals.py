@@ -22,6 +22,19 @@ class IdempotencyKeyReused(DomainError):
     message = "The Idempotency-Key was used for another request."
 
 
+class NoLongerKept(IdempotencyKeyReused):
+    """The first answer held a secret and is forgotten.
+
+    :param object_id: the object that the request was about.
+    """
+
+    message = "The first answer held a secret and is no longer kept."
+
+    def __init__(self, object_id: str = "") -> None:
+        super().__init__()
+        self.object_id = object_id
+
+
 class IdempotencyKeyInUse(DomainError):
     code = "idempotency_key_in_use"
     http_status = 409

@@ -52,7 +52,7 @@ def make(
     if request.method != "POST" or not form.data or not form.is_valid():
         return None
     try:
-        return once.show_once(request, member, change, again=way_on)
+        return once.make(request, member, change, again=way_on)
     except REFUSALS as problem:
         form.refuse(problem)
         return None

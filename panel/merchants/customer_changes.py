@@ -36,7 +36,7 @@ def create(request: HttpRequest, member: Member) -> HttpResponse:
         return _see_other(_address(member, made.id)), made.id
 
     def act() -> HttpResponse:
-        return once.show_once(
+        return once.make(
             request, member, change, again=lambda kept: _see_other(_address(member, kept))
         )
 

@@ -21,6 +21,7 @@ from core.detection import contains_encoded_card_number
 from merchants import second_factors
 from merchants.models import Member
 from panel import permissions
+from panel.merchants import sent_again
 
 View = Callable[..., HttpResponse]
 # Below `page`: it asks for the password or passkey again, unless that was done within 5 minutes
@@ -55,7 +56,8 @@ def page(*methods: str) -> Callable[[View], View]:
             request.member = member  # type: ignore[attr-defined]  # For the frame.
             if lacks_factor := _if_without_factor(request, member):
                 return lacks_factor
-            response = view(request, member, **arguments)
+            looked = sent_again.look(request, member) if methods else None
+            response = looked or view(request, member, **arguments)
             # Last, for its row is locked until the page's transaction ends.
             _note_use(request, member)
             if request.session.get(LAST_SEEN) != member.merchant_id:

@@ -4,13 +4,16 @@ import csv
 import io
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 
-from merchants import team
-from merchants.models import Member
+from merchants import fingerprint, team
+from merchants.models import IdempotencyKey, Member
+from panel import once
 from payments.disputes.models import Dispute
 from tests.browser.page import Page
 from tests.browser.sandbox import Merchant
@@ -303,3 +306,42 @@ def test_an_export_has_the_rows_of_the_api(
         assert (row["status"], row["currency"]) == (one["status"], one["currency"])
         assert row["description"] == f"'{one['description']}"
         assert row["card.last4"] == one["card"]["last4"]
+
+
+# --- A form that is sent again ------------------------------------------------------------------
+
+BEING_DONE = {"en": "It is being done", "tr": "İşlem sürüyor"}
+TOKEN = "document.querySelector('input[name=token]').value"
+
+
+@pytest.mark.parametrize(("language", "look"), LOOKS[1:])
+def test_a_form_whose_first_sending_is_under_way_looks_again_by_itself(
+    open_page: Callable[..., Page], owner: Merchant, language: str, look: dict[str, Any]
+) -> None:
+    words, payment = DAY[language], owner.pay()["id"]
+    page = opened(open_page, language, look)
+    form = address("refund_payment", owner.row.id, payment)
+    page.visit(form)
+    page.fill(words["amount"], words["some"])
+    fields = {"amount": [words["some"]], "reason": [""]}
+    first = under_way(owner, page.evaluate(TOKEN), form, fields)
+
+    page.click(words["refund"])
+    page.see(BEING_DONE[language], status=202)
+    picture(page, "being-done", language, look)
+    IdempotencyKey.objects.filter(pk=first.pk).update(is_finished=True)
+
+    page.see(words["note"])
+    assert page.url.endswith(address("payment", owner.row.id, payment))
+    assert owner.get(f"/v1/payment_intents/{payment}")["refunded_minor"] == 0
+
+
+def under_way(owner: Merchant, token: str, form: str, fields: dict[str, Any]) -> IdempotencyKey:
+    """Write down that a form of the owner's was sent, and waits for a bank."""
+    user = owner.row.members.get(role="owner", user__email=EMAIL).user_id
+    now = timezone.now()
+    return IdempotencyKey.objects.create(
+        merchant=owner.row, key=once.key_of(token), request_id="req_1", object_id="re_1",
+        fingerprint=fingerprint.of(f"POST {form} {user}", fields),
+        lease_until=now + timedelta(minutes=1), created_at=now,
+    )  # fmt: skip
