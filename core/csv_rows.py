@@ -5,13 +5,11 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import orjson
+from core import formulas
 
 CONTENT_TYPE = "text/csv; charset=utf-8"
 # Without it spreadsheets read UTF-8 as their own country's encoding.
 MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
-# A spreadsheet takes a text that begins so for a formula.
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 PIECE_CHARACTERS = 65_536
 
 
@@ -43,10 +41,8 @@ def cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (dict, list)):
-        return orjson.dumps(value).decode()
-    if isinstance(value, str) and value.startswith(FORMULAS):
-        return f"'{value}"
-    return value
+        return formulas.plain_json(value)
+    return formulas.plain(value) if isinstance(value, str) else value
 
 
 def _taken(text: io.StringIO) -> bytes:
