@@ -9,7 +9,7 @@ from django.apps import apps as installed_apps
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from core.errors import UpstreamUnavailable
+from core.errors import NotSetUp
 from core.once import once
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class HasTerminal(Protocol):
 def of(attempt: HasTerminal) -> "Gateway":
     """Return the gateway of the terminal that the attempt was opened with.
 
-    :raises UpstreamUnavailable: the installation has no adapter for its kind any more.
+    :raises NotSetUp: the installation has no adapter for its kind any more.
     """
     return at(attempt.terminal)
 
@@ -38,10 +38,10 @@ def of(attempt: HasTerminal) -> "Gateway":
 def at(terminal: "Terminal") -> "Gateway":
     """Return the gateway of a terminal, one instance per process and kind.
 
-    :raises UpstreamUnavailable: the installation has no adapter for its kind.
+    :raises NotSetUp: the installation has no adapter for its kind.
     """
     if terminal.kind not in settings.ACQUIRERS:
-        raise UpstreamUnavailable("This installation has no acquirer of that kind.")
+        raise NotSetUp("This installation has no acquirer of that kind.")
     is_closed = terminal.status == terminal.Status.DISABLED
     return _gateway(CLOSED if is_closed else settings.ACQUIRERS[terminal.kind])
 
@@ -52,12 +52,12 @@ def for_new(merchant: "Merchant", currency: str, card: "CardData | None") -> "Te
     Every terminal takes every currency and card so far; routes will tell by these.
 
     :param card: None for one that was sealed earlier.
-    :raises UpstreamUnavailable: no terminal is open for new attempts.
+    :raises NotSetUp: no terminal is open for new attempts.
     """
     terminals: Any = installed_apps.get_model("acquirers", "Terminal")
     found = terminals.objects.open_to(merchant)
     if found is None or found.kind not in settings.ACQUIRERS:
-        raise UpstreamUnavailable("This installation has no acquirer yet.")
+        raise NotSetUp("This installation has no acquirer yet.")
     return found
 
 

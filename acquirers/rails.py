@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from acquirers.outcomes import Outcome
-from core.errors import UpstreamUnavailable
+from core.errors import NotSetUp
 from core.once import once
 
 # The kinds of notices; an adapter passes on another one in the bank's own word.
@@ -171,10 +171,10 @@ class Transfers(Protocol):
 def rail() -> Transfers:
     """Return the adapter of the bank that pays out, one instance per process.
 
-    :raises UpstreamUnavailable: the installation has none.
+    :raises NotSetUp: the installation has none.
     """
     if not settings.TRANSFERS:
-        raise UpstreamUnavailable("This installation has no bank that pays out yet.")
+        raise NotSetUp("This installation has no bank that pays out yet.")
     return _rail(settings.TRANSFERS)
 
 

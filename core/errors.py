@@ -133,6 +133,12 @@ class UpstreamUnavailable(DomainError):
     message = "The service cannot take this request right now. Try again later."
 
 
+class NotSetUp(UpstreamUnavailable):
+    """Refuses what needs a bank that no operator has set up yet: no matter of seconds."""
+
+    retry_after_seconds = 3600
+
+
 class Overloaded(DomainError):
     code = "overloaded"
     http_status = 503

@@ -113,6 +113,11 @@ def admit(application: Application) -> Admitted:
 
 
 def _merchant(application: Application) -> Merchant:
+    """Make the row: in a sandbox ready for payments, in live for an operator's approval.
+
+    A live account takes none without 3-D Secure, until an operator allows it and says how much.
+    """
+    is_live = settings.LIVEMODE
     merchant = Merchant(
         id=application.id or ids.new("mer"),
         name=application.name,
@@ -120,7 +125,8 @@ def _merchant(application: Application) -> Merchant:
         country=application.country,
         default_currency=settings.CURRENCIES[0],
         timezone="Europe/Istanbul",
-        non_secure_allowed=True,
+        status=Merchant.Status.PENDING if is_live else Merchant.Status.ACTIVE,
+        non_secure_allowed=not is_live,
         api_version=settings.API_VERSIONS[-1],
         created_at=clock.now(),
     )
@@ -128,11 +134,12 @@ def _merchant(application: Application) -> Merchant:
     # taken.
     merchant.full_clean(exclude=["metadata"], validate_unique=False)
     merchant.save(force_insert=True)
-    NonSecureLimit.objects.create(
-        merchant=merchant,
-        currency=merchant.default_currency,
-        per_payment=settings.NON_SECURE_PER_PAYMENT,
-    )
+    if not is_live:
+        NonSecureLimit.objects.create(
+            merchant=merchant,
+            currency=merchant.default_currency,
+            per_payment=settings.NON_SECURE_PER_PAYMENT,
+        )
     return merchant
 
 

@@ -32,7 +32,8 @@ CURRENCIES = CURRENCIES or ["try", "usd", "eur", "gbp"]
 RATE_LIMIT_PER_SECOND = env.int("RATE_LIMIT_PER_SECOND", default=100 if LIVEMODE else 25)
 FAILED_AUTHENTICATIONS_PER_MINUTE = env.int("FAILED_AUTHENTICATIONS_PER_MINUTE", default=30)
 IDEMPOTENCY_KEY_HOURS = 72
-# The most that a new merchant takes per payment without 3-D Secure, in its currency's minor units.
+# The most that a new merchant of a sandbox takes per payment without 3-D Secure, in its currency's
+# minor units. In live it takes none until an operator says so.
 NON_SECURE_PER_PAYMENT = 500_000
 REQUEST_LOG_DAYS = env.int("REQUEST_LOG_DAYS", default=30)
 # How long a card's number is kept that no attempt needs any more.

@@ -83,7 +83,11 @@ def test_without_an_enabled_terminal_nothing_is_stored(
     created = acme.post("/v1/payment_intents", {"amount": 100, "currency": "try"})
     set_status(default(), status)
 
-    assert acme.pay().refusal == (503, "upstream_unavailable", None)
+    refused = acme.pay()
+
+    assert refused.refusal == (503, "upstream_unavailable", None)
+    # No matter of seconds: an operator sets one up.
+    assert refused.headers["Retry-After"] == "3600"
     assert created.status == 200
     assert (Attempt.objects.count(), bank.seen) == (0, [])
 

@@ -258,6 +258,7 @@ def test_without_a_bank_that_pays_out_nothing_is_stored(shop: ApiClient, setting
     refused = pay_out(shop)
 
     assert refused.refusal == (503, "upstream_unavailable", None)
+    assert refused.headers["Retry-After"] == "3600"
     assert (Payout.objects.count(), balance(shop)) == (0, 100_000)
 
 

@@ -156,6 +156,7 @@ def test_a_live_installation_without_an_acquirer_refuses_before_anything_is_stor
     refused = told["live"]["answers"][name]
 
     assert (refused["status"], refused["body"]["error"]["code"]) == (503, "upstream_unavailable")
+    assert refused["headers"]["Retry-After"] == "3600"
     # The payment without a card, and nothing else.
     assert told["live"]["stored"] == [1, 0]
 

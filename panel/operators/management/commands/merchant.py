@@ -86,8 +86,12 @@ class Command(AuditedCommand):
             changes["non_secure_limits"] = {currency: _limit(merchant, currency, options)}
         if "negative" in options:
             changes["negative_limits"] = {currency: options["negative"]}
+        if options["non_secure"]:
+            changes["non_secure_allowed"] = SWITCH[options["non_secure"]]
         if not changes:
-            raise CommandError("Say which limit: --per-payment, --per-day, --negative, --remove.")
+            raise CommandError(
+                "Say which limit: --non-secure, --per-payment, --per-day, --negative, --remove."
+            )
         self._change(merchant, options, changes)
 
     def _account(self, options: dict[str, Any]) -> None:
@@ -167,6 +171,9 @@ def _limits(parser: CommandParser) -> None:
         )
     parser.add_argument(
         "--remove", action="store_true", help="no payment without 3-D Secure in this currency"
+    )
+    parser.add_argument(
+        "--non-secure", choices=SWITCH, help="whether any is taken without, in all currencies"
     )
     _reason(parser)
 
