@@ -29,6 +29,7 @@ from merchants.idempotency import (
     handover,
 )
 from merchants.models import Member
+from panel import shown_once
 
 T = TypeVar("T")
 # An answer, and the text that is kept in its place.
@@ -122,8 +123,8 @@ def act_with_secret(
 ) -> HttpResponse:
     """Make a change as `act` does, and answer with its secret: this one time.
 
-    The secret is kept nowhere, so the same form sent again gets a page that says that it was shown,
-    and leads to the thing.
+    The same form sent again gets a page that says that it was shown, and leads to the thing; the
+    secret too, if the browser has dropped the first answer.
 
     :param otherwise: the address to lead to if the first sender's process died before it kept the
         thing's address.
@@ -148,17 +149,17 @@ def show_once(
     *,
     again: Callable[[str], HttpResponse],
 ) -> HttpResponse:
-    """Like `make`, where the answer shows a secret, which is kept nowhere.
-
-    The same form sent again while this is under way gets the same page: a browser shows that one.
+    """Like `make`, where the answer shows a secret: once in a browser (`panel.shown_once`).
 
     :raises DomainError: as `change` does; the token stays free.
     """
 
     def keep(answer: HttpResponse, text: str) -> None:
-        handover.keep_text_or_page(answer.status_code, text, answer.content.decode())
+        page = shown_once.sealed(request, request.POST[FIELD], answer)
+        body = handover.with_page(text, page)
+        idempotency.save_answer(answer.status_code, body, holds_secret=True)
 
-    return _Sending(request, member, has_secret=True).answer(change, keep, again)
+    return _Sending(request, member).answer(change, keep, again)
 
 
 def signer(request: HttpRequest, member: Member) -> Signer:
@@ -178,12 +179,8 @@ class _Sending:
     :param done: the address to lead to, if that is known before.
     """
 
-    def __init__(
-        self, request: HttpRequest, member: Member, *, done: str = "", has_secret: bool = False
-    ) -> None:
-        self._request, self._member = request, member
-        self._done, self._has_secret = done, has_secret
-        self._has_waited = False
+    def __init__(self, request: HttpRequest, member: Member, *, done: str = "") -> None:
+        self._request, self._member, self._done = request, member, done
 
     def answer(
         self,
@@ -200,7 +197,8 @@ class _Sending:
             keep(answer, text)
         except Replayed as first:
             text, page = handover.opened(first.body)
-            return HttpResponse(page) if page and self._has_waited else again(text)
+            token = self._request.POST[FIELD]
+            return (page and shown_once.again(self._request, token, page)) or again(text)
         except NoLongerKept as first:
             return again(first.object_id)
         except IdempotencyKeyInUse:
@@ -236,9 +234,6 @@ class _Sending:
                     raise
 
     def _try_to_claim(self) -> None:
-        key = key_of(self._request.POST.get(FIELD, ""))
-        if self._has_secret and handover.await_page(self._member.merchant, key):
-            self._has_waited = True
         _begin(self._request, self._member)
         if not idempotency.earlier():
             idempotency.announce()
@@ -256,13 +251,13 @@ def _keep(answer: HttpResponse, text: str) -> None:
 def _made(change: Callable[[], Made]) -> Made:
     try:
         return change()
-    except DomainError:
-        # It may have claimed the token in a transaction before the one that refused.
-        idempotency.forget()
-        raise
-    finally:
-        # Refused, and all of it rolled back.
+    except BaseException as problem:
+        if isinstance(problem, DomainError):
+            # It may have claimed the token in a transaction before the one that refused.
+            idempotency.forget()
+        # If all of it was rolled back.
         idempotency.withdraw()
+        raise
 
 
 def _in_one_transaction(change: Callable[[], T], subject: str) -> T:

@@ -131,26 +131,31 @@ class KeyRing:
             raise SealBroken("The blob has an unknown version.")
         return _decrypt(self._cvc, blob[1:], _associated("cvc", context))
 
-    def seal_for(self, purpose: str, plaintext: bytes, *, context: str) -> bytes:
+    def seal_for(
+        self, purpose: str, plaintext: bytes, *, context: str, secret: bytes = b""
+    ) -> bytes:
         """Encrypt under a key of one purpose, which no rotation of the encryption keys touches.
 
         :param context: names the plaintext and its owner; opening under another context fails.
+        :param secret: of somebody else: without it the ring does not open the blob either.
         """
-        sealed = _encrypt(self._key_for(purpose), plaintext, _associated(purpose, context))
+        key = self._key_for(purpose, secret)
+        sealed = _encrypt(key, plaintext, _associated(purpose, context))
         return bytes([BLOB_VERSION]) + sealed
 
-    def open_for(self, purpose: str, blob: bytes, *, context: str) -> bytes:
+    def open_for(self, purpose: str, blob: bytes, *, context: str, secret: bytes = b"") -> bytes:
         """Decrypt what `seal_for` returned.
 
-        :raises SealBroken: the blob was changed, or sealed for another context or purpose.
+        :raises SealBroken: the blob was changed, or sealed for another context, purpose or secret.
         """
         if blob[:1] != bytes([BLOB_VERSION]):
             raise SealBroken("The blob has an unknown version.")
-        return _decrypt(self._key_for(purpose), blob[1:], _associated(purpose, context))
+        key = self._key_for(purpose, secret)
+        return _decrypt(key, blob[1:], _associated(purpose, context))
 
-    def _key_for(self, purpose: str) -> AESGCM:
+    def _key_for(self, purpose: str, secret: bytes) -> AESGCM:
         # Not the purpose's own key: one key, one use.
-        return AESGCM(self.mac(purpose, b"seal"))
+        return AESGCM(self.mac(purpose, b"seal" + secret))
 
     def mac(self, purpose: str, data: bytes) -> bytes:
         """Return HMAC-SHA-256 of the data under the purpose's own key."""

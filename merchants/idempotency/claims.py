@@ -91,7 +91,7 @@ def begin(
     """
     if key is None:
         return
-    validate(key)
+    _validate(key)
     claim = Claim(merchant.id, key, fingerprint.of(method_and_path, body), answer_is_object)
     row = _found(claim)
     if row is not None:
@@ -202,14 +202,6 @@ def forget() -> None:
         claim.taken = False
 
 
-def validate(key: str) -> None:
-    """:raises IdempotencyKeyInvalid: a key may not be written so."""
-    printable = key.isascii() and key.isprintable() and 1 <= len(key) <= MAX_LENGTH
-    # It is stored as it is sent, for people look requests up by it.
-    if not printable or contains_encoded_card_number(key) or holds_secret_key(key):
-        raise IdempotencyKeyInvalid
-
-
 def current() -> Claim | None:
     """Return the claim of the work at hand, None if it has no key."""
     work = context.current()
@@ -262,3 +254,10 @@ def _take_over(claim: Claim) -> None:
 
 def _lease_end(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.REQUEST_LEASE_SECONDS)
+
+
+def _validate(key: str) -> None:
+    printable = key.isascii() and key.isprintable() and 1 <= len(key) <= MAX_LENGTH
+    # It is stored as it is sent, for people look requests up by it.
+    if not printable or contains_encoded_card_number(key) or holds_secret_key(key):
+        raise IdempotencyKeyInvalid

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 from merchants.idempotency import handover
 from merchants.models import Member
-from panel import once
+from panel import once, shown_once
 from panel.merchants import links
 
 LOOKS_EVERY_SECONDS = 3
@@ -36,8 +36,8 @@ def look(request: HttpRequest, member: Member) -> HttpResponse | None:
     if first is None or not (first.object_id or first.text):
         messages.warning(request, gettext("The form was refused. Nothing was changed: try again."))
         return HttpResponseRedirect(request.path)
-    if first.page and handover.forget_page(member.merchant, key, first.text or ""):
-        return HttpResponse(first.page)
+    if first.page and (page := shown_once.again(request, token, first.page)):
+        return page
     return HttpResponseRedirect(_address(member, first.text or done or first.object_id))
 
 

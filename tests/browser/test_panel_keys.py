@@ -135,10 +135,11 @@ def test_a_key_is_made_used_rolled_and_revoked(
     assert ApiKey.objects.filter(merchant=acme).count() == 3
 
 
+@pytest.mark.parametrize("scripts", [True, False])
 def test_a_double_click_makes_one_key_and_shows_its_secret(
-    acme: Merchant, open_page: Callable[..., Page]
+    acme: Merchant, open_page: Callable[..., Page], *, scripts: bool
 ) -> None:
-    page = open_page(locale=LOCALES["en"])
+    page = open_page(locale=LOCALES["en"], scripts=scripts)
     page.visit(f"/panel/{acme.id}/keys/{acme.api_keys.get().id}/roll")
     page.fill("Email", EMAIL)
     page.fill("Password", PASSWORD)

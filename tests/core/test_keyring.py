@@ -108,3 +108,12 @@ def test_the_ring_shows_no_key(keep: Callable[[object], object]) -> None:
     with pytest.raises(TypeError):
         keep(RING)
     assert repr(RING) == "<KeyRing primary=k1>"
+
+
+@pytest.mark.parametrize("secret", [b"", b"another", b"sessio"])
+def test_what_was_sealed_with_a_secret_opens_with_it_alone(secret: bytes) -> None:
+    blob = RING.seal_for("session", b"page", context="c", secret=b"session")
+
+    assert RING.open_for("session", blob, context="c", secret=b"session") == b"page"
+    with pytest.raises(SealBroken):
+        RING.open_for("session", blob, context="c", secret=secret)
