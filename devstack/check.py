@@ -42,6 +42,7 @@ def checks(directory: Path) -> list[Check]:
         Check("lint", ["ruff", "check", *LINTED], sandbox),
         Check("words", [sys.executable, "-m", "devstack.words"], sandbox),
         Check("doors", [sys.executable, "-m", "devstack.doors"], sandbox),
+        Check("moments", [sys.executable, "-m", "devstack.moments"], sandbox),
         Check("imports", ["lint-imports"], sandbox),
         Check("migrations", [*manage, "makemigrations", "--check", "--dry-run"], sandbox),
         Check("schema", [*manage, "write_schema", "--check"], sandbox),

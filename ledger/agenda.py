@@ -7,12 +7,11 @@ merchant's row of the agenda, and then writes the next date into it.
 
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from django.db import connection, transaction
 from django.db.models import Max
 
-from core import prepared
+from core import local_days, prepared
 from ledger import boundary
 from ledger.models import Account, Agenda, Due, Entry, Run
 from ledger.models.accounts import account_id
@@ -127,7 +126,7 @@ def zones(now: datetime) -> dict[str, date]:
         id__in=Due.objects.filter(due_on__lte=latest).values("merchant_id")
     )
     names = merchants.values_list("timezone", flat=True).distinct()
-    return {name: now.astimezone(ZoneInfo(name)).date() for name in names}
+    return {name: local_days.of(now, name) for name in names}
 
 
 def due(zone: str, on: date, *, after: Pot | None = None, most: int) -> list[Pot]:

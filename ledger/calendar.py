@@ -8,9 +8,8 @@ that operators have added. Half days count as business days (contract-money: val
 from calendar import monthrange
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, timedelta
 from functools import cache
-from zoneinfo import ZoneInfo
 
 import holidays
 
@@ -76,11 +75,6 @@ def value_dates(
     """
     begun = (_months_after(captured_on, count) for count in range(parts))
     return [calendar.business_day(day, after=delay_days) for day in begun]
-
-
-def begins(day: date, timezone: str) -> datetime:
-    """Return the moment in which a day begins."""
-    return datetime.combine(day, time.min, ZoneInfo(timezone))
 
 
 @cache

@@ -1,14 +1,13 @@
 """Filters of the list of balance transactions (contract-money)."""
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.db.models import QuerySet
 
+from core import local_days
 from core.rest.filters import Currency, Equal, Filters, Instants, OneOf
 from core.rest.lists import ListSpec
-from ledger import calendar
 from ledger.models import Movement
 
 # A day is shown as the second in which it begins. By operator, the lookups that ask for days whose
@@ -32,9 +31,9 @@ class Days(Instants):
 
 def _day_of(number: int, timezone: str) -> tuple[date, bool]:
     """Return the day that has a second, and whether it begins with it."""
-    moment = datetime.fromtimestamp(number, ZoneInfo(timezone))
-    day = moment.date()
-    return day, calendar.begins(day, timezone) == moment
+    moment = datetime.fromtimestamp(number, UTC)
+    day = local_days.of(moment, timezone)
+    return day, local_days.begins(day, timezone) == moment
 
 
 class TransactionFilters(Filters):

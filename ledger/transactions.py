@@ -10,9 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 
-from core import clock
+from core import clock, local_days
 from core.querysets import MerchantRows
-from ledger import calendar
 from ledger.models import Entry, Movement, Run
 from ledger.models.movements import IS_TRANSACTION
 from merchants.models import Merchant
@@ -59,7 +58,7 @@ def _transaction(movement: Movement, timezone: str, *, is_pending: bool) -> dict
         "type": movement.type,
         "source": movement.source_id,
         "description": None,  # No movement has one so far.
-        "available_on": clock.unix(calendar.begins(movement.available_on, timezone)),
+        "available_on": clock.unix(local_days.begins(movement.available_on, timezone)),
         "status": "pending" if is_pending else "available",
         "created": clock.unix(movement.created_at),
         "livemode": settings.LIVEMODE,

@@ -10,14 +10,14 @@ from django.db import transaction
 
 from acquirers import rails, references
 from acquirers.in_doubt.models import begun
-from core import clock, context, ids
+from core import clock, context, ids, local_days
 from core.metadata import merge
 from events import outbox
 from ledger import accounts, book, calendar
 from merchants import audit_log, idempotency
 from merchants.accounts import require_payouts
 from merchants.models import Merchant
-from payouts import destinations, render, rows
+from payouts import destinations, render
 from payouts.destinations import Destination
 from payouts.models import Payout
 from payouts.refusals import BalanceInsufficient
@@ -123,7 +123,7 @@ def _drafted(
     payout_id: str, merchant: Merchant, wanted: Wanted, destination: Destination
 ) -> Payout:
     now = clock.now()
-    today = rows.local_date(now, merchant.timezone)
+    today = local_days.of(now, merchant.timezone)
     arrival = calendar.of(merchant.country).business_day(today)
     waits = timedelta(seconds=settings.PAYOUT_DELAY_SECONDS)
     return Payout(
@@ -132,7 +132,7 @@ def _drafted(
         acquirer_reference=references.new(),
         amount=wanted.amount,
         currency=wanted.currency,
-        arrival_at=calendar.begins(arrival, merchant.timezone),
+        arrival_at=local_days.begins(arrival, merchant.timezone),
         automatic=wanted.scheduled_on is not None,
         scheduled_on=wanted.scheduled_on,
         destination=destination.reference,

@@ -6,13 +6,12 @@ was moved, are caught up with by one payout.
 
 from collections.abc import Iterator
 from datetime import date, timedelta
-from zoneinfo import ZoneInfo
 
 import structlog
 from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 
-from core import clock, context
+from core import clock, context, local_days
 from core.errors import ParameterMissing, UpstreamUnavailable
 from core.one_by_one import alone
 from ledger import agenda, calendar
@@ -45,7 +44,7 @@ def look(*, job: str) -> None:
     if not settings.TRANSFERS:
         return
     for zone in _zones():
-        today = clock.now().astimezone(ZoneInfo(zone)).date()
+        today = local_days.of(clock.now(), zone)
         # Otherwise the run of what was charged since the last look of settlement would come after.
         if _unseen(zone, today).exists() and not agenda.is_up_to_date():
             return

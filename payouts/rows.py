@@ -1,13 +1,11 @@
 """Payouts as they are locked, moved and closed; the caller owns the transaction."""
 
-from datetime import date
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from acquirers.in_doubt import leases, schedule
-from core import clock
+from core import clock, local_days
 from events.transitions import Door
-from ledger import book, calendar
+from ledger import book
 from payouts import render
 from payouts.models import Payout
 from payouts.states import PAYOUTS, FailureCode, Status
@@ -36,7 +34,7 @@ def pay(payout: Payout, trace_id: str | None) -> None:
     now = clock.now()
     book.payout_paid(payout.id, merchant_id=payout.merchant_id, now=now)
     timezone = payout.merchant.timezone
-    payout.arrival_at = calendar.begins(local_date(now, timezone), timezone)
+    payout.arrival_at = local_days.begins(local_days.of(now, timezone), timezone)
     payout.trace_id = trace_id or payout.trace_id
     close(payout)
     move(payout, Status.PAID, before)
@@ -59,9 +57,3 @@ def close(payout: Payout) -> None:
     payout.closed_at = clock.now()
     schedule.never_look(payout)
     leases.end_with(payout)
-
-
-def local_date(moment: Any, timezone: str) -> date:
-    """Return the day of a moment in a timezone."""
-    day: date = moment.astimezone(ZoneInfo(timezone)).date()
-    return day

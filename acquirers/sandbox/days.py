@@ -1,12 +1,12 @@
 """The test bank's day: it ends at midnight in Istanbul."""
 
-from datetime import datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from datetime import datetime, timedelta
 
-ISTANBUL = ZoneInfo("Europe/Istanbul")
+from core import local_days
+
+ISTANBUL = "Europe/Istanbul"
 
 
 def end_of(moment: datetime) -> datetime:
-    """Return the end of the day that a moment lies in, in the moment's own zone."""
-    next_day = moment.astimezone(ISTANBUL).date() + timedelta(days=1)
-    return datetime.combine(next_day, time(), ISTANBUL).astimezone(moment.tzinfo)
+    """Return the end of the day that a moment lies in."""
+    return local_days.begins(local_days.of(moment, ISTANBUL) + timedelta(days=1), ISTANBUL)

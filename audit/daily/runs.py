@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from typing import BinaryIO
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db import transaction
@@ -18,7 +17,7 @@ from django.utils import timezone
 from audit.daily.models import DailyRun
 from audit.reconciliation import reading
 from audit.reconciliation.reading import Reading
-from core import clock
+from core import clock, local_days
 
 Job, Status = DailyRun.Job, DailyRun.Status
 # By the bank's clock: its day is over then, and its notices have come.
@@ -50,8 +49,9 @@ def day_due(*, late: timedelta = timedelta(0)) -> date:
 
     :param late: by how much they may be late.
     """
-    local = clock.now().astimezone(ZoneInfo(settings.BANK_TIMEZONE)) - late
-    return local.date() - timedelta(days=1 if local.time() >= AT else 2)
+    now, zone = clock.now() - late, settings.BANK_TIMEZONE
+    today = local_days.of(now, zone)
+    return today - timedelta(days=1 if now >= local_days.at(today, AT, zone) else 2)
 
 
 def begin(job: DailyRun.Job, day: date) -> DailyRun | None:

@@ -2,13 +2,13 @@
 
 from datetime import date, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db import connection
 
 from audit.reconciliation.models import Difference
 from audit.reconciliation.sources import SOURCES, Source
+from core import local_days
 
 Kind = Difference.Kind
 # Verdicts about a line that are no difference, and keep it for later readings. The last one is of a
@@ -97,4 +97,4 @@ def _write(statement: str, source: Source, rows: str, values: dict[str, Any]) ->
 
 
 def _begin_of(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(settings.BANK_TIMEZONE))
+    return local_days.begins(day, settings.BANK_TIMEZONE)

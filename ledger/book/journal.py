@@ -5,11 +5,10 @@ Only the functions of the book write through it (an import contract in pyproject
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
-from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from core import ids, instances, rows
+from core import ids, instances, local_days, rows
 from ledger import balance, lines
 from ledger.balance import Funds
 from ledger.events import NEGATIVE_LIMIT_EXCEEDED
@@ -135,7 +134,7 @@ def _date_of(movement: Movement, written: Iterable[Line]) -> date | None:
 
 def _today(movement: Movement) -> date:
     timezone = Merchant.objects.values_list("timezone", flat=True).get(id=movement.merchant_id)
-    return movement.created_at.astimezone(ZoneInfo(timezone)).date()
+    return local_days.of(movement.created_at, timezone)
 
 
 def _entry(movement: Movement, line: Line) -> Entry:

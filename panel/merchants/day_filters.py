@@ -1,13 +1,12 @@
 """Days as filters of lists: whole ones of the merchant's zone, for the API's instants."""
 
-from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from datetime import UTC, date, datetime, timedelta
 
 from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
-from core import clock
+from core import clock, local_days
 from core.rest.list_query import CURSORS
 from panel.merchants.endpoint_forms import Refusable, as_refusal
 
@@ -31,7 +30,7 @@ class DayFilters(Refusable):
 
     def __init__(self, query: QueryDict, *, zone: str) -> None:
         """:param zone: of the merchant, in which days begin."""
-        self.zone = ZoneInfo(zone)
+        self.zone = zone
         super().__init__(self._with_days(query))
         self.fields["created_from"].label = _("From")
         self.fields["created_to"].label = _("To")
@@ -72,7 +71,7 @@ class DayFilters(Refusable):
 
     def _instant(self, day: date, *, is_end: bool) -> int:
         begins = day + timedelta(days=1) if is_end and day < date.max else day
-        return clock.unix(datetime.combine(begins, time.min, tzinfo=self.zone))
+        return clock.unix(local_days.begins(begins, self.zone))
 
     def _day(self, written: str, bound: str) -> date | None:
         """Return the day that an instant of the address stands for; None if it is none."""
@@ -82,6 +81,6 @@ class DayFilters(Refusable):
             moment = datetime.fromtimestamp(int(written), UTC)
             if bound.endswith("[lt]"):
                 moment -= timedelta(seconds=1)
-            return moment.astimezone(self.zone).date()
+            return local_days.of(moment, self.zone)
         except (OverflowError, ValueError, OSError):
             return None

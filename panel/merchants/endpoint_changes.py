@@ -1,9 +1,7 @@
 """Changes of an endpoint: each has a page that asks, and acts once for its form."""
 
 from collections.abc import Callable
-from datetime import datetime, time
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core import clock
+from core import clock, local_days
 from core.errors import ResourceMissing
 from merchants.models import Member
 from panel import once
@@ -248,5 +246,4 @@ def _beginning(member: Member, day: Any) -> int | None:
     """Return the unix second in which a day of the merchant begins; None without a day."""
     if day is None:
         return None
-    zone = ZoneInfo(member.merchant.timezone)
-    return clock.unix(datetime.combine(day, time.min, tzinfo=zone))
+    return clock.unix(local_days.begins(day, member.merchant.timezone))

@@ -5,15 +5,14 @@ six days before it; it is compared with the seven days before up to the same mom
 """
 
 from collections.abc import Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 from django.db import connection
 from django.db.models import Count
 from django.utils import timezone
 
-from core import clock
+from core import clock, local_days
 from merchants.models import ApiKey, Merchant, RequestLog
 from payments.disputes import render as dispute_render
 from payments.disputes.models import Dispute
@@ -84,9 +83,9 @@ class Figures(NamedTuple):
 
 def read(merchant: Merchant) -> Figures:
     """Work out a merchant's figures, in six statements."""
-    now, zone = clock.now(), ZoneInfo(merchant.timezone)
-    today = now.astimezone(zone).date()
-    week = datetime.combine(today - timedelta(days=DAYS - 1), time.min, tzinfo=zone)
+    now = clock.now()
+    today = local_days.of(now, merchant.timezone)
+    week = local_days.begins(today - timedelta(days=DAYS - 1), merchant.timezone)
     due = list(_due(merchant, now)[: NAMED_MOST + 1])
     return Figures(
         now,
@@ -102,12 +101,11 @@ def read(merchant: Merchant) -> Figures:
 
 
 def _totals(merchant: Merchant, today: date, now: datetime) -> list[Total]:
-    zone = ZoneInfo(merchant.timezone)
     first = today - timedelta(days=2 * DAYS - 1)
     values: dict[str, Any] = {
         "merchant": merchant.id,
         "zone": merchant.timezone,
-        "since": datetime.combine(first, time.min, tzinfo=zone),
+        "since": local_days.begins(first, merchant.timezone),
         "cut": now - timedelta(days=DAYS),
         "paid": [*PAID],
         "refused": [*REFUSED],

@@ -1,14 +1,14 @@
 """Forms about keys: the values that `merchants.keys` takes, as people choose them."""
 
 from collections.abc import Iterable
-from datetime import date, datetime, time
+from datetime import date, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django import forms
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from core import local_days
 from core.detection import contains_card_number
 from core.rest import resources
 from core.secrets_in_text import holds_secret_key
@@ -51,12 +51,12 @@ class _Expiring(forms.Form):
 
     def __init__(self, *arguments: Any, zone: str, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._zone = ZoneInfo(zone)
+        self._zone = zone
 
     def clean_expires(self) -> datetime | None:
         """Return the day's last instant."""
         day: date | None = self.cleaned_data["expires"]
-        return datetime.combine(day, time.max, self._zone) if day else None
+        return local_days.ends(day, self._zone) if day else None
 
     def forget_secrets(self) -> None:
         """Let the page repeat no card number and no key that was typed."""

@@ -1,9 +1,8 @@
 """Filters of lists as inputs: the API's own names, days for instants, written amounts for sums."""
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django import forms
 from django.http import QueryDict
@@ -11,7 +10,7 @@ from django.utils.functional import lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core import clock, money
+from core import clock, local_days, money
 from core.rest.list_query import CURSORS
 from core.rest.lists import ListSpec
 from panel import statuses
@@ -93,7 +92,7 @@ class ListForm(Refusable):
         """:param zone: of the merchant, in which days begin.
         :param currency: of the merchant, for amounts where no currency is chosen.
         """
-        self.zone = ZoneInfo(zone)
+        self.zone = zone
         self.unit = (query.get("currency") or currency).lower()
         self.shown = self._shown(query)
         super().__init__(self.shown)
@@ -194,7 +193,7 @@ class ListForm(Refusable):
 
     def _instant(self, given: date, *, is_end: bool) -> int:
         begins = given + timedelta(days=1) if is_end else given
-        return clock.unix(datetime.combine(begins, time.min, tzinfo=self.zone))
+        return clock.unix(local_days.begins(begins, self.zone))
 
     def _day(self, written: str, *, bound: str) -> str:
         """Return the day that an instant of the address stands for; nothing if it is none."""
@@ -202,7 +201,7 @@ class ListForm(Refusable):
             moment = datetime.fromtimestamp(int(written), UTC)
             if bound.endswith("[lt]"):
                 moment -= timedelta(seconds=1)
-            return moment.astimezone(self.zone).date().isoformat()
+            return local_days.of(moment, self.zone).isoformat()
         except (OverflowError, ValueError, OSError):
             return ""
 

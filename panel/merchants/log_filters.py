@@ -1,15 +1,15 @@
 """The filters of the request logs as a form: the API's parameters, and days for instants."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 from django import forms
 from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from core import clock, local_days
 from core.errors import DomainError
 from core.rest.list_query import CURSORS
 from merchants.filters import REQUEST_LOGS
@@ -84,7 +84,7 @@ class LogFilters(forms.Form):
 
     def __init__(self, query: QueryDict, *, zone: str) -> None:
         """:param zone: of the merchant, in which days begin."""
-        self.zone = ZoneInfo(zone)
+        self.zone = zone
         self.query = query
         super().__init__(self._shown())
         self.fields["method"].widget = _select(self.data["method"], {one: one for one in METHODS})
@@ -180,15 +180,14 @@ class LogFilters(forms.Form):
 
     def _instant(self, day: date, *, is_end: bool) -> int:
         begins = day + timedelta(days=1) if is_end else day
-        return int(datetime.combine(begins, time.min, tzinfo=self.zone).timestamp())
+        return clock.unix(local_days.begins(begins, self.zone))
 
     def _as_day(self, written: str, *, is_end: bool) -> str:
         """Return the day that begins, or has just ended, at an instant; nothing if none does."""
         moment = _moment(written)
         if moment is None:
             return ""
-        # A day begins at 01:00 if clocks are put forward at midnight.
-        begins = moment.astimezone(self.zone).date()
+        begins = local_days.of(moment, self.zone)
         if self._instant(begins, is_end=False) != moment.timestamp():
             return ""
         return (begins - timedelta(days=1) if is_end else begins).isoformat()

@@ -1,9 +1,8 @@
 """A payer is blocked for the merchant's account, by card or e-mail, and let in again."""
 
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, time
+from datetime import date, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django import forms
 from django.contrib import messages
@@ -11,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core import clock
+from core import clock, local_days
 from core.errors import DomainError
 from merchants.models import Member
 from panel import once
@@ -69,7 +68,7 @@ class BlockForm(_ReasonForm):
 
     def __init__(self, data: Any, payment: PaymentIntent, *, zone: str) -> None:
         super().__init__(data, payment)
-        self._zone = ZoneInfo(zone)
+        self._zone = zone
         known = payer_blocks.known(payment, payment.attempts.order_by("created_at", "id").last())
         choices = [(kind, f"{KINDS[kind]}: {shown}") for kind, (_value, shown) in known.items()]
         self.fields["kind"].choices = choices  # type: ignore[attr-defined]
@@ -83,7 +82,7 @@ class BlockForm(_ReasonForm):
             return None
         if day > LAST:
             raise forms.ValidationError(NO_DAY)
-        end = datetime.combine(day, time.max, self._zone)
+        end = local_days.ends(day, self._zone)
         if end <= clock.now():
             raise forms.ValidationError(_("This day is over."))
         return end

@@ -4,7 +4,6 @@ import json as json_text
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 from django import template
 from django.forms import BoundField
@@ -16,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
+from core import local_days
 from core import money as amounts
 from core.rest.lists import TOTAL_MAX, Page
 from panel import statuses
@@ -113,7 +113,7 @@ def _instant(context: RequestContext, value: datetime | None, form: str) -> Safe
         return "–"
     frame = context.get("frame")
     zone = frame.merchant.timezone if frame and frame.merchant else "UTC"
-    local = value.astimezone(ZoneInfo(zone))
+    local = local_days.shown(value, zone)
     utc = value.astimezone(UTC)
     return format_html(
         '<time datetime="{}" title="{} UTC">{}</time>',

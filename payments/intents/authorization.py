@@ -5,7 +5,6 @@ sweeper.
 """
 
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import structlog
 from django.db import transaction
@@ -19,7 +18,7 @@ from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.three_d_secure import Proof
 from cases import cases
 from cases.states import Kind
-from core import clock, rows
+from core import clock, local_days, rows
 from core.errors import ResourceMissing
 from events import transitions
 from ledger import book
@@ -222,7 +221,7 @@ def _charge(intent: PaymentIntent, attempt: Attempt) -> Movement:
         installments=attempt.installments,
         source_id=intent.id,
     )
-    here = now.astimezone(ZoneInfo(intent.merchant.timezone)).date()
+    here = local_days.of(now, intent.merchant.timezone)
     return book.charge(intent.merchant_id, sale, cause_id=attempt.id, captured_on=here, now=now)
 
 

@@ -7,12 +7,11 @@ the day that counted it.
 
 from datetime import date, datetime
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 import orjson
 from django.db.models import F, Sum
 
-from core import clock, prepared
+from core import clock, local_days, prepared
 from core.errors import DomainError
 from merchants.models import Merchant
 from payments.intents.models import Attempt
@@ -96,12 +95,12 @@ def begin_day(merchant: Merchant, currency: str) -> None:
     limit = _limit_of(merchant, currency) if merchant.non_secure_allowed else None
     if limit is None or limit.per_day is None:
         return
-    here = _now_at(merchant)
-    if _begun.get((merchant.id, currency)) == here.date():
+    today = _today(merchant)
+    if _begun.get((merchant.id, currency)) == today:
         return
-    if not prepared.rows(IS_BEGUN, _values(merchant.id, currency, here.date())):
-        _begin(here, merchant, currency)
-    _begun[merchant.id, currency] = here.date()
+    if not prepared.rows(IS_BEGUN, _values(merchant.id, currency, today)):
+        _begin(today, merchant, currency)
+    _begun[merchant.id, currency] = today
 
 
 def allow(merchant: Merchant, *, amount: int, currency: str) -> Allowed | None:
@@ -160,42 +159,38 @@ def _limit_now(merchant: Merchant, currency: str) -> Limit | None:
 
 def _counted_on(merchant: Merchant, currency: str, *, amount: int, most: int) -> _Counted | None:
     """Add an amount to the day's; return the day, None if it does not fit."""
-    here = _now_at(merchant)
-    values = _values(merchant.id, currency, here.date())
+    today = _today(merchant)
+    values = _values(merchant.id, currency, today)
     added = {**values, "amount": str(amount), "most": str(most)}
     if found := prepared.rows(ADD, added):
         return _Counted(*found[0])
     if prepared.rows(IS_BEGUN, values):
         return None
-    _begin(here, merchant, currency)  # Midnight has passed since the request began.
+    _begin(today, merchant, currency)  # Midnight has passed since the request began.
     found = prepared.rows(ADD, added)
     return _Counted(*found[0]) if found else None
 
 
-def _begin(here: datetime, merchant: Merchant, currency: str) -> None:
-    taken = _taken_since(_midnight(here), merchant, currency)
-    values = _values(merchant.id, currency, here.date())
+def _begin(today: date, merchant: Merchant, currency: str) -> None:
+    taken = _taken_since(local_days.begins(today, merchant.timezone), merchant, currency)
+    values = _values(merchant.id, currency, today)
     prepared.run(BEGIN_DAY, {**values, "taken": str(taken)})
 
 
-def _now_at(merchant: Merchant) -> datetime:
-    return clock.now().astimezone(ZoneInfo(merchant.timezone))
+def _today(merchant: Merchant) -> date:
+    return local_days.of(clock.now(), merchant.timezone)
 
 
 def _taken_since(midnight: datetime, merchant: Merchant, currency: str) -> int:
     """Return what the day has taken so far; asked once a day, for its limit may be new."""
-    today = Attempt.objects.for_merchant(merchant).filter(
+    counted = Attempt.objects.for_merchant(merchant).filter(
         created_at__gte=midnight,
         currency=currency,
         authentication_demanded=False,
         non_secure_day=None,
         status__in=(*OPEN_ATTEMPT, *SUCCESSFUL_ATTEMPT),
     )
-    return today.aggregate(total=Sum(F("amount") + F("surcharge")))["total"] or 0
-
-
-def _midnight(here: datetime) -> datetime:
-    return here.replace(hour=0, minute=0, second=0, microsecond=0)
+    return counted.aggregate(total=Sum(F("amount") + F("surcharge")))["total"] or 0
 
 
 def _values(merchant_id: str, currency: str, day: date) -> dict[str, str]:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import transaction
 
 from acquirers import rails, references
-from core import clock, context, ids
+from core import clock, context, ids, local_days
 from core.errors import ParameterInvalid
 from core.metadata import merge
 from events import outbox
@@ -15,7 +15,6 @@ from ledger import accounts, calendar
 from merchants import audit_log, idempotency
 from merchants.accounts import require_topups
 from merchants.models import Merchant
-from payouts.rows import local_date
 from payouts.topups import render
 from payouts.topups.models import Topup
 from payouts.topups.states import UPDATED, Initiator
@@ -88,7 +87,7 @@ def open_topup(topup_id: str, merchant: Merchant, wanted: Wanted) -> Topup:
     merchant = Merchant.objects.get(id=merchant.id)
     require_topups(merchant)
     now = clock.now()
-    today = local_date(now, merchant.timezone)
+    today = local_days.of(now, merchant.timezone)
     expected = calendar.of(merchant.country).business_day(today)
     is_told = wanted.is_told and wanted.source != NEVER_COMES
     topup: Topup = Topup.objects.create(
@@ -99,7 +98,7 @@ def open_topup(topup_id: str, merchant: Merchant, wanted: Wanted) -> Topup:
         currency=wanted.currency,
         initiated_by=wanted.initiated_by,
         source=wanted.source,
-        expected_at=calendar.begins(expected, merchant.timezone),
+        expected_at=local_days.begins(expected, merchant.timezone),
         description=wanted.description,
         metadata=wanted.metadata,
         request_id=context.request_id(),

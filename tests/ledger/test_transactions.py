@@ -1,7 +1,7 @@
 """Balance transactions: what changed a merchant's balance, and when it is available."""
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,6 +12,7 @@ from core import clock
 from ledger import book
 from ledger.models import Movement
 from merchants import keys
+from merchants.models import Merchant
 from tests.stage.bank_transport import BankTransport
 from tests.stage.book_keeping import CAPTURED_ON, Till, price
 from tests.stage.client import ApiClient
@@ -327,6 +328,29 @@ def test_they_are_filtered_by_the_second_in_which_their_day_begins(
 
     assert ids(acme, query) == ([charge.id] if found else [])
     assert acme.get(f"{PATH}?{query}&include[]=total_count")["total_count"] == int(found)
+
+
+# In Cairo the clocks go from the end of this Thursday to 01:00 of Friday.
+NO_MIDNIGHT = int(datetime(2026, 4, 23, 22, tzinfo=UTC).timestamp())
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (f"={NO_MIDNIGHT}", True), (f"[gte]={NO_MIDNIGHT}", True), (f"[gt]={NO_MIDNIGHT}", False),
+        (f"[lte]={NO_MIDNIGHT}", True), (f"[lt]={NO_MIDNIGHT}", False),
+        (f"={NO_MIDNIGHT - 1}", False), (f"={NO_MIDNIGHT + 3600}", False),
+    ],
+)  # fmt: skip
+def test_a_day_without_midnight_is_filtered_as_others(
+    query: str, found: bool, till: Till, acme: ApiClient
+) -> None:
+    Merchant.objects.update(timezone="Africa/Cairo")
+    till.today = date(2026, 4, 23)
+    charge = till.charge(10000)
+    assert shown(acme, charge)["available_on"] == NO_MIDNIGHT
+
+    assert ids(acme, f"available_on{query}") == ([charge.id] if found else [])
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 
 from acquirers.transfers import taking_in
 from acquirers.transfers.models import TransferNotice
-from core import clock
+from core import clock, local_days
 from ledger import calendar, calendar_changes
 from ledger.tasks import settle_due
 from merchants import accounts
@@ -175,7 +175,7 @@ class TransferWorld(World):
         """Move the clock to the last hour of a month, over its end, or further."""
         today = self.today()
         after = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
-        begins = calendar.begins(after, self.shop.merchant.timezone) - clock.now()
+        begins = local_days.begins(after, self.shop.merchant.timezone) - clock.now()
         spans = {
             "to a month's end": begins - timedelta(minutes=30),
             "over a month's end": begins + timedelta(minutes=30),

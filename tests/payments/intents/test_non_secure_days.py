@@ -1,6 +1,6 @@
 """The limit per day without 3-D Secure: what a day takes, and where its midnight is."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from acquirers.outcomes import Answer, Outcome
 from core import clock
 from merchants import accounts
+from merchants.models import Merchant
 from payments.intents import authorization, non_secure
 from payments.intents.models import Attempt, NonSecureDay
 from tests.stage.audited import assert_our_own_books_agree
@@ -195,6 +196,19 @@ def test_who_read_the_clock_before_midnight_is_counted_by_the_day_that_has_begun
     monkeypatch.undo()
     assert set(Attempt.objects.values_list("non_secure_day", flat=True)) == {today(), None}
     assert_our_own_books_agree()
+
+
+def test_a_day_whose_midnight_comes_twice_begins_with_the_first(shop: ApiClient) -> None:
+    # In Havana the clocks go from 01:00 of this Sunday back to 00:00.
+    Merchant.objects.update(timezone="America/Havana")
+    limit(shop, None)
+    clock.advance(datetime(2027, 11, 7, 4, 30, tzinfo=UTC) - clock.now())
+    pay(shop)
+    clock.advance(timedelta(minutes=45))
+
+    limit(shop, 4 * ONE)
+
+    assert [pay(shop) for _ in range(4)] == ["succeeded"] * 3 + ["requires_action"]
 
 
 def test_a_merchant_that_moves_west_does_not_get_its_day_twice(shop: ApiClient) -> None:
