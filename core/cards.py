@@ -3,6 +3,7 @@
 Nothing here needs Django: the log formatter uses it while the settings are being read.
 """
 
+from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Any, NoReturn, SupportsIndex
 
@@ -40,6 +41,8 @@ _ISSUED = {
 }
 LONGEST_PREFIX = 4
 SHORTEST_NUMBER = 13
+# A day ends last where clocks are this far behind UTC.
+LAST_ON_EARTH = timedelta(hours=12)
 _NOBODY: tuple[str | None, tuple[int, ...]] = (None, ())
 
 
@@ -63,6 +66,15 @@ def looks_like_card_number(digits: str) -> bool:
 def lengths_issued(start: str) -> tuple[int, ...]:
     """Return the lengths of numbers that a brand issues with this start; empty if none does."""
     return _issuer(start[:LONGEST_PREFIX])[1]
+
+
+def is_expired(year: int, month: int, *, now: datetime) -> bool:
+    """Tell whether a card's last month is over everywhere on earth.
+
+    :param now: in UTC.
+    """
+    last = now - LAST_ON_EARTH
+    return (year, month) < (last.year, last.month)
 
 
 def masked(number: str) -> str:

@@ -97,7 +97,7 @@ OWN_CODES = {
     "incorrect_number": "The card number is not right: its check digit or length is wrong.",
     "invalid_expiry_month": "The expiry month is not 1 to 12.",
     "invalid_expiry_year": "The expiry year is not a year of four digits.",
-    "expired_card": "The card's expiry lies in the past.",
+    "expired_card": "The card's last month is over everywhere on earth.",
     "invalid_cvc": "The security code does not have the digits that the card's brand asks for.",
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from core import clock
-from core.cards import CardData, brand_of, luhn_valid
+from core.cards import CardData, brand_of, is_expired, luhn_valid
 from core.rest.fields import Integer, Text
 from core.rest.forms import Form
 from core.rest.parsers import CardInput
@@ -43,14 +43,14 @@ class CardForm(Form):
     def validate(self, card: dict[str, Any]) -> dict[str, Any]:
         """Refuse a card that is visibly wrong, before an attempt exists and the bank is asked.
 
-        That is a CVC of the wrong length for the brand, or an expiry before this month.
+        That is a CVC of the wrong length for the brand, or an expiry whose month is over everywhere
+        on earth. Whether a card is still good on its last day, the bank decides.
         """
         length = _cvc_length(card["number"])
         if not _is_cvc(card["cvc"], length):
             message = f"The security code must have {length} digits."
             raise serializers.ValidationError({"cvc": [message]}, code="invalid_cvc")
-        today = clock.now()
-        if (card["exp_year"], card["exp_month"]) < (today.year, today.month):
+        if is_expired(card["exp_year"], card["exp_month"], now=clock.now()):
             message = "The card has expired."
             raise serializers.ValidationError({"exp_year": [message]}, code="expired_card")
         return card

@@ -2,6 +2,7 @@ import copy
 import json
 import pickle
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import orjson
 import pytest
@@ -255,3 +256,19 @@ def test_a_coordinate_is_no_card_number(degrees: float) -> None:
 
 def test_a_wrong_iban_hides_no_card_number() -> None:
     assert detection.contains_card_number("TR00 4242 4242 4242 4242 00")
+
+
+@pytest.mark.parametrize(
+    ("now", "expired"),
+    [
+        (datetime(2026, 11, 30, 23, 59, tzinfo=UTC), False),
+        # In the last place on earth it is still November, for another second.
+        (datetime(2026, 12, 1, 11, 59, 59, tzinfo=UTC), False),
+        (datetime(2026, 12, 1, 12, 0, tzinfo=UTC), True),
+        (datetime(2027, 1, 1, 1, 0, tzinfo=UTC), True),
+    ],
+)
+def test_a_card_is_expired_when_its_month_is_over_everywhere(now: datetime, expired: bool) -> None:
+    assert cards.is_expired(2026, 11, now=now) is expired
+    assert cards.is_expired(2025, 12, now=now)
+    assert not cards.is_expired(2027, 1, now=now)

@@ -1,9 +1,11 @@
 """Wrong payments are refused by the parameter's name, before anything is stored or charged."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from core import clock
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import refused
 from tests.stage.client import ApiClient
@@ -170,6 +172,20 @@ def test_a_confirm_that_is_wrong_leaves_the_payment_as_it_was(
     assert answer.refusal == (400, code, param)
     assert acme.payment(created["id"]).body == created.body
     assert acme.post(f"{PATH}/{created['id']}/confirm")["status"] == "succeeded"
+
+
+def test_a_card_is_taken_until_its_month_is_over_everywhere(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    # 23:59 of 30 November in the last place on earth, and 12:01 of the next day in UTC.
+    clock.advance(datetime(2027, 12, 1, 11, 59, tzinfo=UTC) - clock.now())
+    last_minute = acme.post(PATH, with_card(exp_month=11, exp_year=2027))
+    clock.advance(timedelta(minutes=2))
+
+    too_late = refused(acme, PATH, with_card(exp_month=11, exp_year=2027), bank=bank)
+
+    assert last_minute["status"] == "succeeded"
+    assert too_late.refusal == (400, "expired_card", f"{CARD}[exp_year]")
 
 
 def test_a_restricted_merchant_takes_no_payments(acme: ApiClient, bank: BankTransport) -> None:
