@@ -20,7 +20,9 @@ AMOUNT_MAX = 500_000
 PAYMENTS_OF_A_CUSTOMER = 20
 BILLED = 70_001  # So many people, each of whom pays again and again.
 
-CUSTOMER_COLUMNS = "id, merchant_id, email, name, preferred_locales, metadata, created_at"
+CUSTOMER_COLUMNS = (
+    "id, merchant_id, email, email_key, name, preferred_locales, metadata, created_at"
+)
 PAYMENT_COLUMNS = (
     "id, merchant_id, status, capture_method, currency, amount, surcharge, authorized_minor,"
     " amount_capturable, captured_minor, captured_surcharge, refunded_minor,"
@@ -58,7 +60,8 @@ def customers(shops: list[Shop], now: datetime) -> Iterator[str]:
     for one in shops:
         for number, customer in enumerate(one.customers):
             email = f"customer{number}@example.com"
-            yield f"{customer}\t{one.merchant_id}\t{email}\tAyşe Yılmaz\t{{}}\t{{}}\t{now}\n"
+            addresses = f"{email}\t{email}"
+            yield f"{customer}\t{one.merchant_id}\t{addresses}\tAyşe Yılmaz\t{{}}\t{{}}\t{now}\n"
 
 
 def payments(shops: list[Shop], rows: int, now: datetime) -> Iterator[str]:

@@ -8,6 +8,12 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.fields.json import KeyTransform
 
+from core.mail import require_address
+from core.names import email_key
+
+# A domain of 254 letters may be longer as an A-label, and 253 at most.
+EMAIL_KEY_MAX = 508
+
 
 class CodeField(models.CharField):
     """Ids, references and keys: text that is compared by its bytes, the same on every machine.
@@ -27,6 +33,40 @@ class CodeField(models.CharField):
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
         return f"character varying({self.max_length})"
+
+
+class AddressField(models.EmailField):
+    """An e-mail address; a new one is refused as `core.mail.require_address` does."""
+
+    default_validators = [require_address]
+
+    def deconstruct(self) -> Any:
+        """Return Django's own field: to a migration it is nothing else."""
+        name, _path, args, options = super().deconstruct()
+        return name, "django.db.models.EmailField", args, options
+
+
+class EmailKeyField(CodeField):
+    """The key (`core.names.email_key`) of the address in another field, written with the row.
+
+    :param of: that field's name.
+    """
+
+    def __init__(self, *, of: str = "email", **options: Any) -> None:
+        self.of = of
+        super().__init__(**{**options, "max_length": EMAIL_KEY_MAX, "editable": False})
+
+    def deconstruct(self) -> Any:
+        """Return a code: to a migration it is nothing else."""
+        name, _path, args, options = super().deconstruct()
+        return name, "core.fields.CodeField", args, options
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> str | None:
+        """Return the key of the address that is written in the same statement."""
+        address = getattr(model_instance, self.of)
+        key = email_key(address) if address else None
+        setattr(model_instance, self.attname, key)
+        return key
 
 
 def id_field(**options: Any) -> CodeField:

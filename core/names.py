@@ -1,12 +1,17 @@
-"""Names that give away a secret value, in any spelling: `securityCode`, `Security-Code`, `ｃｖｃ`.
+"""Names: those that give away a secret value, e-mail addresses, and names that people read.
+
+A secret value's name is known in any spelling: `securityCode`, `Security-Code`, `ｃｖｃ`.
 
 No Django here: the log formatter uses it.
 """
 
 import re
+import string
 import unicodedata
 from collections.abc import Callable
 from typing import TypeVar
+
+import idna
 
 T = TypeVar("T")
 
@@ -101,3 +106,42 @@ def may_be_security_code(name: str) -> bool:
     """Tell whether what is called so had better not be shown: `cvc_old` and `mycvv`, too."""
     spelled = name[:LONGEST].lower()
     return "cvc" in spelled or "cvv" in spelled or is_security_code(name)
+
+
+# --- E-mail addresses -------------------------------------------------------------------------
+
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def email_key(address: str) -> str:
+    """Return the form in which e-mail addresses are compared, wherever they are.
+
+    Without the white space around it, the letters A to Z in lower case, its domain as an A-label
+    (`xn--…`). No other letter is folded: the dotless `ı` is not `i`, and the Kelvin sign is no `k`,
+    though Python's lower case takes it for one. The key of a key is itself.
+    """
+    local, at, domain = address.strip().rpartition("@")
+    return f"{ascii_lower(local)}{at}{_a_label(domain)}"
+
+
+def reachable(address: str) -> str:
+    """Return an address with its domain as an A-label, as mails are sent to it.
+
+    Python's own `idna` is the one of 2003, by which `straße.example` is somebody else's domain.
+    """
+    local, at, domain = address.strip().rpartition("@")
+    return f"{local}{at}{_a_label(domain)}"
+
+
+def ascii_lower(text: str) -> str:
+    """Return a text with the letters A to Z in lower case, and all others as they are."""
+    return text.translate(_ASCII_LOWER)
+
+
+def _a_label(domain: str) -> str:
+    if not domain.isascii():
+        try:
+            return idna.encode(domain, uts46=True).decode("ascii")
+        except idna.IDNAError:
+            pass  # No such domain can be registered: it is compared as it is.
+    return ascii_lower(domain)

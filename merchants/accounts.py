@@ -10,6 +10,7 @@ from django.db import transaction
 
 from core import clock, ids
 from core.errors import DomainError
+from core.names import email_key
 from events import outbox
 from merchants import (
     audit_log,
@@ -161,7 +162,7 @@ def _record_member(merchant: Merchant, owner: User, reason: str | None) -> None:
 
 
 def _owner(email: str) -> tuple[User, str | None]:
-    user = User.objects.filter(email=User.objects.normalize_email(email)).first()
+    user = User.objects.filter(email=email_key(email)).first()
     if user:
         return user, None
     password = secrets.token_urlsafe(15)

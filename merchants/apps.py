@@ -1,5 +1,40 @@
-from django.apps import AppConfig
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.core.checks import CheckMessage, Tags, Warning, register
+from django.db import connections
+
+from core.names import email_key
 
 
 class MerchantsConfig(AppConfig):
     name = "merchants"
+
+    def ready(self) -> None:
+        register(people_of_one_address, Tags.database)
+
+
+def people_of_one_address(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_options: Any
+) -> list[CheckMessage]:
+    """List people whose e-mail addresses have one key: made before the database refused that.
+
+    `manage.py check --database default` asks it. Nobody is merged: a person decides who stays.
+    """
+    user = apps.get_model("merchants", "User")
+    table = user._meta.db_table
+    if "default" not in (databases or ()):
+        return []
+    if table not in connections["default"].introspection.table_names():
+        return []  # Nothing is migrated yet.
+    people = defaultdict(list)
+    for pk, email in user._default_manager.order_by("pk").values_list("pk", "email"):
+        people[email_key(email)].append(str(pk))
+    hint = "They sign in as one name. Decide who stays, and deactivate the others."
+    return [
+        Warning(f"People {', '.join(ids)} have one e-mail address.", hint, id="merchants.W001")
+        for ids in people.values()
+        if len(ids) > 1
+    ]

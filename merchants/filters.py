@@ -3,10 +3,11 @@
 import re
 
 from core.context import ActorKind
+from core.names import email_key
 from core.rest.filters import Equal, Filters, Instants, OneOf, Rows
 from core.rest.lists import ListSpec
 from merchants.audit_log import ACTIONS
-from merchants.models import RequestLog, User
+from merchants.models import RequestLog
 
 ANY_ID = "{id}"
 # Behind every other character, so that all texts of one beginning lie before it.
@@ -56,7 +57,7 @@ class Person(Equal):
     """
 
     def narrowed(self, rows: Rows, wanted: str) -> Rows:
-        names = {wanted.strip(), User.objects.normalize_email(wanted)}
+        names = {wanted.strip(), email_key(wanted)}
         return rows.filter(actor__in=(ActorKind.USER, ActorKind.API_KEY), actor_name__in=names)
 
 

@@ -15,6 +15,7 @@ from core import clock, context, ids
 from core.context import ActorKind
 from core.errors import ResourceMissing
 from core.keyring import ring
+from core.names import email_key
 from merchants import audit_log, sessions, team
 from merchants.models import Invitation, Member, Merchant, User
 from merchants.team import TeamRefused
@@ -53,7 +54,7 @@ def invite(by: Member, *, email: str, role: str) -> Invited:
     """Offer a place in the team; an earlier invitation to the same address ends with it.
 
     :param by: the owner who invites.
-    :param email: in any case; it is bound to this address.
+    :param email: in any spelling; the invitation is bound to its key.
     :raises NoLongerOwner: `by` is an owner no more.
     :raises TeamRefused: no address, a member's, no role, or too many.
     """
@@ -118,7 +119,7 @@ def accept(token: str, user: User, *, session_key: str | None = None) -> Member:
     :raises InvitationUnusable: as `found`, or it is to another address.
     """
     invitation = _locked(token)
-    if invitation.email != user.email:
+    if email_key(invitation.email) != email_key(user.email):
         raise InvitationUnusable("other_address")
     return _joined(invitation, user, session_key)
 

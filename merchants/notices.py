@@ -15,6 +15,7 @@ from django.utils import translation
 from django.utils.functional import Promise
 
 from core import mail
+from core.names import email_key, reachable
 from core.scrub import scrub
 from merchants.models import Member, Merchant, User
 
@@ -71,11 +72,11 @@ def person(user: User) -> Reader:
 
 def written(letter: Letter, to: Iterable[Reader]) -> Iterator[EmailMessage]:
     """Return the letter for each reader, once for each address."""
-    each = {reader.address.lower(): reader for reader in reversed([*to])}
+    each = {email_key(reader.address): reader for reader in reversed([*to])}
     for reader in reversed([*each.values()]):
         with translation.override(reader.language):
             subject, text = str(letter.subject), render_to_string(letter.template, letter.facts)
-        yield EmailMessage(subject, scrub(text), None, [reader.address])
+        yield EmailMessage(subject, scrub(text), None, [reachable(reader.address)])
 
 
 def send(letter: Letter, to: Iterable[Reader]) -> None:

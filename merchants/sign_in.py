@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 
 from core import mail
 from core.http import client_address
+from core.names import email_key
 from merchants import audit_log, limits, passwords
 from merchants.models import User
 from merchants.models.people import WRONG_IN_A_ROW_MAX
@@ -80,7 +81,7 @@ class PasswordBackend(ModelBackend):
             return None
         if request is not None:
             count_address(request)
-        user = User.objects.filter(email=_normal(name)).first()
+        user = User.objects.filter(email=email_key(name)).first()
         return user if _is_right(password, name=name, user=user) else None
 
     # ModelBackend's own looks the password up by another way. The names of its arguments are
@@ -135,7 +136,7 @@ def succeeded(user: User, *, is_by_passkey: bool) -> None:
 @transaction.atomic
 def unlock(email: str, *, reason: str | None = None) -> bool:
     """Forget the wrong passwords and codes of a user; tell whether there were any."""
-    user = User.objects.filter(email=_normal(email)).first()
+    user = User.objects.filter(email=email_key(email)).first()
     was_counted = user is not None and forget(user)
     if user and was_counted:
         audit_log.record_of_person("sign_in.unlocked", user, reason=reason)
@@ -181,7 +182,7 @@ def _compare(password: str, user: User | None) -> bool:
 def count(name: str) -> int:
     """Count a try for a name; return the number in a row, the lock's first included; 0: no user."""
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"email": _normal(name), "most": WRONG_IN_A_ROW_MAX})
+        cursor.execute(COUNT, {"email": email_key(name), "most": WRONG_IN_A_ROW_MAX})
         row = cursor.fetchone()
         return row[0] if row else 0
 
@@ -223,13 +224,9 @@ def _lock_mail(user: User) -> EmailMessage:
     return EmailMessage(_("Your sign-in is locked for 30 minutes"), text, None, [user.email])
 
 
-def _normal(name: str) -> str:
-    return User.objects.normalize_email(name)
-
-
 def _hash_of(name: str) -> bytes:
     # A name may be a password or a card number typed into the wrong field: it is kept nowhere.
-    return salted_hmac("merchants.sign_in", _normal(name), algorithm="sha256").digest()
+    return salted_hmac("merchants.sign_in", email_key(name), algorithm="sha256").digest()
 
 
 def _shown(name: str, user: User | None) -> dict[str, Any]:

@@ -6,12 +6,12 @@ is refused at its next click (panel contract: Sessions; docs/panel.md, Team).
 """
 
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.utils import timezone
 
-from core import clock
+from core import clock, mail
 from core.errors import ParameterInvalid
+from core.names import email_key
 from core.querysets import MerchantRows
 from merchants import audit_log, sessions
 from merchants.models import Invitation, Member, Merchant, User
@@ -185,9 +185,9 @@ def require_address(email: str) -> str:
 
     :raises TeamRefused: it is none.
     """
-    address = User.objects.normalize_email(email)
+    address = email_key(email)
     try:
-        validate_email(address if len(address) <= ADDRESS_LENGTH_MAX else "")
+        mail.require_address(address if len(address) <= ADDRESS_LENGTH_MAX else "")
     except ValidationError:
         raise TeamRefused("This is not an e-mail address.", param="email") from None
     return address

@@ -12,10 +12,11 @@ from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.utils.module_loading import import_string
 
 from core.detection import contains_card_number
+from core.mail import require_address
+from core.names import email_key
 from merchants import (
     installment_plans,
     notices,
@@ -117,12 +118,12 @@ def _require_addresses(_merchant: Merchant, addresses: Any) -> None:
         raise ChangeRefused("Notices go to up to 10 addresses.")
     for address in addresses:
         try:
-            validate_email(address)
+            require_address(address)
         except ValidationError as problem:
             raise ChangeRefused("This is not an e-mail address.") from problem
         if len(address) > ADDRESS_LENGTH_MAX or contains_card_number(address):
             raise ChangeRefused("This is not an e-mail address.")
-    if len({address.lower() for address in addresses}) != len(addresses):
+    if len({email_key(address) for address in addresses}) != len(addresses):
         raise ChangeRefused("An address is named twice.")
 
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from core.names import email_key
 from merchants import notices
 from merchants.models import ApiKey, Merchant, User
 from merchants.notices import Kind, Letter, Reader
@@ -60,12 +61,9 @@ def said(is_sent: bool) -> str:
 def _known(addresses: Iterable[str]) -> list[Reader]:
     """Return the readers at addresses that people sign in with."""
     asked = list(addresses)
-    rows = User.objects.filter(email__in=[User.objects.normalize_email(one) for one in asked])
+    rows = User.objects.filter(email__in=[email_key(one) for one in asked])
     known = {user.email: notices.person(user) for user in rows}
-    return [
-        known.get(User.objects.normalize_email(one)) or Reader(one, settings.LANGUAGE_CODE)
-        for one in asked
-    ]
+    return [known.get(email_key(one)) or Reader(one, settings.LANGUAGE_CODE) for one in asked]
 
 
 def _send(subject: str | Promise, template: str, to: Iterable[Reader], **facts: Any) -> bool:

@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from django.core.exceptions import ValidationError as DjangoValidationError
-from django.core.validators import validate_email
 from rest_framework import serializers
 
+from core.mail import require_address
 from core.money import MAX_REQUESTED_MINOR, is_supported
 from core.rest.brackets import Indexed, Written
 
@@ -146,6 +146,8 @@ class Currency(serializers.Field):
 
 
 class Email(Text):
+    """An e-mail address, as it was written; `core.names.email_key` compares it."""
+
     default_error_messages = {"parameter_invalid": "Must be an e-mail address."}
 
     def __init__(self, **options: Any) -> None:
@@ -156,7 +158,7 @@ class Email(Text):
         if text is None:
             return None
         try:
-            validate_email(text)
+            require_address(text)
         except DjangoValidationError:
             self.fail("parameter_invalid")
         return text

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import core.fields
+import core.folding
 
 
 class Migration(migrations.Migration):
@@ -110,9 +111,10 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("email", django.db.models.functions.text.Lower("email"))
+                            ("email", core.folding.AsciiLower("email")),
+                            ("email__regex", "@[!-~]+$"),
                         ),
-                        name="a_users_email_is_lowercase",
+                        name="a_users_email_is_its_key",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -312,9 +314,10 @@ class Migration(migrations.Migration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("email", django.db.models.functions.text.Lower("email"))
+                            ("email", core.folding.AsciiLower("email")),
+                            ("email__regex", "@[!-~]+$"),
                         ),
-                        name="an_invitations_email_is_lowercase",
+                        name="an_invitations_email_is_its_key",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

@@ -2,7 +2,7 @@ from collections.abc import Mapping
 
 from django.db import models
 
-from core.fields import JSONField, id_field
+from core.fields import AddressField, JSONField, id_field
 from core.querysets import MerchantManager
 from merchants.states import Status
 
@@ -15,7 +15,7 @@ class Merchant(models.Model):
     id = id_field()
     name = models.CharField(max_length=200)
     legal_name = models.CharField(max_length=200, blank=True)
-    email = models.EmailField()
+    email = AddressField()
     country = models.CharField(max_length=2)
     default_currency = models.CharField(max_length=3)
     timezone = models.CharField(max_length=64)

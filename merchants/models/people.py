@@ -4,23 +4,26 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
-from django.db.models.functions import Lower
 from django.utils.module_loading import import_string
 
-from core.fields import id_field
+from core.fields import AddressField, id_field
+from core.folding import AsciiLower
+from core.names import email_key
 from core.querysets import MerchantManager
 from merchants.models.merchant import Merchant
 
 # So many lock a user. The statement that counts is in merchants.sign_in.
 WRONG_IN_A_ROW_MAX = 10
+# A domain of ASCII in lower case is its own A-label, so of these no two have one key.
+IS_ITS_KEY = models.Q(email=AsciiLower("email"), email__regex="@[!-~]+$")
 
 
 class UserManager(BaseUserManager["User"]):
-    """Make users, who sign in by e-mail, in any case."""
+    """Make users, who sign in by the key of their e-mail address."""
 
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
-        return (email or "").strip().lower()
+        return email_key(email or "")
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
         user = self.model(email=self.normalize_email(email), **fields)
@@ -40,7 +43,8 @@ class User(AbstractUser):
 
     # Django's documented way to do without the field; its stubs know none.
     username = None  # type: ignore[assignment]
-    email = models.EmailField(unique=True)
+    # The key of the address: a second person with the same key cannot be made.
+    email = AddressField(unique=True)
     # Passwords and codes in a row that were wrong. One above the limit: one came while it was
     # locked. Written by merchants.sign_in alone.
     wrong_in_a_row = models.SmallIntegerField(default=0, editable=False)
@@ -59,9 +63,7 @@ class User(AbstractUser):
             ("manage_people", "Can revoke keys, let people sign in again, and end their sessions")
         ]
         constraints = [
-            models.CheckConstraint(
-                condition=models.Q(email=Lower("email")), name="a_users_email_is_lowercase"
-            ),
+            models.CheckConstraint(condition=IS_ITS_KEY, name="a_users_email_is_its_key"),
             models.CheckConstraint(
                 condition=models.Q(
                     wrong_in_a_row__range=(0, WRONG_IN_A_ROW_MAX - 1), locked_until=None
@@ -113,7 +115,7 @@ class Invitation(models.Model):
 
     id = id_field()
     merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="invitations")
-    email = models.EmailField()
+    email = AddressField()
     role = models.CharField(max_length=10, choices=Member.Role)
     token_hash = models.BinaryField(max_length=32, unique=True)
     invited_by = models.ForeignKey(User, models.CASCADE, related_name="+")
@@ -132,9 +134,7 @@ class Invitation(models.Model):
                 condition=models.Q(accepted_at=None, withdrawn_at=None),
                 name="one_open_invitation_per_merchant_and_address",
             ),
-            models.CheckConstraint(
-                condition=models.Q(email=Lower("email")), name="an_invitations_email_is_lowercase"
-            ),
+            models.CheckConstraint(condition=IS_ITS_KEY, name="an_invitations_email_is_its_key"),
             models.CheckConstraint(
                 condition=models.Q(accepted_at=None) | models.Q(withdrawn_at=None),
                 name="an_accepted_invitation_is_not_withdrawn",

@@ -13,6 +13,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from core.names import email_key
 from merchants import sign_in
 from merchants.models import User
 
@@ -65,7 +66,7 @@ class PasswordResetForm(ResetPasswordForm):
         """Find the person by the address that they sign in with, and by no other."""
         sign_in.count_address(context.request)
         email: str = self.cleaned_data["email"]
-        found = User.objects.filter(email=User.objects.normalize_email(email), is_active=True)
+        found = User.objects.filter(email=email_key(email), is_active=True)
         self.users = list(found)
         return email
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
+from core.names import email_key
 from merchants import invitations
 from merchants.invitations import InvitationUnusable
 from merchants.models import Invitation, User
@@ -79,7 +80,7 @@ def accept(request: HttpRequest) -> HttpResponse:
 
 def _with_account(request: HttpRequest, invitation: Invitation, token: str) -> HttpResponse:
     user: Any = request.user
-    if user.email != invitation.email:
+    if email_key(user.email) != email_key(invitation.email):
         raise InvitationUnusable("other_address")
     if request.method != "POST":
         return _shown(request, invitation)

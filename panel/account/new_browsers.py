@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core import context
+from core.names import email_key
 from merchants import notices
 from merchants.models import AuditEntry, Member, User
 from merchants.notices import Kind, Letter
@@ -61,7 +62,7 @@ def tell(user: User, browser: str) -> None:
     notices.send(own, [notices.person(user)])
     rows = Member.objects.filter(user=user).select_related("merchant")
     theirs = [reader for row in rows for reader in notices.readers(row.merchant, Kind.SIGNED_IN)]
-    others = [one for one in theirs if one.address.lower() != user.email]
+    others = [one for one in theirs if email_key(one.address) != user.email]
     notices.send(Letter(subject, "panel/mails/signed_in.txt", facts), others)
 
 

@@ -63,6 +63,7 @@ class CustomerForm(Refusable):
     def __init__(self, typed: QueryDict | None, *, customer: Customer | None = None) -> None:
         """:param customer: as it is; None for one that is new."""
         self._stored = dict(customer.metadata) if customer else {}
+        self._kept = {name: getattr(customer, name, None) for name in PLAIN}
         super().__init__(typed, initial=_values(customer) if customer else None)
         for begin in (ADDRESS, SHIPPED_TO):
             for name, label in PLACES.items():
@@ -95,14 +96,18 @@ class CustomerForm(Refusable):
 
     @property
     def body(self) -> dict[str, Any]:
-        """Return the values as a body of the API: null for what was left empty."""
+        """Return the values as a body of the API: null for what was left empty.
+
+        Plain ones that are as they were are left out: one that was stored under an earlier rule
+        stays, and refuses no change of the others.
+        """
         typed = {name: value or None for name, value in self.cleaned_data.items()}
         locales = (self.cleaned_data["preferred_locales"] or "").split(",")
         shipping = {name: typed[f"shipping_{name}"] for name in ("name", "phone")}
         address = _place(typed, SHIPPED_TO)
         given = {**shipping, "address": address}
         return {
-            **{name: typed[name] for name in PLAIN},
+            **{name: typed[name] for name in PLAIN if typed[name] != self._kept[name]},
             "preferred_locales": [one.strip() for one in locales if one.strip()],
             "address": _place(typed, ADDRESS),
             "shipping": given if any(given.values()) else None,

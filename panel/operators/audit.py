@@ -11,6 +11,7 @@ from django.urls import path
 from core import ids
 from core.context import ActorKind
 from core.errors import ResourceMissing
+from core.names import email_key
 from merchants import audit_chains
 from merchants.audit_chains import Problem
 from merchants.audit_log import ACTIONS
@@ -122,7 +123,7 @@ def _of(email: str) -> Q:
     """Return what happened to a person's account, and what the person did."""
     if not email:
         return Q()
-    pk = User.objects.filter(email=User.objects.normalize_email(email)).values_list("pk", flat=True)
+    pk = User.objects.filter(email=email_key(email)).values_list("pk", flat=True)
     # Not a sub-select inside of an OR: no index would be used.
     known = pk.first() or 0
     people = (ActorKind.USER.value, ActorKind.OPERATOR.value)

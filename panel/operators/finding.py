@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 from django.apps import apps
 from django.contrib import admin
 from django.db import connection
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from core import ids
+from core.names import email_key
 from merchants.models import ApiKey, Merchant, User
 from panel.operators import desk
 
@@ -47,14 +48,14 @@ BY_EMAIL = (
     (
         "customers.Customer",
         "SELECT found.id FROM merchants_merchant m CROSS JOIN LATERAL (SELECT id, created_at"
-        " FROM customers_customer WHERE merchant_id = m.id AND lower(email) = lower(%(email)s)"
+        " FROM customers_customer WHERE merchant_id = m.id AND email_key = %(email)s"
         " ORDER BY created_at DESC LIMIT %(most)s) found LIMIT %(most)s",
     ),
     (
         "intents.PaymentIntent",
         "SELECT found.id FROM merchants_merchant m CROSS JOIN LATERAL (SELECT id"
         " FROM intents_paymentintent WHERE merchant_id = m.id"
-        " AND lower(billing_details ->> 'email') = lower(%(email)s) LIMIT %(most)s) found"
+        " AND lower((billing_details ->> 'email') COLLATE \"C\") = %(email)s LIMIT %(most)s) found"
         " LIMIT %(most)s",
     ),
 )
@@ -91,12 +92,15 @@ def _with_id(text: str, operator: User) -> Iterator[Model]:
 
 
 def _with_email(text: str, operator: User) -> Iterator[Model]:
-    yield from _rows("merchants.User", operator, email=User.objects.normalize_email(text))
-    yield from _rows("merchants.Merchant", operator, email__iexact=text)
+    key = email_key(text)
+    yield from _rows("merchants.User", operator, email=key)
+    # An account's own address is kept as it was written.
+    spelled = Q(email__iexact=text) | Q(email__iexact=key)
+    yield from _rows("merchants.Merchant", operator, spelled)
     for label, statement in BY_EMAIL:
         if _may_see(label, operator):
             with connection.cursor() as cursor:
-                cursor.execute(statement, {"email": text, "most": EACH_MAX})
+                cursor.execute(statement, {"email": key, "most": EACH_MAX})
                 found = [row_id for (row_id,) in cursor.fetchall()]
             yield from _rows(label, operator, pk__in=found)
 
@@ -118,10 +122,10 @@ def _left_by(request_id: str, operator: User) -> Iterator[Model]:
         yield from _rows(label, operator, request_id=request_id, **within)
 
 
-def _rows(label: str, operator: User, **wanted: Any) -> Iterable[Model]:
+def _rows(label: str, operator: User, *conditions: Q, **wanted: Any) -> Iterable[Model]:
     if not _may_see(label, operator):
         return []
-    rows: QuerySet[Any] = apps.get_model(label)._default_manager.filter(**wanted)
+    rows: QuerySet[Any] = apps.get_model(label)._default_manager.filter(*conditions, **wanted)
     if any(field.name == "merchant" for field in rows.model._meta.fields):
         rows = rows.select_related("merchant")
     return rows.order_by("-pk")[:EACH_MAX]

@@ -12,6 +12,7 @@ from django.urls import path
 
 from core import ids, money
 from core.errors import ResourceMissing
+from core.names import email_key
 from ledger import prices
 from merchants import installment_plans, payout_accounts, payout_schedules, risk_rules
 from merchants.accounts import Application
@@ -37,7 +38,12 @@ def listed(request: HttpRequest) -> HttpResponse:
     text, status = request.GET.get("q", "").strip(), request.GET.get("status", "")
     rows = Merchant.objects.all()
     if text:
-        rows = rows.filter(Q(name__icontains=text) | Q(id=text) | Q(email__iexact=text))
+        rows = rows.filter(
+            Q(name__icontains=text)
+            | Q(id=text)
+            | Q(email__iexact=text)
+            | Q(email__iexact=email_key(text))
+        )
     if status in Merchant.Status.values:
         rows = rows.filter(status=status)
     shown: dict[str, Any] = {"found": listing.page(request, rows), "text": text, "chosen": status}

@@ -2,11 +2,13 @@
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.functional import Promise
 
 from core.errors import ResourceMissing
+from core.names import ascii_lower, email_key
 from merchants import keys, people, second_factors, sign_in
 from merchants.models import ApiKey, User
 from merchants.team import TeamRefused
@@ -21,10 +23,10 @@ VIEW, MANAGE = "merchants.view_user", "merchants.manage_people"
 @desk.page(VIEW)
 def listed(request: HttpRequest) -> HttpResponse:
     """Show people, the newest first, or those whose e-mail address begins so."""
-    text = request.GET.get("q", "").strip().lower()
+    text = request.GET.get("q", "").strip()
     rows = User.objects.prefetch_related("memberships__merchant")
     if text:
-        rows = rows.filter(email__startswith=text)
+        rows = rows.filter(Q(email__startswith=ascii_lower(text)) | Q(email=email_key(text)))
     found = listing.page(request, rows)
     return desk.show(request, "desk/people/list.html", "People", found=found, text=text)
 

@@ -10,7 +10,7 @@ from payments.customers import search
 
 
 class Email(Equal):
-    """`email=…`: exactly that address, in any case."""
+    """`email=…`: exactly that address, in any spelling of its key."""
 
     def narrowed(self, rows: Any, wanted: str) -> QuerySet[Any]:
         return search.with_email(rows, wanted)

@@ -3,9 +3,8 @@ from typing import Self
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Lower
 
-from core.fields import JSONField, id_field
+from core.fields import AddressField, EmailKeyField, JSONField, id_field
 from core.querysets import MerchantRows
 
 
@@ -25,7 +24,8 @@ class Customer(models.Model):
     merchant = models.ForeignKey(
         "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
     )
-    email = models.EmailField(null=True)
+    email = AddressField(null=True)
+    email_key = EmailKeyField(null=True)
     name = models.CharField(max_length=200, null=True)
     phone = models.CharField(max_length=40, null=True)
     description = models.CharField(max_length=1000, null=True)
@@ -50,7 +50,7 @@ class Customer(models.Model):
             ),
             models.Index(
                 "merchant",
-                Lower("email"),
+                "email_key",
                 "created_at",
                 "id",
                 name="customers_by_email",
@@ -59,9 +59,15 @@ class Customer(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["merchant", "id"], name="a_customer_has_one_merchant"),
             models.CheckConstraint(
+                condition=Q(email__isnull=True, email_key__isnull=True)
+                | Q(email__isnull=False, email_key__isnull=False),
+                name="a_customers_address_has_a_key",
+            ),
+            models.CheckConstraint(
                 condition=Q(deleted_at__isnull=True)
                 | Q(
                     email__isnull=True,
+                    email_key__isnull=True,
                     name__isnull=True,
                     phone__isnull=True,
                     description__isnull=True,

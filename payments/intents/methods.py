@@ -7,6 +7,7 @@ import acquirers
 from acquirers.models import Terminal
 from core.cards import CardData
 from core.errors import ParameterMissing
+from core.names import reachable
 from merchants.models import Merchant
 from payments.installments import bins
 from payments.intents.refusals import CardNotSupported
@@ -58,8 +59,12 @@ def accept(
 
 
 def billing_of(method: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the billing details that a request gives, empty if none."""
-    return (method or {}).get("billing_details") or {}
+    """Return the billing details that a request gives, empty if none.
+
+    The domain of the e-mail address is an A-label from here on: an index finds it in any spelling.
+    """
+    given = (method or {}).get("billing_details") or {}
+    return {**given, "email": reachable(given["email"])} if given.get("email") else given
 
 
 def merged_billing(stored: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

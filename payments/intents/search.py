@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Q, QuerySet, Value
 from django.db.models.functions import Lower
 
+from core.names import email_key
 from payments.customers import search as customers
 from payments.customers.models import Customer
 from payments.intents.models import Attempt
@@ -29,16 +30,15 @@ def matching(rows: Any, text: str) -> Rows:
     """
     if by_id := BY_ID.get(_prefix(text)):
         return by_id(rows, text)
-    lower = Lower(Value(text))
     rows = rows.alias(description_start=DESCRIPTION_START, billing_email=BILLING_EMAIL)
-    described = Q(description_start__startswith=lower)
+    described = Q(description_start__startswith=Lower(Value(text)))
     if "@" not in text:
         return rows.filter(described)
     # Their ids are looked up first: with a sub-select inside of an OR no index would be used.
     theirs = customers.with_email(Customer.objects.for_merchant(rows.merchant), text)
     newest = theirs.order_by("-created_at", "-id").values_list("id", flat=True)
     ids = list(newest[:CUSTOMERS_MAX])
-    return rows.filter(described | Q(billing_email=lower) | Q(customer_id__in=ids))
+    return rows.filter(described | Q(billing_email=email_key(text)) | Q(customer_id__in=ids))
 
 
 def _prefix(text: str) -> str:

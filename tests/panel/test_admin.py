@@ -81,7 +81,7 @@ def test_a_user_is_one_person_in_any_case(operator: Client) -> None:
 
 
 def test_the_database_refuses_a_users_capitals() -> None:
-    with pytest.raises(IntegrityError, match="a_users_email_is_lowercase"):
+    with pytest.raises(IntegrityError, match="a_users_email_is_its_key"):
         User.objects.create(email="Bob@x.com")
 
 

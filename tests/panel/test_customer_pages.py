@@ -105,6 +105,20 @@ def test_a_form_that_is_sent_unchanged_changes_nothing(support: Client, acme: Ap
     assert len(acme.events_of(row.id)) == 1
 
 
+def test_an_address_of_before_its_rule_stays_while_others_change(
+    support: Client, acme: ApiClient
+) -> None:
+    send(support, at(acme, "create"), **WHOLE)
+    row = Customer.objects.get()
+    row.email = "\u212aate@example.com"
+    row.save()
+
+    answer = send(support, at(acme, row.id, "edit"), name="Kate")
+
+    row.refresh_from_db()
+    assert (answer.status_code, row.name, row.email) == (303, "Kate", "\u212aate@example.com")
+
+
 def test_what_is_emptied_is_cleared(support: Client, acme: ApiClient) -> None:
     send(support, at(acme, "create"), **WHOLE)
     row = Customer.objects.get()

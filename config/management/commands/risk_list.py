@@ -13,6 +13,7 @@ from django.db.models import Q
 from core import clock
 from core.detection import contains_card_number
 from core.errors import DomainError
+from core.names import email_key
 from merchants.commands import AuditedCommand
 from merchants.models import Merchant, User
 from payments.intents import listed_cards
@@ -107,7 +108,9 @@ def _merchant(merchant_id: str) -> Merchant:
 
 
 def _operator(options: dict[str, Any]) -> User:
-    found = User.objects.filter(email__iexact=options["by"], is_active=True, is_staff=True).first()
+    found = User.objects.filter(
+        email=email_key(options["by"]), is_active=True, is_staff=True
+    ).first()
     if found is None:
         raise CommandError("--by names no operator.")
     return found

@@ -2,7 +2,6 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
-import django.db.models.functions.text
 from django.db import migrations, models
 
 import core.fields
@@ -26,6 +25,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("email", models.EmailField(max_length=254, null=True)),
+                ("email_key", core.fields.CodeField(editable=False, max_length=508, null=True)),
                 ("name", models.CharField(max_length=200, null=True)),
                 ("phone", models.CharField(max_length=40, null=True)),
                 ("description", models.CharField(max_length=1000, null=True)),
@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(
                         models.F("merchant"),
-                        django.db.models.functions.text.Lower("email"),
+                        models.F("email_key"),
                         models.F("created_at"),
                         models.F("id"),
                         name="customers_by_email",
@@ -72,12 +72,21 @@ class Migration(migrations.Migration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
+                            models.Q(("email__isnull", True), ("email_key__isnull", True)),
+                            models.Q(("email__isnull", False), ("email_key__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="a_customers_address_has_a_key",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
                             ("deleted_at__isnull", True),
                             models.Q(
                                 ("address__isnull", True),
                                 ("default_currency__isnull", True),
                                 ("description__isnull", True),
                                 ("email__isnull", True),
+                                ("email_key__isnull", True),
                                 ("metadata", {}),
                                 ("name__isnull", True),
                                 ("phone__isnull", True),

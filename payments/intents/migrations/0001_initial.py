@@ -8,6 +8,7 @@ import django.db.models.functions.text
 from django.db import migrations, models
 
 import core.fields
+import core.folding
 
 
 class Migration(migrations.Migration):
@@ -150,7 +151,7 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(
                         models.F("merchant"),
-                        django.db.models.functions.text.Lower(
+                        core.folding.AsciiLower(
                             django.db.models.fields.json.KeyTextTransform(
                                 "email", "billing_details"
                             )

@@ -7,14 +7,16 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Left, Lower
 
 from core.fields import JSONField, id_field
+from core.folding import AsciiLower
 from core.querysets import MerchantManager
 from payments.customers.models import Customer
 from payments.intents.states import Status
 from vault.models import SealedCard
 
-# `q` is compared with these texts, in lower case; indexes hold the same expressions (contract 7).
+# `q` is compared with these texts; indexes hold the same expressions (contract 7).
 DESCRIPTION_START = Lower(Left("description", 255))
-BILLING_EMAIL = Lower(KeyTextTransform("email", "billing_details"))
+# An address is written with the A-label of its domain: its ASCII lower case is its key.
+BILLING_EMAIL = AsciiLower(KeyTextTransform("email", "billing_details"))
 
 
 class PaymentIntent(models.Model):

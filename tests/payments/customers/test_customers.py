@@ -203,6 +203,9 @@ def test_another_merchants_customer_is_as_unknown_as_none(
     ("body", "code", "param"),
     [
         ({"email": "ayse@"}, "parameter_invalid", "email"),
+        # Letters that Python takes for an `i` and a `k` of other case.
+        ({"email": "ays\u0131@example.com"}, "parameter_invalid", "email"),
+        ({"email": "\u212aate@example.com"}, "parameter_invalid", "email"),
         ({"name": 4711}, "parameter_invalid", "name"),
         ({"nickname": "Ayşecik"}, "parameter_unknown", "nickname"),
         ({"phone": "4242 4242 4242 4242"}, "card_data_not_allowed", "phone"),

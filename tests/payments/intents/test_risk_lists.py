@@ -52,7 +52,7 @@ def test_who_is_listed_is_blocked_and_nobody_else(
     put(operator, acme, "block", kind, value)
     asked = len(bank.seen)
 
-    answer = paid_by(acme, GOOD_CARD, "ılker@example.com")
+    answer = paid_by(acme, GOOD_CARD, "ILKER@example.com")
 
     assert ended(answer) == BLOCKED
     assert answer["fraud"]["rule"] == "block_list"

@@ -5,6 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from merchants import keys
+from payments.customers.models import Customer
 from payments.intents import search
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -97,6 +98,46 @@ def test_a_payment_is_found_by_an_exact_address(acme: ApiClient, bank: BankTrans
     assert searched(acme, "AYSE@example.com") == [described, kept, billed]
     assert searched(acme, "ayse@example.co") == [described]
     assert searched(acme, "@example.com") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AYSE@münchen.example",
+        "ayse@MÜNCHEN.example",
+        "Ayse@xn--mnchen-3ya.example",
+        " ayse@mu\u0308nchen.example ",
+    ],
+)
+def test_an_address_is_found_by_any_spelling_of_its_domain(
+    acme: ApiClient, bank: BankTransport, text: str
+) -> None:
+    spelled = ["ayse@MÜNCHEN.example", "ayse@xn--mnchen-3ya.example"]
+    people = [acme.post("/v1/customers", {"email": one}) for one in spelled]
+    billed = [
+        make(acme, payment_method_data=payment_method() | {"billing_details": {"email": one}})
+        for one in spelled
+    ]
+
+    assert [one["email"] for one in people] == spelled
+    assert set(searched(acme, text)) == {*billed}
+    everything = {*billed, *(one["id"] for one in people)}
+    assert set(searched(acme, text, "/v1/search")) == everything
+    found = acme.get(f"/v1/customers?email={quote(text)}")["data"]
+    assert [one["id"] for one in found] == [one["id"] for one in reversed(people)]
+
+
+def test_a_stored_address_of_other_letters_is_compared_as_it_is(acme: ApiClient) -> None:
+    ids = [acme.post("/v1/customers", {"email": f"k{one}@example.com"})["id"] for one in "ab"]
+    for old, new in zip(ids, ("\u212aate@example.com", "kate@example.com"), strict=True):
+        customer = Customer.objects.get(id=old)
+        customer.email = new  # As it was stored under an earlier rule.
+        customer.save()
+
+    assert searched(acme, "KATE@example.com", "/v1/search") == [ids[1]]
+    assert searched(acme, "\u212aATE@example.com", "/v1/search") == [ids[0]]
+    renamed = acme.post(f"/v1/customers/{ids[0]}", {"name": "Kate"})
+    assert (renamed.status, renamed["email"]) == (200, "\u212aate@example.com")
 
 
 def test_of_very_many_customers_of_an_address_the_newest_are_looked_at(

@@ -1,0 +1,73 @@
+"""E-mail addresses are compared by one key, and names that people read can be read."""
+
+import pytest
+from django.core.exceptions import ValidationError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core import mail, names
+
+# --- E-mail addresses -------------------------------------------------------------------------
+
+# A key, and an address that has it.
+KEYS = [
+    ("ayse.i@example.com", "ayse.i@example.com"),
+    ("ayse.i@example.com", " AYSE.I@Example.COM\t"),
+    ("ayse.i@example.com", "\u00a0ayse.i@ｅxample。com"),
+    ("ada@xn--mnchen-3ya.example", "Ada@MÜNCHEN.example"),
+    ("ada@xn--mnchen-3ya.example", "ada@münchen.example"),
+    ("ada@xn--mnchen-3ya.example", "ada@mu\u0308nchen.example"),
+    ("ada@xn--mnchen-3ya.example", "ada@XN--MNCHEN-3YA.example"),
+    # Not strasse.example, as it is by the IDNA of 2003.
+    ("ada@xn--strae-oqa.example", "ada@straße.example"),
+    # A local part that is not ASCII is compared as it is: Python's lower case would make two of
+    # these the address of somebody else.
+    ("ayse.\u0131@example.com", "ayse.\u0131@example.com"),
+    ("ayse.\u0130@example.com", "AYSE.\u0130@example.com"),
+    ("\u212aate@example.com", "\u212aATE@example.com"),
+    ("Özgür@example.com", "Özgür@example.com"),
+    # No domain of these can be registered.
+    ("ada@ex☃mple.com", "Ada@Ex☃mple.com"),
+    ("ada@a..é", "Ada@A..é"),
+    ('"a@b"@example.com', '"A@B"@EXAMPLE.com'),
+    ("nobody", "NOBODY"),
+    ("", "  "),
+]
+
+
+@pytest.mark.parametrize(("key", "address"), KEYS)
+def test_an_address_is_compared_by_its_key(key: str, address: str) -> None:
+    assert names.email_key(address) == key
+
+
+@settings(max_examples=40)
+@given(st.text(max_size=8), st.text(max_size=12))
+def test_the_key_of_a_key_is_itself(local: str, domain: str) -> None:
+    key = names.email_key(f"{local}@{domain}")
+
+    assert names.email_key(key) == key
+
+
+def test_a_mail_goes_to_the_domain_that_was_meant() -> None:
+    assert names.reachable(" Ada@Straße.example") == "Ada@xn--strae-oqa.example"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["ada@example.com", "Ada+1@MÜNCHEN.example", "o'neil@example.com", '"ab"@example.com'],
+)
+def test_a_new_address_is_taken(address: str) -> None:
+    mail.require_address(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ayse.\u0131@example.com", "AYSE.\u0130@example.com", "\u212aate@example.com",
+        "\u017fam@example.com", "özgür@example.com", "ａda@example.com", '"a\x01b"@example.com',
+        "ada", "ada@", "@example.com", " ada@example.com", "a\u200bda@example.com",
+    ],
+)  # fmt: skip
+def test_a_new_address_of_other_letters_before_the_sign_is_refused(address: str) -> None:
+    with pytest.raises(ValidationError):
+        mail.require_address(address)
