@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import DomainError
+from core.folding import trimmed
 from core.rest.query import Given, array, scalar
 
 LIMIT = re.compile(r"[1-9][0-9]?|100", re.ASCII)
@@ -116,7 +117,7 @@ def _is_counted(written: list[Given]) -> bool:
 def _text(written: list[Given] | None) -> str | None:
     if not written:
         return None
-    text = scalar(written).strip()
+    text = trimmed(scalar(written))
     if not 1 <= len(text) <= SEARCH_MAX:
         raise written[0].refusal(f"Must have 1 to {SEARCH_MAX} characters.")
     return text

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.detection import contains_encoded_card_number
 from core.errors import DomainError
+from core.folding import trimmed
 from core.rest import lists
 from core.rest.list_query import CURSORS, SEARCH_MAX
 from core.secrets_in_text import holds_secret_key
@@ -62,7 +63,7 @@ def search(request: HttpRequest, member: Member) -> HttpResponse:
 
     A whole id leads to the page of its object, without a look at a list of one row.
     """
-    text = request.GET.get("q", "").strip()
+    text = trimmed(request.GET.get("q", ""))
     if problem := _problem(text):
         # Without the text: it may be a card number, and the page may be printed or photographed.
         return show(request, TEMPLATE, {"problem": problem}, part="found", status=400)

@@ -6,12 +6,13 @@ from django.contrib import messages
 from django.core import signing
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from core import ids, money
 from core.errors import ResourceMissing
+from core.folding import Folded, trimmed
 from core.names import email_key
 from ledger import prices
 from merchants import installment_plans, payout_accounts, payout_schedules, risk_rules
@@ -35,11 +36,11 @@ KEYS_SHOWN = 200
 @desk.page(VIEW)
 def listed(request: HttpRequest) -> HttpResponse:
     """Show all merchants, the newest first, or those that a text or a status finds."""
-    text, status = request.GET.get("q", "").strip(), request.GET.get("status", "")
+    text, status = trimmed(request.GET.get("q", "")), request.GET.get("status", "")
     rows = Merchant.objects.all()
     if text:
-        rows = rows.filter(
-            Q(name__icontains=text)
+        rows = rows.alias(folded=Folded("name")).filter(
+            Q(folded__contains=Folded(Value(text)))
             | Q(id=text)
             | Q(email__iexact=text)
             | Q(email__iexact=email_key(text))

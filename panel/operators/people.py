@@ -8,6 +8,7 @@ from django.urls import path
 from django.utils.functional import Promise
 
 from core.errors import ResourceMissing
+from core.folding import trimmed
 from core.names import ascii_lower, email_key
 from merchants import keys, people, second_factors, sign_in
 from merchants.models import ApiKey, User
@@ -23,7 +24,7 @@ VIEW, MANAGE = "merchants.view_user", "merchants.manage_people"
 @desk.page(VIEW)
 def listed(request: HttpRequest) -> HttpResponse:
     """Show people, the newest first, or those whose e-mail address begins so."""
-    text = request.GET.get("q", "").strip()
+    text = trimmed(request.GET.get("q", ""))
     rows = User.objects.prefetch_related("memberships__merchant")
     if text:
         rows = rows.filter(Q(email__startswith=ascii_lower(text)) | Q(email=email_key(text)))

@@ -4,6 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from core.detection import contains_card_number
+from core.folding import trimmed
 from panel.operators import desk, finding
 from panel.operators.desk import Section
 from panel.patience import TookTooLong, limited
@@ -18,7 +19,7 @@ CARD_TYPED = (
 @desk.page("merchants.view_merchant")
 def search(request: HttpRequest) -> HttpResponse:
     """Find what one text names; only kinds that the person may see."""
-    text = request.GET.get("q", "").strip()
+    text = trimmed(request.GET.get("q", ""))
     if contains_card_number(text):
         return _page(request, 400, error=CARD_TYPED)
     if len(text) > TEXT_MAX:

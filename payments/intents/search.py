@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db.models import Q, QuerySet, Value
-from django.db.models.functions import Lower
 
+from core.folding import Folded
 from core.names import email_key
 from payments.customers import search as customers
 from payments.customers.models import Customer
@@ -31,7 +31,7 @@ def matching(rows: Any, text: str) -> Rows:
     if by_id := BY_ID.get(_prefix(text)):
         return by_id(rows, text)
     rows = rows.alias(description_start=DESCRIPTION_START, billing_email=BILLING_EMAIL)
-    described = Q(description_start__startswith=Lower(Value(text)))
+    described = Q(description_start__startswith=Folded(Value(text)))
     if "@" not in text:
         return rows.filter(described)
     # Their ids are looked up first: with a sub-select inside of an OR no index would be used.

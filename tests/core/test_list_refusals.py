@@ -246,6 +246,7 @@ FILTERED = {
         ("&".join(f"metadata[{n}]=1" for n in range(11)), "metadata[10]"),
         ("q=", "q"),
         ("q=%20", "q"),
+        ("q=%E2%80%8B%CC%87%20", "q"),
         ("q=a&q=b", "q"),
         ("q[]=a", "q[]"),
         (f"q={'a' * 256}", "q"),

@@ -295,6 +295,9 @@ def test_the_list_is_filtered(desk: Desk, acme: ApiClient) -> None:
     assert found(q="glo") == found(status="closed") == ["Globex"]
     assert found(q=acme.merchant.id) == ["Acme Store"]
     assert found(q="%") == []
+    Merchant.objects.filter(name="Globex").update(name="Işık İstanbul")
+    for text in ("ISIK", "ışık", "istanbul", " İSTANBUL\u200b"):
+        assert found(q=text) == ["Işık İstanbul"], text
 
 
 @pytest.mark.parametrize(

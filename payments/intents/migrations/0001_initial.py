@@ -137,8 +137,8 @@ class Migration(migrations.Migration):
                     models.Index(
                         models.F("merchant"),
                         django.contrib.postgres.indexes.OpClass(
-                            django.db.models.functions.text.Lower(
-                                django.db.models.functions.text.Left("description", 255)
+                            django.db.models.functions.text.Left(
+                                core.folding.Folded("description"), 255
                             ),
                             name="text_pattern_ops",
                         ),

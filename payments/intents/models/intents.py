@@ -4,17 +4,17 @@ from django.contrib.postgres.indexes import OpClass
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Left, Lower
+from django.db.models.functions import Left
 
 from core.fields import JSONField, id_field
-from core.folding import AsciiLower
+from core.folding import AsciiLower, Folded
 from core.querysets import MerchantManager
 from payments.customers.models import Customer
 from payments.intents.states import Status
 from vault.models import SealedCard
 
 # `q` is compared with these texts; indexes hold the same expressions (contract 7).
-DESCRIPTION_START = Lower(Left("description", 255))
+DESCRIPTION_START = Left(Folded("description"), 255)
 # An address is written with the A-label of its domain: its ASCII lower case is its key.
 BILLING_EMAIL = AsciiLower(KeyTextTransform("email", "billing_details"))
 

@@ -34,6 +34,10 @@ def searched(client: ApiClient, text: str, path: str = PAYMENTS) -> list[str]:
         ("çAY VE ıhlamur".replace("ı", "i"), True),
         ("  çay ", True),
         ("ç", True),
+        ("CAY VE IHLAMUR", True),
+        ("çay ve ıhlamur", True),
+        ("ÇAY VE İHLAMUR", True),
+        ("\u00a0\u200bÇay ve\u200b", True),
         ("ve", False),
         ("Çay  ve", False),
         ("%", False),
@@ -50,6 +54,27 @@ def test_a_description_is_found_by_its_start_in_any_case(
     make(acme)
 
     assert searched(acme, text) == ([tea] if is_found else [])
+
+
+@pytest.mark.parametrize(
+    ("description", "texts"),
+    [
+        ("İSTANBUL'dan ISIRGAN çayı", ["istanbul", "ISTANBUL", "ıstanbul'DAN ısırgan CAYI"]),
+        ("istanbul", ["İSTANBUL", "Istan", "i\u0307stanbul"]),
+        ("ışık ŞÖLENİ", ["ISIK", "isik", "IŞIK şöleni", "işik solenı"]),
+        ("Güneş öğle âşık", ["gunes ogle âsik", "GÜNEŞ ÖĞLE ÂŞIK"]),
+        ("\u00a0 \tSipariş 1001 ", ["siparis", "  SİPARİŞ 1001  "]),
+        ("\ufeffOrder 7", ["order 7", "\u200bORDER"]),
+    ],
+)
+def test_turkish_letters_are_folded_on_both_sides(
+    acme: ApiClient, description: str, texts: list[str]
+) -> None:
+    one = make(acme, description)
+    make(acme, "Sgn 1")
+
+    for text in (description, *texts):
+        assert searched(acme, text) == searched(acme, text, "/v1/search") == [one], text
 
 
 def test_a_long_description_is_found_by_its_first_255_characters(acme: ApiClient) -> None:
