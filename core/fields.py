@@ -4,12 +4,13 @@ from typing import Any
 
 import orjson
 from django.core import checks
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.fields.json import KeyTransform
 
 from core.mail import require_address
-from core.names import email_key
+from core.names import email_key, is_legible
 
 # A domain of 254 letters may be longer as an A-label, and 253 at most.
 EMAIL_KEY_MAX = 508
@@ -44,6 +45,23 @@ class AddressField(models.EmailField):
         """Return Django's own field: to a migration it is nothing else."""
         name, _path, args, options = super().deconstruct()
         return name, "django.db.models.EmailField", args, options
+
+
+def require_legible(name: str) -> None:
+    """:raises ValidationError: the name is no line that people can read."""
+    if not is_legible(name):
+        raise ValidationError("Must be one line, with something to see in it.", code="illegible")
+
+
+class NameField(models.CharField):
+    """A name that people read (`core.names.is_legible`)."""
+
+    default_validators = [require_legible]
+
+    def deconstruct(self) -> Any:
+        """Return Django's own field: to a migration it is nothing else."""
+        name, _path, args, options = super().deconstruct()
+        return name, "django.db.models.CharField", args, options
 
 
 class EmailKeyField(CodeField):

@@ -145,3 +145,21 @@ def _a_label(domain: str) -> str:
         except idna.IDNAError:
             pass  # No such domain can be registered: it is compared as it is.
     return ascii_lower(domain)
+
+
+# --- Names that people read -------------------------------------------------------------------
+
+# Control characters, separators of lines and paragraphs, and those that turn the direction of the
+# text after them. Marks of direction that turn nothing stand in Arabic and Hebrew names.
+ILLEGIBLE = "\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+_ILLEGIBLE = re.compile(f"[{ILLEGIBLE}]")
+# Kinds of characters of which nothing is seen unless there are others, and blank letters.
+_UNSEEN = {"Cc", "Cf", "Cs", "Mn", "Me", "Zl", "Zp", "Zs"}
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0"
+
+
+def is_legible(name: str) -> bool:
+    """Tell whether a name is one line of text, in one direction, with something to see in it."""
+    return not _ILLEGIBLE.search(name) and any(
+        unicodedata.category(one) not in _UNSEEN and one not in _BLANK for one in name
+    )

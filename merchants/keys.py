@@ -13,6 +13,7 @@ from django.utils import timezone
 from core import ids
 from core.detection import contains_card_number
 from core.keyring import ring
+from core.names import is_legible
 from core.rest import resources
 from core.secrets_in_text import holds_secret_key
 from merchants import audit_log
@@ -154,7 +155,7 @@ def is_live(key: ApiKey, now: datetime) -> bool:
 def _require_name(name: str) -> None:
     if not 1 <= len(name.strip()) <= NAME_MAX or len(name) > NAME_MAX:
         raise KeyRefused(f"A key's name has 1 to {NAME_MAX} characters.", param="name")
-    if any(unicodedata.category(one) in INVISIBLE for one in name):
+    if not is_legible(name) or any(unicodedata.category(one) in INVISIBLE for one in name):
         raise KeyRefused("There is an invisible character in the key's name.", param="name")
     if contains_card_number(name):
         raise KeyRefused("There is a card number in the key's name.", param="name")

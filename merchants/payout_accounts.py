@@ -6,6 +6,7 @@ from typing import Any
 
 from core import clock
 from core.detection import contains_card_number
+from core.names import is_legible
 from merchants.models import Merchant, PayoutAccount
 from merchants.refusals import ChangeRefused
 
@@ -43,6 +44,8 @@ def add(merchant: Merchant, account: Mapping[str, Any]) -> None:
     holder = account["holder_name"].strip()
     if not 1 <= len(holder) <= 200 or contains_card_number(holder):
         raise ChangeRefused("holder_name: 1 to 200 characters, and no card number.")
+    if not is_legible(holder):
+        raise ChangeRefused("holder_name: must be one line, with something to see in it.")
     own = merchant.payout_accounts
     if own.filter(reference=reference).exists():
         raise ChangeRefused("There is an account of this reference already.")

@@ -32,6 +32,8 @@ SENTENCES = (
     gettext_noop("A key's name has 1 to 100 characters."),
     gettext_noop("There is an invisible character in the key's name."),
     gettext_noop("There is a card number in the key's name."),
+    # core.rest.fields, of names that people read
+    gettext_noop("Must be one line, with something to see in it."),
     gettext_noop("There is a secret key in the key's name."),
     gettext_noop("A key expires within two years, or not at all."),
     gettext_noop("A merchant has up to 100 keys that work."),
@@ -61,6 +63,7 @@ SENTENCES = (
     gettext_noop("Notices go to up to 10 addresses."),
     gettext_noop("An address is named twice."),
     gettext_noop("name: there is a card number in it."),
+    gettext_noop("name: Must be one line, with something to see in it."),
     # merchants.team and merchants.invitations
     gettext_noop("You are no longer an owner of this team."),
     gettext_noop("A team keeps at least one owner. Make somebody else an owner first."),

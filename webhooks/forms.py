@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.rest.fields import Boolean, Integer, Metadata, Shape, Text
+from core.rest.fields import Boolean, Integer, Metadata, Name, Shape, Text
 from core.rest.forms import Form
 from events import types
 
@@ -58,7 +58,7 @@ class EventTypes(serializers.Field):
 class CreateEndpointForm(Form):
     url = Text(max_length=URL_MAX)
     enabled_events = EventTypes()
-    description = Text(max_length=1000, required=False)
+    description = Name(max_length=1000, required=False)
     metadata = Metadata(required=False)
 
 
@@ -67,7 +67,7 @@ class UpdateEndpointForm(Form):
 
     url = Text(max_length=URL_MAX, required=False)
     enabled_events = EventTypes(required=False)
-    description = Text(max_length=1000, required=False)
+    description = Name(max_length=1000, required=False)
     metadata = Metadata(required=False)
     disabled = Boolean(required=False)
     replay_missed = Boolean(required=False)

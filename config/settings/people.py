@@ -88,6 +88,7 @@ MFA_FORMS = {
     "authenticate": "panel.account.forms.CodeForm",
     "reauthenticate": "panel.account.forms.CodeAgainForm",
     "add_webauthn": "panel.account.forms.PasskeyForm",
+    "edit_webauthn": "panel.account.forms.PasskeyNameForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_TOLERANCE = 0

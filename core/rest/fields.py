@@ -13,6 +13,7 @@ from rest_framework import serializers
 
 from core.mail import require_address
 from core.money import MAX_REQUESTED_MINOR, is_supported
+from core.names import ILLEGIBLE, is_legible
 from core.rest.brackets import Indexed, Written
 
 METADATA_KEY_MAX = 40
@@ -106,6 +107,27 @@ class Text(serializers.Field):
     def shape(self) -> Shape:
         given = {"minLength": 1} if self.required else {}
         return {"type": "string", **given, "maxLength": self.max_length}
+
+
+class Name(Text):
+    """A name that people read: one line, in one direction, with something to see in it."""
+
+    default_error_messages = {"illegible": "Must be one line, with something to see in it."}
+
+    def to_internal_value(self, data: Any) -> str | None:
+        name = super().to_internal_value(data)
+        if name is not None and not is_legible(name):
+            self.fail("illegible")
+        return name
+
+    @property
+    def shape(self) -> Shape:
+        return {**super().shape, "pattern": f"^[^{_escaped(ILLEGIBLE)}]*$"}
+
+
+def _escaped(characters: str) -> str:
+    """Return a class of characters as a pattern of the schema writes it."""
+    return "".join(one if one == "-" else f"\\u{ord(one):04x}" for one in characters)
 
 
 class Choice(serializers.Field):

@@ -2,7 +2,7 @@ from collections.abc import Mapping
 
 from django.db import models
 
-from core.fields import AddressField, JSONField, id_field
+from core.fields import AddressField, JSONField, NameField, id_field
 from core.querysets import MerchantManager
 from merchants.states import Status
 
@@ -13,8 +13,8 @@ class Merchant(models.Model):
     Status = Status
 
     id = id_field()
-    name = models.CharField(max_length=200)
-    legal_name = models.CharField(max_length=200, blank=True)
+    name = NameField(max_length=200)
+    legal_name = NameField(max_length=200, blank=True)
     email = AddressField()
     country = models.CharField(max_length=2)
     default_currency = models.CharField(max_length=3)

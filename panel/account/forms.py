@@ -8,12 +8,12 @@ from allauth.account.forms import ChangePasswordForm, ResetPasswordForm, ResetPa
 from allauth.core import context
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
-from allauth.mfa.webauthn.forms import AddWebAuthnForm
+from allauth.mfa.webauthn.forms import AddWebAuthnForm, EditWebAuthnForm
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from core.names import email_key
+from core.names import email_key, is_legible
 from merchants import sign_in
 from merchants.models import User
 
@@ -38,12 +38,28 @@ class NewPasswordForm(ResetPasswordKeyForm):
         _name(self, NEW_ONES)
 
 
-class PasskeyForm(AddWebAuthnForm):
+class _Named:
+    """A form with the name of a passkey, which stands in mails and lists."""
+
+    cleaned_data: dict[str, Any]
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name and not is_legible(name):
+            raise ValidationError(_("Must be one line, with something to see in it."))
+        return name
+
+
+class PasskeyForm(_Named, AddWebAuthnForm):
     """A new passkey with its name."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["name"].label = _("Name")
+
+
+class PasskeyNameForm(_Named, EditWebAuthnForm):
+    """Another name of a passkey."""
 
 
 class PasswordChangeForm(ChangePasswordForm):

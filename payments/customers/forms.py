@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.rest.fields import Country, Currency, Email, Metadata, Shape, Text
+from core.rest.fields import Country, Currency, Email, Metadata, Name, Shape, Text
 from core.rest.forms import Form
 
 LOCALES_MAX = 20
@@ -67,14 +67,14 @@ class CustomersAddressForm(AddressForm):
 class ShippingForm(Form):
     null_clears = True
 
-    name = Text(max_length=200, required=False)
+    name = Name(max_length=200, required=False)
     phone = Text(max_length=40, required=False)
     address = CustomersAddressForm(required=False)
 
 
 class CreateCustomerForm(Form):
     email = Email(required=False)
-    name = Text(max_length=200, required=False)
+    name = Name(max_length=200, required=False)
     phone = Text(max_length=40, required=False)
     description = Text(max_length=1000, required=False)
     address = CustomersAddressForm(required=False)

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from core import clock
 from core.cards import CardData, brand_of, is_expired, luhn_valid
-from core.rest.fields import Integer, Text
+from core.rest.fields import Integer, Name, Text
 from core.rest.forms import Form
 from core.rest.parsers import CardInput
 
@@ -30,7 +30,7 @@ class CardForm(Form):
     exp_month = ExpiryMonth(minimum=1, maximum=12)
     exp_year = ExpiryYear(minimum=CENTURY[0], maximum=CENTURY[1])
     cvc = Text(max_length=20)
-    holder_name = Text(max_length=200, required=False)
+    holder_name = Name(max_length=200, required=False)
 
     def validate_number(self, number: str) -> str:
         digits = number.replace(" ", "").replace("-", "")

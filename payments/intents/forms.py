@@ -12,6 +12,7 @@ from core.rest.fields import (
     Email,
     Integer,
     Metadata,
+    Name,
     Text,
 )
 from core.rest.forms import Form
@@ -25,7 +26,7 @@ CANCELLATION_REASONS = ("duplicate", "fraudulent", "requested_by_customer", "aba
 
 
 class BillingDetailsForm(Form):
-    name = Text(max_length=200, required=False)
+    name = Name(max_length=200, required=False)
     email = Email(required=False)
     address = AddressForm(required=False)
 

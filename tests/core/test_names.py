@@ -71,3 +71,35 @@ def test_a_new_address_is_taken(address: str) -> None:
 def test_a_new_address_of_other_letters_before_the_sign_is_refused(address: str) -> None:
     with pytest.raises(ValidationError):
         mail.require_address(address)
+
+
+# --- Names that people read -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ayşe Yılmaz", "O'Neil & Söhne GmbH", "株式会社", "محمد علي", "דוד\u200f לוי",
+        "ک\u200cتاب", "👩\u200d🚀 Shop", "e\u0301", "ไทย", "-", " Acme ",
+    ],
+)  # fmt: skip
+def test_a_name_that_people_write_is_legible(name: str) -> None:
+    assert names.is_legible(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        # Control characters, and what breaks the line.
+        "Ac\x00me", "Ac\tme", "Acme\n", "Acme\r\nBcc: x", "Ac\x1bme", "Ac\x7fme", "Ac\x85me",
+        "Ac\u2028me", "Ac\u2029me", "Ac\x0bme",
+        # Characters that turn the direction of the rest.
+        *(f"Ac{chr(one)}me" for one in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))),
+        # Nothing to see.
+        "", " ", "\u00a0", "\u200b", "\u200b \u2060\ufeff", "\u00ad", "\u200d\u200c", "\u3164",
+        "\u115f\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", "\U000e0041", "\u200e\u200f\u061c",
+        "\u180e", "\u0301",
+    ],
+)  # fmt: skip
+def test_a_name_of_other_characters_is_not(name: str) -> None:
+    assert not names.is_legible(name)
