@@ -82,9 +82,11 @@ class PasswordResetForm(ResetPasswordForm):
         """Find the person by the address that they sign in with, and by no other."""
         sign_in.count_address(context.request)
         email: str = self.cleaned_data["email"]
-        found = User.objects.filter(email=email_key(email), is_active=True)
-        self.users = list(found)
-        return email
+        key = email_key(email)
+        self.users = list(User.objects.filter(email=key, is_active=True))
+        # The mail goes to what is returned: never to another spelling that somebody typed, whose
+        # domain another rule may take for another owner's.
+        return key
 
 
 class _Counted:

@@ -2,6 +2,7 @@
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
 
@@ -36,6 +37,17 @@ def test_a_person_signs_in_by_any_spelling(spelled: str) -> None:
     visitor.sign_in(PASSWORD, name=spelled)
 
     assert visitor.is_inside()
+
+
+def test_the_mail_for_a_new_password_goes_to_the_persons_own_domain(
+    mailoutbox: list[EmailMessage],
+) -> None:
+    # By the IDNA of 2003, in which Django writes domains, this is strasse.example.
+    an_operator("ada@straße.example")
+
+    Visitor().http.post("/account/password/reset", {"email": "Ada@Straße.example"})
+
+    assert [mail.message()["To"] for mail in mailoutbox] == ["ada@xn--strae-oqa.example"]
 
 
 def test_a_stored_address_of_other_letters_is_nobody_elses() -> None:
