@@ -9,11 +9,8 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.fields.json import KeyTransform
 
-from core.mail import require_address
+from core.mail import ADDRESS_LENGTH_MAX, require_address
 from core.names import email_key, is_legible
-
-# A domain of 254 letters may be longer as an A-label, and 253 at most.
-EMAIL_KEY_MAX = 508
 
 
 class CodeField(models.CharField):
@@ -72,7 +69,7 @@ class EmailKeyField(CodeField):
 
     def __init__(self, *, of: str = "email", **options: Any) -> None:
         self.of = of
-        super().__init__(**{**options, "max_length": EMAIL_KEY_MAX, "editable": False})
+        super().__init__(**{**options, "max_length": ADDRESS_LENGTH_MAX, "editable": False})
 
     def deconstruct(self) -> Any:
         """Return a code: to a migration it is nothing else."""

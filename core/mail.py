@@ -9,6 +9,10 @@ from django.core.mail.message import sanitize_address
 from django.core.validators import validate_email
 
 from core import context
+from core.names import email_key
+
+# Of the key, too.
+ADDRESS_LENGTH_MAX = 254
 
 log = structlog.get_logger(__name__)
 
@@ -30,7 +34,7 @@ def _send(mail: EmailMessage) -> None:
 
 
 def require_address(text: str) -> None:
-    """Refuse a new e-mail address that is none, or whose local part is more than printable ASCII.
+    """Refuse an e-mail address that is none, too long, or of more than printable ASCII locally.
 
     Django's rule lets letters through that Python takes for others of other case: `ı`, `ſ`, the
     Kelvin sign. No mail server of a payer's writes such an address; a person who looks for a second
@@ -40,7 +44,9 @@ def require_address(text: str) -> None:
     """
     validate_email(text)
     local = text.rpartition("@")[0]
-    if not (local.isascii() and local.isprintable()):
+    # A domain may be longer as an A-label than it was written.
+    is_short = len(email_key(text)) <= ADDRESS_LENGTH_MAX
+    if not (local.isascii() and local.isprintable() and is_short):
         raise ValidationError(validate_email.message, code=validate_email.code)
 
 

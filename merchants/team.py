@@ -16,8 +16,6 @@ from core.querysets import MerchantRows
 from merchants import audit_log, sessions
 from merchants.models import Invitation, Member, Merchant, User
 
-ADDRESS_LENGTH_MAX = 254
-
 
 class TeamRefused(ParameterInvalid):
     """The team is not changed; the text says why. No client of the API meets it."""
@@ -187,7 +185,7 @@ def require_address(email: str) -> str:
     """
     address = email_key(email)
     try:
-        mail.require_address(address if len(address) <= ADDRESS_LENGTH_MAX else "")
+        mail.require_address(address)
     except ValidationError:
         raise TeamRefused("This is not an e-mail address.", param="email") from None
     return address

@@ -31,8 +31,6 @@ from merchants.states import MERCHANTS
 
 # As the API's own amounts (contract 1).
 AMOUNT_MAX = 999_999_999_999
-# As the column of an account's own address.
-ADDRESS_LENGTH_MAX = 254
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ def _require_addresses(_merchant: Merchant, addresses: Any) -> None:
             require_address(address)
         except ValidationError as problem:
             raise ChangeRefused("This is not an e-mail address.") from problem
-        if len(address) > ADDRESS_LENGTH_MAX or contains_card_number(address):
+        if contains_card_number(address):
             raise ChangeRefused("This is not an e-mail address.")
     if len({email_key(address) for address in addresses}) != len(addresses):
         raise ChangeRefused("An address is named twice.")

@@ -60,11 +60,15 @@ def test_a_new_address_is_taken(address: str) -> None:
     mail.require_address(address)
 
 
+LONG = f"ü{'a' * 50}"  # Eight letters more as an A-label.
+
+
 @pytest.mark.parametrize(
     "address",
     [
         "ayse.\u0131@example.com", "AYSE.\u0130@example.com", "\u212aate@example.com",
         "\u017fam@example.com", "özgür@example.com", "ａda@example.com", '"a\x01b"@example.com',
+        f"{'x' * 20}@{LONG}.{LONG}.{LONG}.{LONG}.example", f"{'a' * 250}@x.example",
         "ada", "ada@", "@example.com", " ada@example.com", "a\u200bda@example.com",
     ],
 )  # fmt: skip

@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("email", models.EmailField(max_length=254, null=True)),
-                ("email_key", core.fields.CodeField(editable=False, max_length=508, null=True)),
+                ("email_key", core.fields.CodeField(editable=False, max_length=254, null=True)),
                 ("name", models.CharField(max_length=200, null=True)),
                 ("phone", models.CharField(max_length=40, null=True)),
                 ("description", models.CharField(max_length=1000, null=True)),
