@@ -6,9 +6,7 @@ the capital of `ı`, and `İ` that of `i`. A person types what their keyboard ha
 
 from typing import Any
 
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, Func
-from django.db.models.sql.compiler import SQLCompiler
 
 # White space at the beginning of a text, and characters there that nobody sees.
 _BLANKS = " \t\n\r\v\f"
@@ -34,11 +32,10 @@ class Folded(Func):
     )
     output_field = CharField()
 
-    def as_sql(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *names: str, **options: Any
-    ) -> tuple[str, tuple[str | int, ...]]:
+    # Its arguments go on as they are.
+    def as_sql(self, *arguments: Any, **options: Any) -> tuple[str, tuple[str | int, ...]]:
         """Return the statement's part, whose parameters stand there as often as the text does."""
-        sql, params = super().as_sql(compiler, connection, *names, **options)
+        sql, params = super().as_sql(*arguments, **options)
         return sql, (*params,) * self.template.count("%(expressions)s")
 
 
