@@ -131,6 +131,7 @@ def test_blocked_tries_of_a_listed_payer_are_not_counted(
     [
         ("bin", "42424"), ("bin", "42424242"), ("bin", "4242٤2"), ("bin", GOOD_CARD),
         ("email", "nobody"), ("email", ""), ("card", "f" * 64),
+        ("email", "Thief <thief@x.example>"),  # No payer's address is its key.
     ],
 )  # fmt: skip
 def test_a_value_of_another_form_is_refused(
