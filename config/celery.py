@@ -8,6 +8,7 @@ from celery.signals import beat_init, setup_logging, worker_init
 from django.core.exceptions import ImproperlyConfigured
 
 from acquirers import require_adapters
+from config import broker
 from core import heartbeat
 from core.heartbeat import Kind
 from core.keyring import KeyRingError
@@ -19,6 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks are those of `manage.py check`: here every worker would load all pages for them.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
+broker.use_for_redis()
 app = Celery("config")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

@@ -1,0 +1,38 @@
+"""Celery's way to Redis, for processes that outlive it.
+
+kombu closes a channel of a lost connection several times, and gives the messages that it holds
+back each time it can. After the connection has been taken away it fails with an `AttributeError`
+there: Celery takes that for a bug, and the worker ends. So does an acknowledgement that comes late.
+Here both are what they are, a connection that is gone, and the worker connects anew. What was not
+given back is in doubt nowhere: beat asks for all work again.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kombu.transport import TRANSPORT_ALIASES, redis
+from redis.exceptions import ConnectionError as Gone
+
+
+class Channel(redis.Channel):
+    """A channel that says so when its connection is gone.
+
+    An upgrade of kombu must pass `tests/config/test_broker.py`.
+    """
+
+    @contextmanager
+    def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:
+        if client is None and not (self.connection and self.connection.client):
+            raise Gone("The channel's connection is closed.")
+        with super().conn_or_acquire(client) as acquired:
+            yield acquired
+
+
+class Transport(redis.Transport):
+    Channel = Channel
+
+
+def use_for_redis() -> None:
+    """Let addresses of Redis mean this transport."""
+    TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), f"{__name__}:Transport"))

@@ -1,0 +1,146 @@
+"""Redis is killed beside Celery's processes: they outlive it, whatever they hold."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+from celery import Celery
+from kombu import Connection, Consumer, Message, Queue
+from kombu.common import ignore_errors
+from redis import Redis
+
+from config import celery as _with_our_transport  # noqa: F401
+from tests.stage.lengths import length, tried
+from tests.stage.mortal import until
+from tests.stage.redis_places import OwnRedis
+from tests.stage.web_process import Running
+
+KILLS = length(short=2, full=20)
+QUEUE, MANY, SOME = "default", 300, 20
+LOOK = "payments.refunds.tasks.watch_cases"
+PATIENCE_SECONDS = 120
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[OwnRedis]:
+    own = OwnRedis(tmp_path)
+    yield own
+    own.kill()
+
+
+@pytest.fixture
+def app(own: OwnRedis) -> Iterator[Celery]:
+    app = Celery("tests", broker=own.url, set_as_current=False)
+    yield app
+    app.close()
+
+
+# --- The seam, where kombu and Celery meet a connection that is gone -----------------------------
+
+
+@pytest.fixture
+def held(app: Celery) -> Iterator[tuple[Connection, Message]]:
+    """A worker's connection, that waits for messages and for commands, and holds one message."""
+    connection, messages = app.connection_for_read(), list[Message]()
+    queue = Queue(QUEUE, routing_key=QUEUE)
+    Consumer(connection.default_channel, [queue], on_message=messages.append).consume()
+    app.control.mailbox.Node("worker@here", channel=connection.channel()).listen()
+    connection.Producer().publish({}, routing_key=QUEUE, declare=[queue])
+    while not messages:
+        connection.drain_events(timeout=PATIENCE_SECONDS)
+    with suppress(OSError):
+        connection.drain_events(timeout=0.01)  # It waits for the next one from now on.
+    return connection, messages[0]
+
+
+def close_as_celery_does(connection: Connection) -> None:
+    """Close as `celery.worker.consumer` does, which lets connection errors pass, and no others."""
+    with suppress(Exception):
+        connection.collect()
+    ignore_errors(connection, connection.close)
+
+
+def test_a_connection_that_is_gone_can_be_closed(
+    own: OwnRedis, held: tuple[Connection, Message]
+) -> None:
+    own.kill()
+
+    close_as_celery_does(held[0])
+
+
+def test_a_message_of_a_connection_that_is_gone_can_be_acknowledged(
+    own: OwnRedis, held: tuple[Connection, Message], caplog: pytest.LogCaptureFixture
+) -> None:
+    connection, message = held
+    own.kill()
+    close_as_celery_does(connection)
+
+    message.ack_log_error(logging.getLogger("worker"), connection.connection_errors)
+
+    assert "Couldn't ack" in caplog.text
+
+
+# --- Whole processes -----------------------------------------------------------------------------
+
+
+class Worker(Running):
+    """A worker and its beat, at a Redis that may die."""
+
+    def __init__(self, own: OwnRedis, app: Celery, directory: Path) -> None:
+        options = ["-Q", QUEUE, "-c", "1", "--without-gossip", "--without-mingle"]
+        beat = ["-B", "-s", str(directory / "schedule"), "--pidfile="]
+        command = ["celery", "-q", "-A", "config", "worker", *options, *beat]
+        super().__init__(directory / "log", command, REDIS_URL=own.url)
+        self._app, self._redis = app, Redis.from_url(own.url, socket_timeout=10)
+
+    def give_work(self) -> None:
+        with self._app.connection_for_write() as connection:
+            for _ in range(MANY):
+                self._app.send_task(LOOK, queue=QUEUE, connection=connection)
+
+    def await_some_work_done(self) -> None:
+        """Return in the midst of work: the worker holds as much as it may."""
+        self._await(lambda: self._redis.llen(QUEUE) <= MANY - SOME)
+
+    def await_last_work_taken(self) -> None:
+        """Return when the worker asks for more, with the last messages in its hands."""
+        self.await_some_work_done()
+        while self._redis.llen(QUEUE):
+            pass  # A rest would be longer than the moment.
+
+    def await_beat(self) -> None:
+        """Return when messages have come that only beat sends."""
+        self._redis.delete("webhooks")
+        self._await(lambda: self._redis.llen("webhooks") > 0)
+
+    def _await(self, is_so: Callable[[], bool]) -> None:
+        def is_so_or_dead() -> bool:
+            return self._process.poll() is not None or is_so()
+
+        until(is_so_or_dead, PATIENCE_SECONDS)
+        assert self._process.poll() is None, self.log[-5000:]
+
+
+@pytest.mark.proof(part="chaos")
+@pytest.mark.timeout(600)
+@pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+def test_worker_and_beat_outlive_redis_under_load(
+    own: OwnRedis, app: Celery, tmp_path: Path
+) -> None:
+    worker = Worker(own, app, tmp_path)
+    moments = cycle([worker.await_last_work_taken, worker.await_some_work_done])
+    try:
+        for moment in islice(moments, KILLS):
+            worker.give_work()
+            moment()
+            own.kill()
+            own.start()
+        worker.give_work()
+        worker.await_some_work_done()
+        worker.await_beat()
+    finally:
+        worker.stop()
+    tried(KILLS, "kills of Redis under load")
