@@ -37,12 +37,14 @@ class Away(Exception):
 def broker_url(redis_url: str) -> str:
     """Return the address in the form that Celery's transport reads.
 
-    `redis://` stays as it is; `unix:///path` becomes `redis+socket:///path`. Of `rediss://` the
-    transport verifies no certificate unless the address says so; our own client always does.
+    `redis://` stays as it is; `unix:///path?db=1` becomes `redis+socket:///path?virtual_host=1`. Of
+    `rediss://` the transport verifies no certificate unless the address says so; our own client
+    always does.
     """
     parts = urlsplit(redis_url)
     if parts.scheme == "unix":
-        return f"redis+socket://{parts.path}"
+        [database] = parse_qs(parts.query).get("db", ["0"])
+        return f"redis+socket://{parts.netloc}{parts.path}?virtual_host={database}"
     if parts.scheme == "rediss" and "ssl_cert_reqs" not in parse_qs(parts.query):
         query = "&".join(filter(None, [parts.query, "ssl_cert_reqs=required"]))
         return urlunsplit(parts._replace(query=query))

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from celery import Celery
@@ -19,6 +20,7 @@ from redis.retry import Retry
 from config.celery import app as celery
 from core import redis
 from core.redis_connections import BUDGET_SECONDS
+from devstack.servers import Servers
 from merchants import limits
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
@@ -361,6 +363,23 @@ def test_a_stored_card_whose_cvc_redis_lost_asks_for_it_again(
 
 
 # --- Background work ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["", "?db=2"])
+@pytest.mark.parametrize("password", ["", "s3:cret"])
+def test_the_broker_is_where_all_else_in_redis_is(password: str, query: str) -> None:
+    servers = Servers.throw_away()
+    try:
+        place = servers.start_valkey().removeprefix("unix://")
+        Redis(unix_socket_path=place).config_set("requirepass", password)
+        who = f":{quote(password, safe='')}@" if password else ""
+        url = f"unix://{who}{place}{query}"
+
+        Celery("tests", broker=redis.broker_url(url), set_as_current=False).send_task("some")
+
+        assert Redis.from_url(url).llen("celery") == 1
+    finally:
+        servers.stop()
 
 
 def test_workers_and_beat_try_for_ever_to_reach_the_broker() -> None:
