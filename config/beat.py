@@ -1,7 +1,7 @@
 """The work that beat begins again and again, with the seconds in between.
 
 Each is a look at an index that is empty when nothing is due. A run that no worker began before the
-next one would be too late: it expires.
+next one would be too late: it expires. Where no worker reads, beat waits (`config.scheduler`).
 """
 
 from typing import Any
@@ -29,7 +29,14 @@ EVERY = {
     "audit.daily.tasks.forget_old": 3600.0,
     "merchants.tasks.log_audit_heads": 86_400.0,
 }
+# A run of these lasts for longer than the time in between. The next one begins at once, by a
+# message that waited meanwhile.
+NEVER_LATE = {"webhooks.tasks.drain"}
 SCHEDULE: dict[str, dict[str, Any]] = {
-    task: {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+    task: {
+        "task": task,
+        "schedule": seconds,
+        "options": {"expires": None if task in NEVER_LATE else seconds},
+    }
     for task, seconds in EVERY.items()
 }

@@ -1,7 +1,7 @@
 """Delivering by Celery: a worker of its own, one process, `--pool solo`.
 
-beat asks for a run every second; while one lasts, the other requests expire. Requests to receivers
-that are under way at the end of a run go on in the next one, a moment later.
+beat asks for a run every second; while one lasts, two requests for the next wait in the queue.
+Deliveries that are under way at the end of a run go on in the next one, a moment later.
 """
 
 from contextlib import suppress
@@ -14,7 +14,7 @@ from core import context
 from webhooks import retention, upkeep
 from webhooks.delivery.drain import AlreadyDraining, Drain
 
-# Between two runs the worker reads its other messages, and throws expired ones away.
+# Between two runs the worker acknowledges the message of the first, and reads commands.
 RUN_SECONDS = 30.0
 
 
