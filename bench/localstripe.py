@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from bench import opening
 from bench.client import Call
 from bench.load import Measured, Terms, load
 from bench.payments import PATH, SUCCEEDED, ask
@@ -20,6 +19,7 @@ from bench.stage import Stage
 from bench.turns import Shop
 from devstack import processes, up
 from devstack.children import Children
+from devstack.ports import free_port
 from devstack.state import CannotContinue
 
 ROUNDS = 4
@@ -83,7 +83,7 @@ def _program() -> str:
 
 @contextmanager
 def _running(stage: Stage, program: str) -> Iterator[Call]:
-    port = opening.ports("BENCH_BESIDE", web=8400, bank=8500).web
+    port = free_port(variable="BENCH_BESIDE_PORT", first=8400)
     with (stage.directory / "localstripe.log").open("wb") as log:
         command = [program, "--port", str(port), "--from-scratch"]
         fake = processes.spawn(command, stdout=log, stderr=subprocess.STDOUT)

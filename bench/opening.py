@@ -14,7 +14,7 @@ from pathlib import Path
 from bench import sql_log
 from bench.stage import Stage
 from devstack import cluster, environment, storage, up
-from devstack.ports import free_port
+from devstack.ports import take_port
 from devstack.processes import Leash
 from devstack.servers import Servers
 from devstack.state import ROOT, CannotContinue, state_directory
@@ -101,10 +101,10 @@ def _started(servers: Servers, leash: Leash) -> storage.Storage:
 
 
 def ports(variable: str, *, web: int, bank: int) -> up.Ports:
-    """Return free ports from these numbers on, or those that `VARIABLE_PORT` and its like name."""
+    """Take ports from these numbers on, or those that `VARIABLE_PORT` and its like name."""
     return up.Ports(
-        web=free_port(variable=f"{variable}_PORT", first=web),
-        bank=free_port(variable=f"{variable}_BANK_PORT", first=bank),
+        take_port(variable=f"{variable}_PORT", first=web),
+        take_port(variable=f"{variable}_BANK_PORT", first=bank),
     )
 
 

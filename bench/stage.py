@@ -67,9 +67,9 @@ class Stage(NamedTuple):
         """
         with self._children() as children:
             # PostgreSQL's log names the process of each statement so.
-            up.start_web(children, self.ports.web, self.environment | {"PGAPPNAME": "web"})
+            up.start_web(children, self.ports.web_listener, self.environment | {"PGAPPNAME": "web"})
             named = self.environment | {"PGAPPNAME": "bank"}
-            up.start_bank(children, self.ports.bank, named, application=bank)
+            up.start_bank(children, self.ports.bank_listener, named, application=bank)
             addresses = [f"{self.ports.base_url}/healthz", f"{self.ports.bank_url}/healthz"]
             up.wait_until_ready(children, addresses)
             self.pids.update(children.pids)
@@ -79,7 +79,9 @@ class Stage(NamedTuple):
     def bare_view(self) -> Iterator[None]:
         """Run the view that does nothing in the place of the web process."""
         with self._children() as children:
-            up.start_web(children, self.ports.web, self.environment, application="bench.bare")
+            up.start_web(
+                children, self.ports.web_listener, self.environment, application="bench.bare"
+            )
             up.wait_until_ready(children, [f"{self.ports.base_url}/healthz"])
             self.pids.update(children.pids)
             yield

@@ -1,5 +1,6 @@
 """The processes of one `up`: started, watched and stopped together."""
 
+import socket
 import subprocess
 import sys
 import threading
@@ -33,8 +34,18 @@ class Children:
         self._adopted: list[tuple[str, subprocess.Popen]] = []
         self._pumps: list[threading.Thread] = []
 
-    def start(self, name: str, module: processes.Command, environment: dict[str, str]) -> None:
-        """Run a Python module under the name that its lines are printed with."""
+    def start(
+        self,
+        name: str,
+        module: processes.Command,
+        environment: dict[str, str],
+        *,
+        listener: socket.socket | None = None,
+    ) -> None:
+        """Run a Python module under the name that its lines are printed with.
+
+        :param listener: the socket that it takes over, under the same number.
+        """
         with self._log(name) as log:
             process = processes.spawn(
                 [sys.executable, "-m", *module],
@@ -44,6 +55,7 @@ class Children:
                 errors="replace",
                 stdout=log or subprocess.PIPE,
                 stderr=subprocess.STDOUT,
+                pass_fds=[listener.fileno()] if listener else [],
             )
         self._leash.hold(process)
         self._started.append((name, process))

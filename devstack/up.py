@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ from core import keyring
 from devstack import demo, environment, migrations, static_files, storage
 from devstack.children import ChildEnded, Children, begin, finish
 from devstack.console import say, write
-from devstack.ports import free_port
+from devstack.ports import number_of, take_port
 from devstack.processes import Leash
 from devstack.servers import Servers
 from devstack.state import (
@@ -36,8 +37,18 @@ class Stopped(BaseException):
 
 
 class Ports(NamedTuple):
-    web: int
-    bank: int
+    """The listening sockets of both servers, which the launcher keeps until it ends."""
+
+    web_listener: socket.socket
+    bank_listener: socket.socket
+
+    @property
+    def web(self) -> int:
+        return number_of(self.web_listener)
+
+    @property
+    def bank(self) -> int:
+        return number_of(self.bank_listener)
 
     @property
     def base_url(self) -> str:
@@ -118,8 +129,7 @@ def _launch(state: Path) -> int:
 
 def _start(state: Path, servers: Servers, children: Children) -> None:
     ports = Ports(
-        web=free_port(variable="PORT", first=8000),
-        bank=free_port(variable="BANK_PORT", first=8100),
+        take_port(variable="PORT", first=8000), take_port(variable="BANK_PORT", first=8100)
     )
     places = storage.open_storage(servers, os.environ)
     children.adopt(servers.processes)
@@ -134,8 +144,8 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     _provide_keys(state / "keyring", places, everything)
     migrate(places, everything)
     collect_static_files(everything)
-    start_web(children, ports.web, everything)
-    start_bank(children, ports.bank, everything)
+    start_web(children, ports.web_listener, everything)
+    start_bank(children, ports.bank_listener, everything)
     wait_until_ready(children, [f"{ports.base_url}/healthz", f"{ports.bank_url}/healthz"])
     # Only now: five interpreters that start at once would delay the first payment.
     _start_workers(children, state, everything)
@@ -201,21 +211,27 @@ def collect_static_files(everything: dict[str, str]) -> None:
 
 
 def start_web(
-    children: Children, port: int, everything: dict[str, str], *, application: str = "config.wsgi"
+    children: Children,
+    listener: socket.socket,
+    everything: dict[str, str],
+    *,
+    application: str = "config.wsgi",
 ) -> None:
     command = ["gunicorn", "-c", "config/gunicorn.py", application]
-    children.start("web", command, everything | {"WEB_BIND": f"127.0.0.1:{port}"})
+    told = everything | {"WEB_BIND": f"fd://{listener.fileno()}"}
+    children.start("web", command, told, listener=listener)
 
 
 def start_bank(
     children: Children,
-    port: int,
+    listener: socket.socket,
     everything: dict[str, str],
     *,
     application: str = "testbank.wsgi",
 ) -> None:
     command = ["gunicorn", "-c", "testbank/gunicorn.py", application]
-    children.start("bank", command, everything | {"BANK_BIND": f"127.0.0.1:{port}"})
+    told = everything | {"BANK_BIND": f"fd://{listener.fileno()}"}
+    children.start("bank", command, told, listener=listener)
 
 
 def _start_workers(children: Children, state: Path, everything: dict[str, str]) -> None:

@@ -6,6 +6,9 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from threading import Barrier
 
 import psycopg
 import pytest
@@ -16,6 +19,7 @@ from tests.stage.database_role import A_PLAIN_OWNER, rights
 from tests.stage.service import RunningService, still_running
 
 LOCKS = ["requirements.txt", "requirements-up.txt", "requirements-dev.txt"]
+LAUNCHERS = 8
 
 
 # --- The whole service ----------------------------------------------------------------------
@@ -219,14 +223,27 @@ def taken_port():
 
 
 def test_a_taken_port_moves_on(taken_port):
-    assert ports.free_port(variable="SOME_PORT", first=taken_port) > taken_port
+    with ports.take_port(variable="SOME_PORT", first=taken_port) as listener:
+        assert ports.number_of(listener) > taken_port
 
 
 def test_a_taken_port_that_was_asked_for_is_refused(taken_port, monkeypatch):
     monkeypatch.setenv("SOME_PORT", str(taken_port))
 
     with pytest.raises(CannotContinue, match=f"Port {taken_port} is in use"):
-        ports.free_port(variable="SOME_PORT", first=8000)
+        ports.take_port(variable="SOME_PORT", first=8000)
+
+
+def test_launchers_that_start_at_once_get_ports_of_their_own(taken_port):
+    together = Barrier(LAUNCHERS)
+
+    def take(_launcher):
+        together.wait()
+        return ports.take_port(variable="SOME_PORT", first=taken_port)
+
+    with ThreadPoolExecutor(LAUNCHERS) as pool, ExitStack() as kept:
+        listeners = [kept.enter_context(listener) for listener in pool.map(take, range(LAUNCHERS))]
+        assert len(set(map(ports.number_of, listeners))) == LAUNCHERS
 
 
 # --- Directories ----------------------------------------------------------------------------
