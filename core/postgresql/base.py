@@ -39,10 +39,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
         Nothing lives on a connection outside of a transaction, so nothing is lost with it, and
         no statement is sent twice.
         """
-        raw = self.connection
-        if raw is not None and raw.autocommit and not is_alive(raw):
-            self.close()
+        self._drop_if_dead()
         super().ensure_connection()
+
+    def close_if_unusable_or_obsolete(self) -> None:
+        """Look at a connection after a request, and before one.
+
+        Django would open another in the place of a dead one, and close it again. If the database
+        is away, the request's thread would wait for it, and end in a traceback of the web server
+        although its answer is sent.
+        """
+        self._drop_if_dead()
+        super().close_if_unusable_or_obsolete()
 
     def connect(self) -> None:
         super().connect()
@@ -63,6 +71,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except BaseException:
             self._give_place_back()
             raise
+
+    def _drop_if_dead(self) -> None:
+        raw = self.connection
+        if raw is not None and raw.autocommit and not is_alive(raw):
+            self.close()
 
     def _take_place(self) -> None:
         """Wait for a place among those who change something; who only reads needs none.

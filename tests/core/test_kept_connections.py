@@ -8,7 +8,13 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import OperationalError, connection, connections, transaction
+from django.db import (
+    OperationalError,
+    close_old_connections,
+    connection,
+    connections,
+    transaction,
+)
 from django.test import Client
 
 from core.postgresql import base
@@ -114,6 +120,22 @@ def test_what_has_begun_is_not_begun_again(stage: ApiClient) -> None:
         count_before_and_after()
 
     assert Customer.objects.count() == 0
+
+
+def test_the_end_of_a_request_asks_for_nothing_in_the_place_of_a_dead_one(
+    stage: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection.ensure_connection()
+    hang_up_on_everybody()
+    monkeypatch.setattr(base.DatabaseWrapper, "get_new_connection", cannot_be_reached)
+
+    close_old_connections()
+
+    assert connection.connection is None
+
+
+def cannot_be_reached(*_arguments: object) -> None:
+    raise psycopg.OperationalError("the database cannot be reached")
 
 
 def test_what_comes_unasked_is_no_reason_to_connect_anew(acme: ApiClient) -> None:
