@@ -335,7 +335,7 @@ def test_a_holiday_that_is_set_moves_what_is_captured_from_then_on(
     dates = [str(row.entries.get(available_on__isnull=False).available_on)
              for row in (before, during, after)]  # fmt: skip
     assert dates == ["2026-11-03", "2026-11-04", "2026-11-03"]
-    of_holidays = AuditEntry.objects.filter(action__startswith="holiday.").order_by("id")
+    of_holidays = AuditEntry.objects.filter(action__startswith="holiday.").order_by("sequence")
     assert [row.action for row in of_holidays] == ["holiday.added", "holiday.removed"]
     listed = operator.get(reverse("admin:ledger_holidaychange_changelist"))
     assert "Set a holiday" in listed.content.decode()

@@ -109,7 +109,7 @@ def at_the_end(shop: Shop, settles_each: int) -> int:
     """Let a shop live; return what it has. Nothing is pending, and each date was settled once."""
     shop.live(settles_each)
     sums = shop.till.sums()
-    runs = list(Run.objects.filter(merchant=shop.till.merchant).order_by("id"))
+    runs = list(Run.objects.filter(merchant=shop.till.merchant).order_by("created_at"))
     assert sums.get("pending", 0) == 0
     assert sum(sums.values()) == 0
     assert [run.date for run in runs] == sorted({run.date for run in runs})

@@ -19,7 +19,7 @@ def merchant(db: None) -> Merchant:
 
 
 def last_row() -> AuditEntry:
-    return AuditEntry.objects.latest("id")
+    return AuditEntry.objects.latest("created_at", "sequence")
 
 
 def test_a_row_names_actor_address_and_request(merchant: Merchant) -> None:

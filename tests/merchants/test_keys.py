@@ -21,7 +21,7 @@ def first_key(client: ApiClient) -> ApiKey:
 
 
 def last_row() -> AuditEntry:
-    return AuditEntry.objects.latest("id")
+    return AuditEntry.objects.latest("created_at", "sequence")
 
 
 def test_a_rolled_key_goes_on_for_a_day_beside_the_new_one(acme: ApiClient) -> None:

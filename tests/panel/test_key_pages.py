@@ -53,7 +53,7 @@ def secret_in(answer: Any) -> str:
 
 
 def actions(acme: ApiClient) -> list[tuple[str, str | None]]:
-    rows = AuditEntry.objects.filter(merchant=acme.merchant, actor="user").order_by("id")
+    rows = AuditEntry.objects.filter(merchant=acme.merchant, actor="user").order_by("sequence")
     return [(row.action, row.actor_name) for row in rows]
 
 

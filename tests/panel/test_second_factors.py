@@ -57,7 +57,7 @@ def inside(operator: User) -> Visitor:
 
 
 def actions() -> list[str]:
-    return [*AuditEntry.objects.order_by("created_at", "id").values_list("action", flat=True)]
+    return [*AuditEntry.objects.order_by("created_at", "sequence").values_list("action", flat=True)]
 
 
 def waiting_codes(times: int) -> set[int]:

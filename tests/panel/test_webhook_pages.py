@@ -52,7 +52,7 @@ def send(owner: Client, page: str, /, **fields: Any) -> Any:
 
 
 def actions(acme: ApiClient) -> list[str]:
-    rows = AuditEntry.objects.filter(merchant=acme.merchant, actor="user").order_by("id")
+    rows = AuditEntry.objects.filter(merchant=acme.merchant, actor="user").order_by("sequence")
     return [row.action for row in rows]
 
 

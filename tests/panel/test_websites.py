@@ -40,7 +40,7 @@ def send(owner: Client, url: str, **fields: str) -> Any:
 
 def actions(acme: ApiClient) -> list[tuple[str, str | None]]:
     """Return actions and actors of what was done about addresses since the account was opened."""
-    rows = AuditEntry.objects.filter(merchant=acme.merchant, actor="user").order_by("id")
+    rows = AuditEntry.objects.filter(merchant=acme.merchant, actor="user").order_by("sequence")
     return [(row.action, row.actor_name) for row in rows]
 
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from events.models import Event
-from ledger.models import Movement
 from payouts.models import Payout
+from tests.stage.booked import movements
 from tests.stage.client import ApiClient
 from tests.stage.mortal import (
     PROOF_OF_KILLS,
@@ -35,7 +35,6 @@ def test_after_a_kill_of_the_sweeper_another_one_finishes_it(
     until_swept(lambda: Payout.objects.get().status == "paid", waits=timedelta(days=1))
     hear_after(5)
     assert at_the_bank() == [(5000, "paid", 5000)]
-    moved = Movement.objects.filter(cause_id=made["id"]).order_by("id")
-    assert list(moved.values_list("kind", flat=True)) == ["payout", "payout_paid"]
+    assert movements(made["id"]) == ["payout", "payout_paid"]
     told = Event.objects.filter(aggregate_id=made["id"]).order_by("sequence")
     assert list(told.values_list("type", flat=True)) == ["payout.created", "payout.paid"]

@@ -190,7 +190,8 @@ def rows_of(act: Callable[[], Any]) -> tuple[Any, list[AuditEntry]]:
     """Return the audit rows that an act left, in their order, with its result."""
     known = set(AuditEntry.objects.values_list("id", flat=True))
     result = act()
-    return result, list(AuditEntry.objects.exclude(id__in=known).order_by("id"))
+    left = AuditEntry.objects.exclude(id__in=known)
+    return result, list(left.order_by("created_at", "chain", "sequence"))
 
 
 # --- The API ----------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from django.db.models import Sum
+from django.db.models import Min, Sum
 
 from core import clock
 from ledger import settlement
@@ -19,9 +19,9 @@ def lines(cause_id: str, kind: str | None = None) -> dict[str, int]:
 
 
 def movements(cause_id: str) -> list[str]:
-    """Return the kinds of a cause's movements, oldest first."""
-    rows = Movement.objects.filter(cause_id=cause_id).order_by("id")
-    return list(rows.values_list("kind", flat=True))
+    """Return the kinds of a cause's movements, oldest first: entries are numbered, ids are not."""
+    rows = Movement.objects.filter(cause_id=cause_id).annotate(first=Min("entries"))
+    return list(rows.order_by("first").values_list("kind", flat=True))
 
 
 def charge_fees(merchant: Merchant) -> None:

@@ -68,7 +68,9 @@ def decide(payment: Answer, button: str) -> FormOnPage:
 def return_to(payment: Answer | str) -> str:
     """Return the path to which the payment's payer brings the bank's answer."""
     payment_id = payment if isinstance(payment, str) else payment["id"]
-    attempt = Attempt.objects.filter(intent_id=payment_id).exclude(acs_url=None).latest("id")
+    attempt = (
+        Attempt.objects.filter(intent_id=payment_id).exclude(acs_url=None).latest("created_at")
+    )
     return payer_links.return_path(attempt)
 
 
@@ -76,7 +78,9 @@ def return_of(fields: dict[str, Any]) -> str:
     """Return the path that the bank was given for the attempt of its answer."""
     reference = fields.get("reference") or fields.get("orderid", "")
     known = Attempt.objects.filter(acquirer_reference=reference).first()
-    return payer_links.return_path(known or Attempt.objects.exclude(acs_url=None).latest("id"))
+    return payer_links.return_path(
+        known or Attempt.objects.exclude(acs_url=None).latest("created_at")
+    )
 
 
 def bring(

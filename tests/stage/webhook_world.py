@@ -114,8 +114,12 @@ def sequence_of(claimed: Claimed) -> int:
 
 
 def rows(endpoint: Endpoint, *fields: str) -> list[tuple[Any, ...]]:
-    """Return the endpoint's attempts in the order in which they were written."""
-    return list(Delivery.objects.filter(endpoint=endpoint).order_by("id").values_list(*fields))
+    """Return the endpoint's attempts in the order in which they were written.
+
+    Ids of one millisecond have no order; what one statement wrote is in the order of its events.
+    """
+    written = Delivery.objects.filter(endpoint=endpoint).order_by("created_at", "sequence")
+    return list(written.values_list(*fields))
 
 
 def leases_run_out() -> None:

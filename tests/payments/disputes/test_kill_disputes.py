@@ -8,12 +8,12 @@ import pytest
 from acquirers.notices.models import Notice
 from core import clock
 from events.models import Event
-from ledger.models import Movement
 from payments.disputes.models import Dispute, DisputeDelivery
 from testbank import behaviours
 from testbank import models as bank
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_disputes import DISPUTED
+from tests.stage.booked import movements
 from tests.stage.client import ApiClient
 from tests.stage.lengths import each_met
 from tests.stage.mortal import (
@@ -90,8 +90,7 @@ def assert_it_ends_once(answer: Answer) -> None:
     dispute = Dispute.objects.get()
     told = Event.objects.filter(aggregate_id=dispute.id).order_by("sequence")
     types = [one.removeprefix("dispute.") for one in told.values_list("type", flat=True)]
-    moved = Movement.objects.filter(cause_id=dispute.id).order_by("id")
-    assert (types, list(moved.values_list("kind", flat=True))) == (answer.told, answer.moved)
+    assert (types, movements(dispute.id)) == (answer.told, answer.moved)
     state = bank.Dispute.objects.get().state
     assert (state, bank.Evidence.objects.count()) == answer.at_the_bank
     assert_audit_is_clean()

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import pytest
 
 from events.models import Event
-from ledger.models import Movement
 from payments.refunds.models import Refund
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_days import begin_at_noon, end_the_day
+from tests.stage.booked import movements
 from tests.stage.client import ApiClient
 from tests.stage.lengths import each_met
 from tests.stage.mortal import (
@@ -61,8 +61,7 @@ def assert_gone_back_once(acme: ApiClient, paid: str, wanted: Wanted) -> None:
     assert given_back(paid) == GivenBack(wanted.goes_back, wanted.goes_back)
     assert bank_books.order().given_back == (wanted.goes_back,)
     assert acme.pending() == 12500 - wanted.goes_back
-    moved = Movement.objects.filter(cause_id=refund.id).order_by("id")
-    assert list(moved.values_list("kind", flat=True)) == [wanted.method, "refund_paid"]
+    assert movements(refund.id) == [wanted.method, "refund_paid"]
     told = Event.objects.filter(aggregate_id=refund.id).order_by("sequence")
     assert list(told.values_list("type", flat=True)) == ["refund.created", "refund.succeeded"]
     assert_audit_is_clean()

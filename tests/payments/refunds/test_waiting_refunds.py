@@ -14,6 +14,7 @@ from payments.refunds.models import Refund
 from payments.refunds.states import Status
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.bank_transport import BankTransport
+from tests.stage.booked import movements
 from tests.stage.client import REFUNDS, Answer, ApiClient
 from tests.stage.refund_books import GivenBack, given_back
 from tests.stage.sweeper import sweep, sweep_after
@@ -165,8 +166,7 @@ def test_a_void_that_became_a_refund_may_wait(acme: ApiClient, bank: BankTranspo
     assert updated["data"]["previous_attributes"] == {
         "method": "void", "pending_reason": "processing",
     }  # fmt: skip
-    kinds = Movement.objects.filter(cause_id=made["id"]).order_by("id")
-    assert [one.kind for one in kinds] == ["void", "void_undone"]
+    assert movements(made["id"]) == ["void", "void_undone"]
     acme.pay()
     look()
     sweep_after(60)
