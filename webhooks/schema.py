@@ -58,7 +58,10 @@ _DELIVERY: Schemas = {
     "next_attempt_at": nullable(instant("When the next attempt is due.")),
     "response_status": nullable(schema.integer("Your endpoint's HTTP status.", minimum=100)),
     "response_excerpt": nullable(
-        {**text("The first of your endpoint's answer, masked."), "maxLength": 512}
+        {
+            **text("The first of your endpoint's answer, masked; or why it could not be read."),
+            "maxLength": 512,
+        }
     ),
     "error": nullable(schema.one_of(ERRORS, "Why it failed.")),
 }

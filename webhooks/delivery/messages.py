@@ -59,7 +59,8 @@ class Answer:
     """The result of one attempt: the receiver's answer, or the reason why there is none.
 
     :param status: the status line's number; None when there was no answer.
-    :param excerpt: the first of the answer's body, masked, at most 512 characters.
+    :param excerpt: the first of the answer's body, or why the answer could not be read; masked, at
+        most 512 characters.
     :param error: None, or one of `ERRORS` (contract 2, Delivery attempt).
     :param attempted_at: in the movable clock.
     :param was_reached: false if our own network may have failed: the name was not found, no

@@ -99,7 +99,7 @@ class Sender:
         except (aiohttp.ClientError, OSError, ValueError) as problem:
             if is_our_lack(problem):
                 raise NotSent from problem
-            error = _error(problem)
+            error, kept = _error(problem), _why_unread(problem)
         finally:
             if response is None:
                 progress.break_off()
@@ -201,6 +201,19 @@ def _error(problem: Exception) -> str:
     if isinstance(problem, ValueError):
         return "blocked_address"  # No address at all, or one in a form of its own: 127.1.
     return "connection_error"
+
+
+def _why_unread(problem: Exception) -> str | None:
+    """Say why an answer that came could not be read; return None if none came."""
+    reason = getattr(problem, "message", "")
+    if isinstance(problem, aiohttp.ServerDisconnectedError):
+        # `message` is the answer as far as it had come, or a text of aiohttp's.
+        reason = "" if isinstance(reason, str) else "the connection ended within the head"
+    if not reason:
+        return None
+    # aiohttp shows the place in a second line, by an arrow.
+    words = " ".join(str(reason).removesuffix("^").split())
+    return excerpt(f"The answer was not read: {words}".encode(), is_whole=False)
 
 
 def _was_reached(error: str | None, progress: Progress) -> bool:

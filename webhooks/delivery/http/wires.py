@@ -15,6 +15,8 @@ from aiohttp.http import RawResponseMessage
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import StreamReader
 
+from webhooks.delivery.http.heads import Head
+
 # The bytes of one connection that are read before the event loop serves others. Their processing
 # takes at most half a millisecond; TLS records with next to nothing in them take longest.
 READ_AT_ONCE = 2048
@@ -26,7 +28,6 @@ HEAD_MAX = 8 * 1024
 HANDSHAKE_MAX, ANSWER_MAX = 64 * 1024, 16 * 1024
 # Answers before the one that counts (1xx). Servers send one or two: 103 Early Hints, 102.
 INTERIM_MAX = 8
-END_OF_HEAD = b"\r\n\r\n"
 
 # The open sockets by their file number: asyncio hands out a wrapper, not the socket itself.
 _taps: WeakValueDictionary[int, "Tap"] = WeakValueDictionary()
@@ -77,7 +78,8 @@ class Wire(ResponseHandler):
         """Begin to listen for an answer: called before the request is written."""
         self._tap.refill(ANSWER_MAX)
         self._expect_answer()
-        super().set_response_params(**params)
+        # Fields are bounded by their bytes, however many they are.
+        super().set_response_params(**params | {"max_headers": HEAD_MAX})
 
     def data_received(self, data: bytes) -> None:
         if data and self._is_at_rest():
@@ -85,8 +87,7 @@ class Wire(ResponseHandler):
             self.abort()
             return
         while data and not self._is_decided and self.exception() is None:
-            head, end, data = data.partition(END_OF_HEAD)
-            self._take(head + end)
+            data = self._take(data)
         if self._is_decided and self.exception() is None:
             super().data_received(data)
 
@@ -109,14 +110,20 @@ class Wire(ResponseHandler):
 
     def _expect_answer(self) -> None:
         self._head_left, self._interim_left, self._is_decided = HEAD_MAX, INTERIM_MAX, False
+        self._head = Head()
 
     def _is_at_rest(self) -> bool:
         return self._is_decided and (self._payload is None or self._payload.is_eof())
 
-    def _take(self, piece: bytes) -> None:
-        self._head_left -= len(piece)
-        if self._head_left >= 0:
-            super().data_received(piece)
+    def _take(self, data: bytes) -> bytes:
+        """Pass the head's part of the data on; return the rest, which comes behind the head."""
+        head, rest = self._head.put_right(data)
+        if self._head.is_over:
+            self._head = Head()
+        self._head_left -= len(data) - len(rest)
+        if head and self._head_left >= 0:
+            super().data_received(head)
         if (self._head_left < 0 or self._interim_left < 0) and self.transport is not None:
             self.set_exception(BadHttpMessage("too much comes before the status"))
             self.transport.abort()
+        return rest
