@@ -19,7 +19,7 @@ from tests.stage.redis_places import OwnRedis
 from tests.stage.web_process import Running
 
 KILLS = length(short=2, full=20)
-QUEUE, MANY, SOME = "default", 300, 20
+QUEUE, MANY, SOME, FEW = "default", 120, 20, 30
 LOOK = "payments.refunds.tasks.watch_cases"
 PATIENCE_SECONDS = 120
 
@@ -107,7 +107,7 @@ class Worker(Running):
 
     def await_last_work_taken(self) -> None:
         """Return when the worker asks for more, with the last messages in its hands."""
-        self.await_some_work_done()
+        self._await(lambda: self._redis.llen(QUEUE) <= FEW)
         while self._redis.llen(QUEUE):
             pass  # A rest would be longer than the moment.
 
@@ -126,6 +126,7 @@ class Worker(Running):
 
 @pytest.mark.proof(part="chaos")
 @pytest.mark.timeout(600)
+@pytest.mark.dear("a worker and its beat are started, and do some hundred tasks")
 @pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 def test_worker_and_beat_outlive_redis_under_load(
     own: OwnRedis, app: Celery, tmp_path: Path
