@@ -18,7 +18,7 @@ from tests.stage.redis_places import OwnRedis, redis_at
 DAILY = "merchants.tasks.log_audit_heads"
 # All work but `drain` has a queue together; two messages for each piece of it.
 TWO_ROUNDS = {"default": 2 * (len(EVERY) - 1), "webhooks": 2}
-AWAY = timedelta(minutes=1)
+AWAY = timedelta(seconds=20)
 # Beat asks for work up to 10 ms early, and looks again until it is due.
 A_TICK = timedelta(milliseconds=5)
 
