@@ -180,13 +180,24 @@ class ApiViewSet(GenericViewSet[Any]):
         is_fresh = not response.has_header("Idempotent-Replayed")
         is_stored = is_fresh and isinstance(response.data, bytes)  # With the work: `kept_answer`.
         if request.method == "POST" and response.status_code == 200 and is_fresh and not is_stored:
-            holds_secret = isinstance(response.data, dict) and "secret" in response.data
-            response.data = orjson.dumps(response.data)
-            with _answer_even_if_not_stored():
-                response.data = idempotency.save_answer(
-                    response.status_code, response.data, holds_secret=holds_secret
-                )
+            _store(response)
         return super().finalize_response(request, response, *args, **kwargs)
+
+
+def _store(response: Response) -> None:
+    """Keep the answer to a POST for retries; give the one that is kept already in its place."""
+    holds_secret = isinstance(response.data, dict) and "secret" in response.data
+    response.data = orjson.dumps(response.data)
+    headers = idempotency.replay_headers()
+    with _answer_even_if_not_stored():
+        first = idempotency.save_answer(
+            response.status_code, response.data, holds_secret=holds_secret
+        )
+        if first:
+            response.status_code, response.data = first.status, first.body
+            headers = first.headers
+    for name, value in headers.items():
+        response[name] = value
 
 
 @contextmanager

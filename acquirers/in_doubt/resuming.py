@@ -22,8 +22,7 @@ def leased(unfinished: QuerySet[Any]) -> Any:
         return None
     row: InDoubt | None = leases.take(found)
     if row is None:
-        holder = unfinished.first()
-        raise IdempotencyKeyInUse(until=holder.lease_until if holder else None)
+        raise IdempotencyKeyInUse
     if not unfinished.exists():
         leases.give_back(row)
         return None

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from core import context, prepared
 from merchants.idempotency import kept
-from merchants.idempotency.claims import OF_CLAIM, Claim, current, names, row_of, take
+from merchants.idempotency.claims import OF_CLAIM, Claim, current, earlier, names, row_of, take
 from merchants.idempotency.kept import Replayed
 from merchants.idempotency.refusals import IdempotencyKeyInUse
 from merchants.models import IdempotencyKey
@@ -83,24 +83,25 @@ def finish_for(merchant_id: str, request_id: str) -> None:
         rows.filter(is_finished=False).update(is_finished=True)
 
 
-def save_answer(status: int, body: bytes, *, holds_secret: bool = False) -> bytes:
+def save_answer(status: int, body: bytes, *, holds_secret: bool = False) -> Replayed | None:
     """Keep the answer of a request that took its claim; sealed, for it may hold people's data.
 
-    Return the answer to give: the first one kept, for a retry may have been faster.
+    Return the answer to give in its place, None if there is none: another request with the key may
+    have been faster.
 
     :param holds_secret: the answer shows what is shown once; it is kept 15 minutes.
     :raises RuntimeError: a use case with a key forgot to `take` it.
     """
     claim = current()
     if claim is None:
-        return body
+        return None
     if not claim.taken:
         raise RuntimeError("this POST answered without claiming its Idempotency-Key")
     sealed = kept.sealed(body, claim)
     until = timezone.now() + kept.SECRET_ANSWER_LIFE if holds_secret else None
     answer = {"status": str(status), "sealed": sealed, "until": until and until.isoformat()}
     is_first = prepared.run(SAVE_ANSWER, {**answer, **names(claim)})
-    return body if is_first else _kept(claim, otherwise=body)
+    return None if is_first else _kept(claim)
 
 
 def save_refusal(status: int, body: bytes) -> None:
@@ -131,6 +132,15 @@ def forget_old() -> int:
     return IdempotencyKey.objects.filter(created_at__lt=before).delete()[0]
 
 
-def _kept(claim: Claim, *, otherwise: bytes) -> bytes:
+def replay_headers() -> dict[str, str]:
+    """Return the headers of a retry that answers for a request whose work was done before.
+
+    Its outcome was committed, and its answer is not kept yet: `kept.Replayed` has no row to read.
+    """
+    found = earlier()
+    return kept.headers(found.request_id) if found and found.is_finished else {}
+
+
+def _kept(claim: Claim) -> Replayed | None:
     row = row_of(claim).exclude(sealed_response=None).first()
-    return Replayed(row).body if row else otherwise
+    return Replayed(row) if row else None

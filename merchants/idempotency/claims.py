@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from core import context, prepared, rows
+from core import context, prepared, processes, rows
 from core.detection import contains_encoded_card_number
 from core.secrets_in_text import holds_secret_key
 from merchants import fingerprint
@@ -25,10 +25,11 @@ MAX_LENGTH = 255
 ID_MAX = 40
 CLAIM = """
     INSERT INTO merchants_idempotencykey
-        (merchant_id, key, fingerprint, request_id, lease_until, object_id, is_finished, created_at)
+        (merchant_id, key, fingerprint, request_id, lease_until, process, object_id, is_finished,
+        created_at)
     VALUES (%(merchant)s::text, %(key)s::text, %(fingerprint)s::bytea, %(request)s::text,
-        %(lease_until)s::timestamptz, %(object)s::text, %(is_finished)s::boolean,
-        %(now)s::timestamptz)
+        %(lease_until)s::timestamptz, %(process)s::text, %(object)s::text,
+        %(is_finished)s::boolean, %(now)s::timestamptz)
     ON CONFLICT DO NOTHING
 """
 OF_CLAIM = "merchant_id = %(merchant)s::text AND key = %(key)s::text"
@@ -169,6 +170,7 @@ def _write(claim: Claim, object_id: str, *, is_finished: bool) -> None:
         "fingerprint": claim.fingerprint,
         "request": context.request_id(),
         "lease_until": lease_until.isoformat(),
+        "process": processes.own_name(),
         # An address may hold anything; what is too long to be an id is found nowhere next.
         "object": object_id[:ID_MAX],
         "is_finished": str(is_finished),
@@ -220,7 +222,22 @@ def names(claim: Claim) -> dict[str, str]:
 
 def _in_use(claim: Claim) -> IdempotencyKeyInUse:
     row = _found(claim)
-    return IdempotencyKeyInUse(until=row.lease_until if row and not row.is_finished else None)
+    if row is None or row.is_finished:
+        return IdempotencyKeyInUse()
+    return _held(row)
+
+
+def _held(row: IdempotencyKey) -> IdempotencyKeyInUse:
+    """Return the refusal while another request has the lease: it may run, or has died."""
+    is_late = row.lease_until - timezone.now() < _idle_part_of_lease()
+    has_died = is_late or processes.has_ended(row.process)
+    return IdempotencyKeyInUse(until=row.lease_until if has_died else None)
+
+
+def _idle_part_of_lease() -> timedelta:
+    """Return the last part of a lease: the request that took it has used up its time before."""
+    seconds = settings.REQUEST_LEASE_SECONDS - context.REQUEST_BUDGET_SECONDS
+    return timedelta(seconds=max(0, seconds))
 
 
 def _found(claim: Claim) -> IdempotencyKey | None:
@@ -242,9 +259,10 @@ def _take_over(claim: Claim) -> None:
     kept.replay(row)
     now = timezone.now()
     if not row.is_finished and row.lease_until > now:
-        raise IdempotencyKeyInUse(until=row.lease_until)
+        raise _held(row)
     row.lease_until = claim.lease_until = _lease_end(now)
-    row.save(update_fields=["lease_until"])
+    row.process = processes.own_name()
+    row.save(update_fields=["lease_until", "process"])
     if not row.object_id:
         claim.announced = True  # Its work was never begun, and is ours now.
         return

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from django.utils import timezone
 
+from core import context
 from core.keyring import ring
 from merchants.idempotency.refusals import NoLongerKept
 from merchants.models import IdempotencyKey
@@ -28,8 +29,15 @@ class Replayed(Exception):
     def __init__(self, row: IdempotencyKey) -> None:
         self.status: int = row.response_status or 200
         self.body = ring().open(bytes(row.sealed_response or b""), context=_context(row))
-        self.headers = {"Idempotent-Replayed": "true", "Original-Request": row.request_id}
+        self.headers = headers(row.request_id)
         super().__init__("replayed")
+
+
+def headers(request_id: str) -> dict[str, str]:
+    """Return the headers of an answer that repeats another request's; none of one's own."""
+    if request_id == context.request_id():
+        return {}
+    return {"Idempotent-Replayed": "true", "Original-Request": request_id}
 
 
 def sealed(answer: bytes, owner: Owner) -> bytes:

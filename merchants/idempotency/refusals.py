@@ -39,9 +39,14 @@ class IdempotencyKeyInUse(DomainError):
     code = "idempotency_key_in_use"
     http_status = 409
     message = "A request with this Idempotency-Key is still under way."
+    retry_after_seconds = 2
 
     def __init__(self, *, until: datetime | None = None) -> None:
-        """:param until: when the lease of the first request ends (real time)."""
+        """:param until: when the lease of a first request that has died ends (real time).
+
+        None while it may be running: then it is answered shortly.
+        """
         super().__init__()
-        rest = (until - timezone.now()).total_seconds() if until else 0
-        self.retry_after_seconds = max(1, math.ceil(rest))
+        if until is not None:
+            rest = (until - timezone.now()).total_seconds()
+            self.retry_after_seconds = max(1, math.ceil(rest))

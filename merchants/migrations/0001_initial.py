@@ -341,6 +341,7 @@ class Migration(migrations.Migration):
                 ("fingerprint", models.BinaryField(max_length=32)),
                 ("request_id", models.CharField(max_length=40)),
                 ("lease_until", models.DateTimeField()),
+                ("process", models.CharField(max_length=80)),
                 ("object_id", core.fields.CodeField(max_length=40, null=True)),
                 ("is_finished", models.BooleanField(default=False)),
                 ("response_status", models.SmallIntegerField(null=True)),

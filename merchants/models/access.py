@@ -41,6 +41,8 @@ class IdempotencyKey(models.Model):
     request_id = models.CharField(max_length=40)
     # Until then one request works on it; afterwards a retry may take the lease.
     lease_until = models.DateTimeField()
+    # The one that has the lease (`core.processes`), so that a retry hears whether it still runs.
+    process = models.CharField(max_length=80)
     # The recovery point: what the request is about, and whether all but the answer is done.
     object_id = CodeField(max_length=40, null=True)
     is_finished = models.BooleanField(default=False)

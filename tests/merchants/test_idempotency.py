@@ -1,18 +1,21 @@
 """`Idempotency-Key`: one key, one effect, one answer (contract 6)."""
 
 import json
+from contextvars import copy_context
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from core.errors import LockTimeout
-from merchants import keys, tasks
+from merchants import idempotency, keys, tasks
 from merchants.models import IdempotencyKey
+from payments.customers.models import Customer
 from payments.intents.models import PaymentIntent
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank, refused
-from tests.stage.client import ApiClient
+from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import (
     DECLINED_CARD,
     GOOD_CARD,
@@ -21,6 +24,7 @@ from tests.stage.factories import (
     payment_method,
     unconfirmed,
 )
+from tests.stage.sweeper import Died, dies
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -260,3 +264,31 @@ def test_a_key_is_free_again_after_72_hours(acme: ApiClient, bank: BankTransport
 
 def _find_locked(_intent: PaymentIntent) -> None:
     raise LockTimeout
+
+
+def test_what_another_request_has_answered_meanwhile_is_its_answer_with_its_headers(
+    acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two retries of a request that died after its work: the slower one repeats the faster's."""
+    with dies(idempotency, "save_answer"), pytest.raises(Died):
+        acme.post("/v1/customers", {"name": "Ayşe"}, idempotency_key="k")
+    died, kept = IdempotencyKey.objects.get().request_id, idempotency.save_answer
+    faster: list[Answer] = []
+
+    def late(*given: Any, **options: Any) -> Any:
+        monkeypatch.setattr(idempotency, "save_answer", kept)
+        Customer.objects.update(name="Changed since")
+        retry = acme.twin().post
+        faster.append(
+            copy_context().run(retry, "/v1/customers", {"name": "Ayşe"}, idempotency_key="k")
+        )
+        return kept(*given, **options)
+
+    monkeypatch.setattr(idempotency, "save_answer", late)
+
+    slower = acme.post("/v1/customers", {"name": "Ayşe"}, idempotency_key="k")
+
+    assert slower.body == faster[0].body
+    for answer in (slower, faster[0]):
+        assert answer.headers["Idempotent-Replayed"] == "true"
+        assert answer.headers["Original-Request"] == died

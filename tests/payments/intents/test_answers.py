@@ -151,6 +151,8 @@ def test_a_late_first_request_does_not_overwrite_its_retrys_answer(
     late = pay(acme)
 
     assert late.response.content == of_the_retry[0].response.content
+    # Both did the work of this request, which the retry repeats as soon as it has answered.
+    assert "Idempotent-Replayed" not in late.headers
     assert pay(acme).response.content == late.response.content
 
 
@@ -164,6 +166,7 @@ def test_an_answer_with_more_than_the_payment_is_not_stored_without_it(
     answer = pay(acme, expand=["latest_attempt"])
 
     assert answer["latest_attempt"]["object"] == "payment_attempt"
+    assert answer.headers["Original-Request"] == Attempt.objects.get().request_id
     assert pay(acme, expand=["latest_attempt"]).body == answer.body
 
 

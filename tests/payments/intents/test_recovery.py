@@ -1,6 +1,9 @@
 """A request that dies: its idempotency key finds its work again, and finishes it once (I8)."""
 
+import subprocess
+import sys
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -30,6 +33,7 @@ pytestmark = [
 ]
 
 PATH = "/v1/payment_intents"
+SAYS_ITS_NAME = "from core import processes; print(processes.own_name())"
 IN_USE = (409, "idempotency_key_in_use", None)
 BEFORE_THE_BANK = (authorization, "authorize", False)
 AFTER_THE_BANK = (authorization, "authorize", True)
@@ -121,13 +125,41 @@ def test_while_the_first_request_may_live_its_key_is_in_use(
     assert bank.seen == asked
 
 
-def test_the_retry_is_told_how_long_the_first_request_may_live(
+def test_while_the_first_request_runs_the_retry_is_to_come_again_in_two_seconds(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    retried: list[Answer] = []
+    # In a context of its own, as in another thread.
+    bank.meanwhile = lambda: retried.append(copy_context().run(pay, acme.twin()))
+
+    assert pay(acme)["status"] == "succeeded"
+
+    [retry] = retried
+    assert (retry.refusal, retry.headers["Retry-After"]) == (IN_USE, "2")
+
+
+def test_after_a_crash_the_retry_is_told_the_rest_of_the_lease(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     pay_and_die(acme, BEFORE_THE_BANK)
-    IdempotencyKey.objects.update(lease_until=timezone.now() + timedelta(seconds=30))
+    started = subprocess.run(
+        [sys.executable, "-c", SAYS_ITS_NAME], capture_output=True, text=True, input="", check=True
+    )
+    IdempotencyKey.objects.update(process=started.stdout.strip())
 
-    assert 1 < int(pay(acme).headers["Retry-After"]) <= 30
+    answer = pay(acme)
+
+    assert answer.refusal == IN_USE
+    assert 50 <= int(answer.headers["Retry-After"]) <= 60
+
+
+def test_a_request_that_must_be_over_by_its_deadline_counts_as_dead(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    pay_and_die(acme, BEFORE_THE_BANK)
+    IdempotencyKey.objects.update(lease_until=timezone.now() + timedelta(seconds=14))
+
+    assert 10 <= int(pay(acme).headers["Retry-After"]) <= 14
 
 
 def test_a_retry_hears_at_once_how_the_sweeper_ended_what_died(

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from config import urls
 from core.rest import expansion
+from events.models import Event
 from merchants import idempotency, keys, tasks
 from merchants.api import ApiViewSet
 from merchants.models import IdempotencyKey
@@ -47,6 +48,10 @@ def test_a_customer_is_created_once_though_the_answer_was_lost(
 
     assert (answer.status, answer["name"]) == (200, "Ayşe")
     assert Customer.objects.count() == 1
+    # It repeats what another request did, though no answer of that one was kept.
+    assert answer.headers["Idempotent-Replayed"] == "true"
+    assert answer.headers["Original-Request"] == Event.objects.get().request_id
+    assert answer.headers["Request-Id"] != answer.headers["Original-Request"]
 
 
 def test_an_update_and_a_create_are_answered_though_the_answer_was_lost(
