@@ -13,6 +13,10 @@ CARD_FIELDS = (
     "brand", "bin", "last4", "masked", "exp_month", "exp_year", "card_type", "domestic",
 )  # fmt: skip
 FRAUD_FIELDS = ("status", "risk_level", "risk_score", "rule", "updated")
+ERROR_FIELDS = (
+    "type", "code", "decline_code", "reason", "message", "attempt", "network_decline_code",
+    "advice_code",
+)  # fmt: skip
 RISK_FIELDS = ("level", "score", "rule")
 REVERSALS = Modification.objects.filter(
     kind=ModificationKind.REVERSE, status=ModificationStatus.SUCCEEDED
@@ -42,7 +46,7 @@ def payment_intent(intent: PaymentIntent) -> dict[str, Any]:
             "effective": intent.three_d_secure_effective,
         },
         "next_action": intent.next_action,
-        "last_payment_error": intent.last_payment_error,
+        "last_payment_error": _error(intent.last_payment_error),
         "fraud": _fraud(intent.fraud),
         "return_url": intent.return_url,
         "customer": intent.customer_id,
@@ -81,6 +85,10 @@ def _fraud(stored: dict[str, Any] | None) -> dict[str, Any] | None:
     return {name: stored[name] for name in FRAUD_FIELDS} if stored else None
 
 
+def _error(stored: dict[str, Any] | None) -> dict[str, Any] | None:
+    return {name: stored[name] for name in ERROR_FIELDS} if stored else None
+
+
 def attempt(attempt: Attempt) -> dict[str, Any]:
     """Return an attempt as the API shows it (contract 2, Attempt); a row of `ATTEMPTS`."""
     effective = "required" if attempt.authentication_demanded else "none"
@@ -102,7 +110,7 @@ def attempt(attempt: Attempt) -> dict[str, Any]:
             "effective": effective,
             **{name: attempt.authentication.get(name) for name in AUTHENTICATION_FIELDS},
         },
-        "error": attempt.error,
+        "error": _error(attempt.error),
         "risk": {name: attempt.risk[name] for name in RISK_FIELDS} if attempt.risk else None,
         "authorization_code": attempt.authorization_code,
         "network_reference": attempt.network_reference,

@@ -4,7 +4,14 @@ import pytest
 
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.factories import DECLINED_CARD, GOOD_CARD, RETURN_URL, SILENT_CARD, unconfirmed
+from tests.stage.factories import (
+    DEBIT_CARD,
+    DECLINED_CARD,
+    GOOD_CARD,
+    RETURN_URL,
+    SILENT_CARD,
+    unconfirmed,
+)
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -116,3 +123,31 @@ def test_creating_answers_200_and_the_same_as_reading(acme: ApiClient, bank: Ban
 
     assert created.status == read.status == 200
     assert created.response.content == read.response.content
+
+
+@pytest.mark.parametrize("number", [GOOD_CARD, DECLINED_CARD, SILENT_CARD, DEBIT_CARD])
+def test_a_payment_is_read_as_it_was_answered_byte_for_byte(
+    number: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    words = {"order": "7", "b": "1", "a": "2", "çay": "3", "x" * 40: "4"}
+    created = acme.pay(number, return_url=RETURN_URL, metadata=words)
+
+    read = acme.payment(created["id"])
+
+    assert read.response.content == created.response.content
+    assert read["metadata"] == words
+
+
+def test_an_attempts_error_is_read_in_the_payments_order(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    created = acme.pay(DECLINED_CARD, expand=["latest_attempt"])
+
+    read = acme.get(f"/v1/payment_intents/{created['id']}?expand[]=latest_attempt")
+
+    assert read.response.content == created.response.content
+    error = read["latest_attempt"]["error"]
+    assert list(error) == list(read["last_payment_error"]) == [
+        "type", "code", "decline_code", "reason", "message", "attempt", "network_decline_code",
+        "advice_code",
+    ]  # fmt: skip
