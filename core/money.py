@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from django.conf import settings
 from django.utils.translation import get_language
+from iso4217 import Currency
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MAX_REQUESTED_MINOR = 999_999_999_999
@@ -15,6 +16,9 @@ DECIMALS = {
     "bhd": 3, "iqd": 3, "jod": 3, "kwd": 3, "lyd": 3, "omr": 3, "tnd": 3,
     "clf": 4, "uyw": 4,
 }  # fmt: skip
+# Codes of the standard that stand for no money: for "none", and for tests.
+NO_MONEY = frozenset({"xxx", "xts"})
+CURRENCIES = frozenset(one.code.lower() for one in Currency) - NO_MONEY
 # Of these alone: `$` and its like are the sign of many others, whose code says which.
 SIGNS = {"try": "₺", "usd": "$", "eur": "€", "gbp": "£"}
 # Languages that write `1.250,00`; the others write `1,250.00`.
@@ -29,6 +33,11 @@ _DECIMALS = re.compile(r"[0-9]*")
 def is_supported(currency: str) -> bool:
     """Tell whether this installation takes the (lowercase) currency."""
     return currency in settings.CURRENCIES
+
+
+def is_currency(code: str) -> bool:
+    """Tell whether a (lowercase) code is a currency's, of ISO 4217 or of this installation's."""
+    return code in CURRENCIES or is_supported(code)
 
 
 def split(amount: int, count: int) -> tuple[int, int]:

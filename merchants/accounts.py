@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from core import clock, ids
+from core.countries import is_country
 from core.errors import DomainError
 from core.names import email_key
 from events import outbox
@@ -131,6 +133,8 @@ def _merchant(application: Application) -> Merchant:
         api_version=settings.API_VERSIONS[-1],
         created_at=clock.now(),
     )
+    if not is_country(merchant.country):
+        raise ValidationError({"country": ["Two capital letters, as ISO 3166 has them, or XK."]})
     # Apart from metadata, which is empty and may be; and the database says best whether the id is
     # taken.
     merchant.full_clean(exclude=["metadata"], validate_unique=False)

@@ -76,7 +76,7 @@ SENTENCES = (
     # payments.customers
     gettext_noop("A required parameter is missing."),
     gettext_noop("Must be an e-mail address."),
-    gettext_noop("Must be a two-letter country code."),
+    gettext_noop("Must be a country's two letters, as ISO 3166 has them, or XK."),
     gettext_noop("Must be an array of up to 20 locales."),
     gettext_noop("Must be a language, with or without script and region: en, tr-TR, zh-Hant-TW."),
     gettext_noop("The locale is named twice."),

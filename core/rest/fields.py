@@ -11,6 +11,7 @@ from typing import Any
 from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
 
+from core.countries import is_country
 from core.mail import require_address
 from core.money import MAX_REQUESTED_MINOR, is_supported
 from core.names import ILLEGIBLE, is_legible
@@ -191,13 +192,20 @@ class Email(Text):
 
 
 class Country(serializers.Field):
-    """A two-letter country code; uppercase from here on."""
+    """A country's code of ISO 3166, in any case; uppercase from here on."""
 
-    shape: Shape = {"type": "string", "pattern": "^[A-Za-z]{2}$"}
-    default_error_messages = {"parameter_invalid": "Must be a two-letter country code."}
+    shape: Shape = {
+        "type": "string",
+        "pattern": "^[A-Za-z]{2}$",
+        "description": "A country's two letters (ISO 3166-1 alpha-2), or XK.",
+    }
+    default_error_messages = {
+        "parameter_invalid": "Must be a country's two letters, as ISO 3166 has them, or XK."
+    }
 
     def to_internal_value(self, data: Any) -> str:
-        if not (isinstance(data, str) and len(data) == 2 and data.isascii() and data.isalpha()):
+        # Letters of other alphabets may become capitals of ours.
+        if not (isinstance(data, str) and data.isascii() and is_country(data.upper())):
             self.fail("parameter_invalid")
         return data.upper()
 

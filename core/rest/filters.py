@@ -15,7 +15,7 @@ from django import forms
 from django.db.models import QuerySet
 from django_filters import Filter, FilterSet
 
-from core.money import MAX_REQUESTED_MINOR
+from core.money import MAX_REQUESTED_MINOR, is_currency
 from core.querysets import MerchantRows
 from core.rest.fields import Shape
 from core.rest.query import Given, array, scalar
@@ -216,15 +216,19 @@ class AnyOf(Words):
 
 
 class Currency(Strict):
-    """`currency=try`, in any case; a currency that the installation does not take finds nothing."""
+    """`currency=try`, in any case; a currency that the installation does not take finds nothing.
+
+    Three letters that are no currency's are refused.
+    """
 
     def shapes(self, name: str) -> dict[str, Shape]:
         return {name: {"type": "string", "pattern": "^[A-Za-z]{3}$"}}
 
     def read(self, parameters: list[Given]) -> str:
         code = scalar(parameters)
-        if not re.fullmatch("[A-Za-z]{3}", code):
-            raise parameters[0].refusal("Must be a three-letter currency code.")
+        # Letters of other alphabets may become small ones of ours.
+        if not code.isascii() or not is_currency(code.lower()):
+            raise parameters[0].refusal("Must be a currency's three letters, as ISO 4217 has them.")
         return code.lower()
 
 

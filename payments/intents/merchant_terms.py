@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 
+from core.countries import is_country
 from merchants import terms
 from merchants.models import Merchant
 from merchants.refusals import ChangeRefused
@@ -18,8 +19,8 @@ def _require_no_payment(merchant: Merchant) -> None:
 
 
 def _require_country(merchant: Merchant, code: Any) -> None:
-    if not (len(code) == 2 and code.isascii() and code.isalpha() and code.isupper()):
-        raise ChangeRefused("country: two capital letters.")
+    if not is_country(code):
+        raise ChangeRefused("country: two capital letters, as ISO 3166 has them, or XK.")
     if code != merchant.country:
         _require_no_payment(merchant)
 

@@ -255,6 +255,7 @@ def test_a_form_is_one_account(desk: Desk) -> None:
     "bad",
     [
         {"act": "mer_made_up"}, {"name": ""}, {"email": "nobody"}, {"country": "tr"},
+        {"country": "ZZ"},
         {"websites": "http://anka.example"}, {"callbacks": "nothing"}, {"why": ""},
         {"name": GOOD_CARD},
     ],

@@ -212,6 +212,12 @@ def test_another_merchants_customer_is_as_unknown_as_none(
         ({"address": "İstiklal Cd. 1"}, "parameter_invalid", "address"),
         ({"address": {"street": "x"}}, "parameter_unknown", "address[street]"),
         ({"address": {"country": "Türkiye"}}, "parameter_invalid", "address[country]"),
+        ({"address": {"country": "XX"}}, "parameter_invalid", "address[country]"),
+        ({"address": {"country": "UK"}}, "parameter_invalid", "address[country]"),
+        ({"address": {"country": "ıs"}}, "parameter_invalid", "address[country]"),
+        ({"address": {"country": "ß"}}, "parameter_invalid", "address[country]"),
+        ({"shipping": {"name": "A", "address": {"country": "EU"}}}, "parameter_invalid",
+         "shipping[address][country]"),
         ({"address": {"line1": ["x"]}}, "parameter_invalid", "address[line1]"),
         ({"shipping": {"address": {"zip": "1"}}}, "parameter_unknown", "shipping[address][zip]"),
         ({"shipping": {"carrier": "x"}}, "parameter_unknown", "shipping[carrier]"),
@@ -225,7 +231,7 @@ def test_another_merchants_customer_is_as_unknown_as_none(
         ({"deleted": True}, "parameter_unknown", "deleted"),
         ({"expand": ["payments"]}, "parameter_invalid", "expand[]"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_customer_is_refused(
     body: dict, code: str, param: str, acme: ApiClient, bank: BankTransport
 ) -> None:

@@ -43,6 +43,12 @@ def without_billing(*path: str) -> dict[str, Any]:
     return body
 
 
+def of_country(code: str) -> dict[str, Any]:
+    body = payment()
+    body["payment_method_data"]["billing_details"]["address"]["country"] = code
+    return body
+
+
 REFUSED = {
     "no amount": (payment(amount=None), "parameter_missing", "amount"),
     "no currency": (payment(currency=None), "parameter_missing", "currency"),
@@ -55,6 +61,7 @@ REFUSED = {
     "amount decimal": (payment(amount=12500.0), "parameter_invalid", "amount"),
     "amount true": (payment(amount=True), "parameter_invalid", "amount"),
     "currency unknown": (payment(currency="jpy"), "currency_not_supported", "currency"),
+    "country": (of_country("UK"), "parameter_invalid", f"{BILLING}[address][country]"),
     "currency number": (payment(currency=949), "parameter_invalid", "currency"),
     "capture method": (
         payment(capture_method="sometime"), "parameter_invalid", "capture_method",
