@@ -224,12 +224,25 @@ def _together(changes: Iterable[Change]) -> list[Change]:
     return list(merged.values())
 
 
+def takes_charges(merchant: Merchant) -> bool:
+    """Tell whether a payment would be taken now: the account is active, and the switch is on.
+
+    Whether an acquirer is set up belongs to the installation, and is not asked here.
+    """
+    return merchant.status == Merchant.Status.ACTIVE and merchant.charges_enabled
+
+
+def is_paid_out(merchant: Merchant) -> bool:
+    """Tell whether a payout would be made now: the account is active, and the switch is on."""
+    return merchant.status == Merchant.Status.ACTIVE and merchant.payouts_enabled
+
+
 def require_charges(merchant: Merchant) -> None:
     """Refuse a payment of an account that may not take any.
 
     :raises MerchantRestricted: not active, or charges are switched off.
     """
-    if merchant.status != Merchant.Status.ACTIVE or not merchant.charges_enabled:
+    if not takes_charges(merchant):
         raise MerchantRestricted
 
 
@@ -238,7 +251,7 @@ def require_payouts(merchant: Merchant) -> None:
 
     :raises MerchantRestricted: not active, or payouts are switched off (contract-money, Merchant).
     """
-    if merchant.status != Merchant.Status.ACTIVE or not merchant.payouts_enabled:
+    if not is_paid_out(merchant):
         raise MerchantRestricted("The account cannot be paid out at the moment.")
 
 
@@ -283,8 +296,8 @@ def shown(merchant: Merchant) -> dict[str, Any]:
         "timezone": merchant.timezone,
         "mcc": merchant.mcc or None,
         "status": merchant.status,
-        "charges_enabled": merchant.charges_enabled,
-        "payouts_enabled": merchant.payouts_enabled,
+        "charges_enabled": takes_charges(merchant),
+        "payouts_enabled": is_paid_out(merchant),
         "non_secure_allowed": merchant.non_secure_allowed,
         "non_secure_limits": [
             {"currency": row.currency, "per_payment": row.per_payment, "per_day": row.per_day}

@@ -55,8 +55,12 @@ MERCHANTS = {
             "timezone": text("An IANA time zone, `Europe/Istanbul`: when the account's day ends."),
             "mcc": nullable(text("The merchant category code.")),
             "status": schema.one_of(Merchant.Status.values, "Only `active` takes payments."),
-            "charges_enabled": schema.boolean("Whether payments are taken."),
-            "payouts_enabled": schema.boolean("Whether money is paid out."),
+            "charges_enabled": schema.boolean(
+                "Whether a payment would be taken now: false unless the account is active."
+            ),
+            "payouts_enabled": schema.boolean(
+                "Whether a payout would be made now: false unless the account is active."
+            ),
             "non_secure_allowed": schema.boolean(
                 "Whether payments may be taken without 3-D Secure, within `non_secure_limits`."
             ),

@@ -28,8 +28,8 @@ MERCHANTS = Table("merchant", "merchants.Merchant", beginnings=(Status.PENDING, 
     Change(Status.RESTRICTED, Status.CLOSED, UPDATED, "An operator closed it."),
 ), meanings={
     Status.PENDING: "Not approved yet: no payments, no payouts.",
-    Status.ACTIVE: "Takes payments, and gets payouts, unless `charges_enabled` or "
-    "`payouts_enabled` says otherwise.",
+    Status.ACTIVE: "Takes payments, and gets payouts, unless an operator has switched either off: "
+    "`charges_enabled` and `payouts_enabled` say so. In every other status both are false.",
     Status.RESTRICTED: "Stopped: no new payments, no payouts. What was authorised may be captured.",
     Status.CLOSED: "For good: nothing new, and no captures.",
 })  # fmt: skip

@@ -57,6 +57,8 @@ def _ours(merchant: Merchant) -> dict[str, Any]:
     """Return what only the operator of the service changes."""
     return {
         "status": STATUSES.get(merchant.status, merchant.status),
+        "takes_charges": accounts.takes_charges(merchant),
+        "is_paid_out": accounts.is_paid_out(merchant),
         "non_secure_limits": merchant.non_secure_limits.order_by("currency"),
         "negative_limits": merchant.negative_limits.order_by("currency"),
         "plans": [

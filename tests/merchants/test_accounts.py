@@ -6,6 +6,7 @@ import pytest
 from django.db import IntegrityError
 from django.test import override_settings
 
+from acquirers.models import Terminal
 from merchants import accounts, audit_chains, sites
 from merchants.models import AuditEntry, Merchant
 from merchants.refusals import ChangeRefused
@@ -13,6 +14,7 @@ from merchants.sites import SiteRefused
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD, MerchantFactory
+from tests.stage.tampering import tamper
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -67,6 +69,51 @@ def test_a_restricted_merchant_is_refused_at_once(acme: ApiClient, bank: BankTra
     change(acme, status="restricted")
 
     assert acme.pay().refusal == (403, "merchant_restricted", None)
+
+
+SWITCHES = ("charges_enabled", "payouts_enabled")
+
+
+@pytest.mark.parametrize("status", ["restricted", "closed"])
+def test_an_account_that_is_not_active_says_that_nothing_would_be_taken_or_paid_out(
+    status: str, acme: ApiClient
+) -> None:
+    change(acme, status=status)
+
+    shown = acme.get("/v1/merchant")
+    assert [shown[name] for name in SWITCHES] == [False, False]
+    [event] = told(acme)
+    assert event["data"]["previous_attributes"] == {
+        "status": "active", **dict.fromkeys(SWITCHES, True)
+    }  # fmt: skip
+
+
+def test_an_account_that_is_not_approved_yet_says_so(acme: ApiClient) -> None:
+    # Past the guard: no account becomes pending again.
+    tamper("UPDATE merchants_merchant SET status = 'pending'")
+
+    shown = acme.get("/v1/merchant")
+    assert [shown[name] for name in SWITCHES] == [False, False]
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_a_switch_counts_again_when_the_account_is_active_again(
+    switch: str, acme: ApiClient
+) -> None:
+    change(acme, status="restricted")
+    change(acme, **{switch: False})  # The API shows no difference, so no event tells of it.
+    change(acme, status="active")
+
+    [_restricted, opened] = told(acme)
+    [other] = set(SWITCHES) - {switch}
+    assert (opened["data"]["object"][switch], opened["data"]["object"][other]) == (False, True)
+    assert opened["data"]["previous_attributes"] == {"status": "restricted", other: False}
+
+
+def test_charges_are_enabled_by_status_and_switch_and_by_no_acquirer(acme: ApiClient) -> None:
+    Terminal.objects.all().delete()
+
+    assert acme.get("/v1/merchant")["charges_enabled"] is True
 
 
 def test_each_kind_of_change_has_a_row_of_its_own(acme: ApiClient) -> None:

@@ -83,12 +83,14 @@ def test_a_new_currency_allows_no_payment_but_what_is_said(acme: ApiClient) -> N
 
 def test_an_account_is_restricted_and_opened_again(acme: ApiClient) -> None:
     run("status", acme.merchant.id, "restricted", "--payouts", "off", *WHY)
-    assert acme.get("/v1/merchant")["payouts_enabled"] is False
+    shown = acme.get("/v1/merchant")
+    assert (shown["charges_enabled"], shown["payouts_enabled"]) == (False, False)
 
     run("status", acme.merchant.id, "active", *WHY)
 
     shown = acme.get("/v1/merchant")
     assert (shown["status"], shown["payouts_enabled"]) == ("active", False)
+    assert shown["charges_enabled"] is True
 
 
 @pytest.mark.parametrize(

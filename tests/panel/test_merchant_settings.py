@@ -1,5 +1,6 @@
 """The merchant's settings: what owners change, what they see, and the mails that follow."""
 
+import re
 from typing import Any
 
 import pytest
@@ -107,6 +108,22 @@ def test_what_we_change_is_told_in_words(owner: Client, acme: ApiClient) -> None
         "A high amount (₺9,900.00): is looked at by a person", "Ask us to change this",
     ):  # fmt: skip
         assert shown in page
+
+
+def test_the_page_says_what_would_be_taken_and_paid_out_now(owner: Client, acme: ApiClient) -> None:
+    words = [("Takes payments", "Yes"), ("Is paid out", "Yes")]
+    assert yes_or_no(owner, acme) == words
+
+    accounts.change(acme.merchant, {"payouts_enabled": False})
+    assert yes_or_no(owner, acme) == [words[0], ("Is paid out", "No")]
+
+    accounts.change(acme.merchant, {"status": "restricted"})
+    assert yes_or_no(owner, acme) == [("Takes payments", "No"), ("Is paid out", "No")]
+
+
+def yes_or_no(owner: Client, acme: ApiClient) -> list[tuple[str, str]]:
+    page = owner.get(f"/panel/{acme.merchant.id}/settings").content.decode()
+    return re.findall("<dt>(Takes payments|Is paid out)</dt><dd>([^<]*)</dd>", page)
 
 
 def test_notices_go_to_the_addresses_in_their_language(acme: ApiClient) -> None:
