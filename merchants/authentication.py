@@ -56,6 +56,16 @@ class ApiKeyInvalid(DomainError):
     message = "The API key is not one of this installation's."
 
 
+LIVE_KEY_IN_SANDBOX = (
+    "This is a live installation's API key, and this is a sandbox: send one that begins with "
+    f"{keys.SANDBOX}."
+)
+SANDBOX_KEY_IN_LIVE = (
+    "This is a sandbox's API key, and this installation is live: send one that begins with "
+    f"{keys.LIVE}."
+)
+
+
 class ApiKeyExpired(DomainError):
     code = "api_key_expired"
     http_status = 401
@@ -117,6 +127,8 @@ def _bearer(header: str) -> str:
 
 
 def _key_of(secret: str, find: str) -> ApiKey:
+    if keys.is_of_the_other_kind(secret):
+        raise ApiKeyInvalid(SANDBOX_KEY_IN_LIVE if settings.LIVEMODE else LIVE_KEY_IN_SANDBOX)
     if not keys.is_well_formed(secret):
         raise ApiKeyInvalid
     key = _stored(keys.secret_hash(secret), find)

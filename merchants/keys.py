@@ -178,9 +178,17 @@ def _require_room(merchant: Merchant) -> None:
         raise KeyRefused(f"A merchant has up to {LIVE_KEYS_MAX} keys that work.")
 
 
+LIVE, SANDBOX = "sk_live_", "sk_sandbox_"
+
+
 def prefix() -> str:
     """Return what this installation's keys begin with."""
-    return "sk_live_" if settings.LIVEMODE else "sk_sandbox_"
+    return LIVE if settings.LIVEMODE else SANDBOX
+
+
+def is_of_the_other_kind(secret: str) -> bool:
+    """Tell whether a text begins as keys of live installations do in a sandbox, or the reverse."""
+    return secret.startswith(SANDBOX if settings.LIVEMODE else LIVE)
 
 
 def new_secret() -> str:

@@ -137,12 +137,28 @@ def test_the_scheme_is_read_in_any_case(acme: ApiClient) -> None:
     assert raw("GET", "/v1/balance", headers=header).status == 200
 
 
-def test_a_key_of_a_live_installation_is_invalid_in_a_sandbox(acme: ApiClient) -> None:
-    with override_settings(LIVEMODE=True):
-        _key, secret = keys.create(acme.merchant, name="live")
+@pytest.mark.parametrize(
+    ("is_live", "told"),
+    [
+        (False, ("a live installation's API key", "this is a sandbox", "sk_sandbox_")),
+        (True, ("a sandbox's API key", "this installation is live", "sk_live_")),
+    ],
+    ids=["live key in a sandbox", "sandbox key in live"],
+)
+def test_a_key_of_the_other_installation_hears_where_it_belongs(
+    is_live: bool, told: tuple[str, ...], acme: ApiClient
+) -> None:
+    with override_settings(LIVEMODE=not is_live):
+        secret = keys.new_secret()
 
-    assert secret.startswith("sk_live_")
-    assert with_key(secret).refusal == (401, "api_key_invalid", None)
+    with override_settings(LIVEMODE=is_live):
+        answers = [with_key(secret), with_key(secret[:-1])]
+
+    for answer in answers:
+        assert answer.refusal == (401, "api_key_invalid", None)
+        assert [words for words in told if words not in answer.error["message"]] == []
+        assert secret[12:-1] not in str(answer.body)
+        assert_envelope(answer)
 
 
 def test_a_revoked_key_stops_with_the_next_request(acme: ApiClient) -> None:
