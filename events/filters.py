@@ -2,6 +2,7 @@
 
 from core.rest.fields import Shape
 from core.rest.filters import Equal, Filters, Instants, OneOf, Rows, Strict
+from core.rest.parts import Parts
 from core.rest.query import Given, array, scalar
 from events.types import AGGREGATES, TYPES
 
@@ -53,3 +54,26 @@ class EventFilters(Filters):
     created = Instants("created_at")
     aggregate_type = AggregateType("aggregate_type", NAMES)
     aggregate_id = Equal("aggregate_id")
+
+    def parts(self, rows: Rows) -> Parts | None:
+        """Return the types that are asked for: each has an index in the list's order.
+
+        Those of one object are few, and have an index of their own.
+        """
+        types = self._types(rows)
+        if types is None or len(types) < 2 or self.form.cleaned_data["aggregate_id"]:
+            return None
+        return Parts("type", sorted(types))
+
+    def _types(self, rows: Rows) -> set[str] | None:
+        """Return the types that are asked for, of those that may be read; None for all of them."""
+        cleaned = self.form.cleaned_data
+        family = cleaned["aggregate_type"]
+        asked = [
+            getattr(rows, "types", None),
+            cleaned["type"],
+            cleaned["types"],
+            MEANINGS[f"{family}.*"] if family else None,
+        ]
+        named = [set(types) for types in asked if types is not None]
+        return set.intersection(*named) if named else None

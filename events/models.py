@@ -1,7 +1,38 @@
+from collections.abc import Iterable
+from typing import Self
+
 from django.db import models
 
 from core.fields import CodeField, id_field
-from core.querysets import MerchantManager
+from core.querysets import MerchantManager, MerchantRows
+
+
+class EventRows(MerchantRows):
+    """Events of merchants.
+
+    `types` are those that are looked at, None for all: a list walks through the index of each
+    (`events.filters`), however many events of other types lie between.
+    """
+
+    types: tuple[str, ...] | None = None
+
+    def of_types(self, types: Iterable[str]) -> Self:
+        found = tuple(types)
+        rows = self.filter(type__in=found)
+        rows.types = found
+        return rows
+
+    def _clone(self) -> Self:
+        clone = super()._clone()
+        clone.types = self.types
+        return clone
+
+
+_Manager = models.Manager.from_queryset(EventRows)
+
+
+class EventManager(_Manager):
+    """Gives events their rows; named, for the reason that `core.querysets` tells."""
 
 
 class Event(models.Model):
@@ -19,7 +50,7 @@ class Event(models.Model):
     body = models.BinaryField()
     created_at = models.DateTimeField()
 
-    objects = MerchantManager()
+    objects = EventManager()
 
     class Meta:
         constraints = [

@@ -5,4 +5,6 @@ from events.aggregates import Aggregate
 AVAILABLE = "balance.available"
 NEGATIVE_LIMIT_EXCEEDED = "balance.negative_limit_exceeded"
 
-AGGREGATE = Aggregate("balance", (AVAILABLE, NEGATIVE_LIMIT_EXCEEDED), schemas=("Balance",))
+AGGREGATE = Aggregate(
+    "balance", (AVAILABLE, NEGATIVE_LIMIT_EXCEEDED), scope=None, schemas=("Balance",)
+)

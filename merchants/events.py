@@ -4,4 +4,4 @@ from events.aggregates import Aggregate
 
 UPDATED = "merchant.updated"
 
-AGGREGATE = Aggregate("merchant", (UPDATED,), schemas=("Merchant",))
+AGGREGATE = Aggregate("merchant", (UPDATED,), scope="merchant", schemas=("Merchant",))

@@ -3,4 +3,6 @@
 from events.aggregates import Aggregate
 from payouts import states
 
-PAYOUTS = Aggregate("payout", (states.CREATED, states.PAID, states.FAILED), schemas=("Payout",))
+PAYOUTS = Aggregate(
+    "payout", (states.CREATED, states.PAID, states.FAILED), scope="payouts", schemas=("Payout",)
+)

@@ -185,8 +185,16 @@ ENDPOINTS = {
     "deliveries": Operation("List an endpoint's deliveries", _DELIVERIES),
 }
 EVENTS = {
-    "list": Operation("List events", schema.list_of(ref("Event"))),
-    "retrieve": Operation("Read an event", ref("Event")),
+    "list": Operation(
+        "List events",
+        schema.list_of(ref("Event")),
+        description="Without the events of objects that the key may not read.",
+    ),
+    "retrieve": Operation(
+        "Read an event",
+        ref("Event"),
+        description="One of an object that the key may not read is `permission_denied`.",
+    ),
     "deliveries": Operation("List an event's deliveries", _DELIVERIES),
     "resend": Operation(
         "Deliver an event again",

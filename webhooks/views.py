@@ -3,10 +3,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.querysets import MerchantRows
+from events import types
 from events.models import Event
 from merchants import idempotency
 from merchants.api import ApiViewSet
-from merchants.authentication import require_scope
+from merchants.authentication import may, require_scope
 from webhooks import endpoints, filters, render, schema
 from webhooks.endpoints import WithSecret
 from webhooks.forms import (
@@ -83,17 +84,35 @@ class EventViewSet(DeliveryLists):
     lists = {"list": filters.EVENTS, "deliveries": filters.DELIVERIES}
 
     def list(self, request: Request) -> Response:
-        page = self.page_of(Event.objects.for_merchant(self.merchant))
+        readable = types.readable(lambda scope: may(self.key, scope, "GET"))
+        rows = Event.objects.for_merchant(self.merchant)
+        page = self.page_of(rows if len(readable) == len(types.TYPES) else rows.of_types(readable))
         return self.get_paginated_response([bytes(event.body) for event in page])
 
     def retrieve(self, request: Request, event_id: str) -> Response:
-        return _event(Event.objects.for_merchant(self.merchant).find(event_id))
+        return _event(self._find(event_id))
 
     def deliveries(self, request: Request, event_id: str) -> Response:
         # Deliveries show the addresses of endpoints, which this key may not be allowed to read.
         require_scope(self.key, EndpointViewSet.scope, "GET")
-        event = Event.objects.for_merchant(self.merchant).find(event_id)
+        event = self._find(event_id)
         return self._page_of_deliveries(Delivery.objects.filter(event=event))
+
+    def _find(self, event_id: str) -> Event:
+        """Return an event of an object that the key may read.
+
+        :raises ResourceMissing: the merchant has no such event.
+        :raises PermissionDenied: the key lacks the scope of its object.
+        """
+        event: Event = Event.objects.for_merchant(self.merchant).find(event_id)
+        if scope := types.scope_of(event.type):
+            require_scope(self.key, scope, "GET")
+        return event
+
+    def _claim(self, request: Request) -> None:
+        # Before a replay, which shows the event.
+        self._find(self.kwargs["event_id"])
+        super()._claim(request)
 
     def resend(self, request: Request, event_id: str) -> Response:
         endpoint_id = ResendForm.read(self.body).get("webhook_endpoint")

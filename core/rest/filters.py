@@ -5,11 +5,10 @@ understand it refuses by the parameter's name, and never repeats a value.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from copy import copy
 from datetime import UTC, datetime
-from operator import ge, gt, le, lt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from django import forms
 from django.db.models import QuerySet
@@ -17,25 +16,16 @@ from django_filters import Filter, FilterSet
 
 from core.money import MAX_REQUESTED_MINOR, is_currency
 from core.querysets import MerchantRows
+from core.rest.bounds import Bound, as_bounds, column
 from core.rest.fields import Shape
+from core.rest.parts import Parts
 from core.rest.query import Given, array, scalar
 
 Rows = QuerySet[Any]
 # The words in a range's brackets, and the lookup that each means.
 OPERATORS = {(): "exact", ("gt",): "gt", ("gte",): "gte", ("lt",): "lt", ("lte",): "lte"}
-COMPARISONS = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
 WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
 LAST_SECOND = 99_999_999_999  # In the year 5138: what a calendar can still hold.
-
-
-class Bound(NamedTuple):
-    """One end of a range of a column: `gt`, `gte`, `lt` or `lte`, and the value there."""
-
-    lookup: str
-    value: Any
-
-    def is_met_by(self, value: Any) -> bool:
-        return COMPARISONS[self.lookup](value, self.value)
 
 
 class Filters(FilterSet):
@@ -57,13 +47,20 @@ class Filters(FilterSet):
             for key in cleaned
             if self._is_range_of(name, key)
             for asked in cleaned[key] or []
-            for bound in _as_bounds(self.filters[key].bounds(*asked))
+            for bound in as_bounds(self.filters[key].bounds(*asked))
         ]
 
     def rows_for_counting(self) -> Rows | None:
         """Return an equivalent queryset of another table for `total_count`; None without one.
 
         It is read from an index alone, and has the `along_` columns of the list's order.
+        """
+        return None
+
+    def parts(self, _rows: Rows) -> Parts | None:
+        """Return the values of a column that matching rows may have, each with its own index.
+
+        None if one index has what matches in the list's order.
         """
         return None
 
@@ -79,32 +76,6 @@ class Filters(FilterSet):
     def _is_range_of(self, name: str, key: str) -> bool:
         one = self.filters[key]
         return isinstance(one, Range) and one.field_name == name
-
-
-def _as_bounds(lookups: Iterable[tuple[str, Any]]) -> Iterator[Bound]:
-    for lookup, value in lookups:
-        for side in ("gte", "lte") if lookup == "exact" else (lookup,):
-            yield Bound(side, value)
-
-
-def column(rows: Rows, name: str) -> str:
-    """Return what to read in the order of column `name`.
-
-    A filter whose own table has the column too, in an index behind what it asks for,
-    gives the rows an alias `along_<name>`: read along that one, a page costs the same at
-    any depth.
-    """
-    along = f"along_{name}"
-    return along if along in rows.query.annotations else name
-
-
-def columns(rows: Rows, names: Sequence[str]) -> list[str]:
-    """Return what to read in the order of several columns: all `along_` others, or none of them.
-
-    A comparison of rows with columns of two tables is in no index.
-    """
-    along = [column(rows, name) for name in names]
-    return list(names) if set(along) & set(names) else along
 
 
 class _AsGiven(forms.Widget):

@@ -13,7 +13,7 @@ from django.db.models import Count, F, Min
 from django.http import QueryDict
 
 from core.rest import lists
-from core.rest.filters import column
+from core.rest.bounds import column
 from core.rest.lists import ListSpec, Rows, Source
 
 

@@ -13,7 +13,9 @@ from django.db.models import BooleanField, F, Func, QuerySet, Value
 from django.http import QueryDict
 
 from core.errors import ResourceMissing
-from core.rest.filters import Bound, Filters, column, columns
+from core.rest import parts
+from core.rest.bounds import Bound, column, columns
+from core.rest.filters import Filters
 from core.rest.list_query import CURSORS, ListQuery, read
 from core.rest.query import given
 
@@ -93,8 +95,8 @@ def total(rows: Rows, query: QueryDict, spec: ListSpec, *, most: int | None = No
 
     :raises DomainError: as `page` does.
     """
-    parts = [(one, one.matching()) for one in listings([Source(rows, spec)], query)]
-    return _count(parts, TOTAL_MAX if most is None else most)
+    found = [(one, one.matching()) for one in listings([Source(rows, spec)], query)]
+    return _count(found, TOTAL_MAX if most is None else most)
 
 
 def merged(sources: Sequence[Source], query: QueryDict, *, url: str) -> Page:
@@ -158,17 +160,17 @@ def listings(sources: Sequence[Source], query: QueryDict) -> list[Listing]:
     ]
 
 
-def paged(parts: Sequence[tuple[Listing, Rows]], *, url: str) -> Page:
+def paged(listed: Sequence[tuple[Listing, Rows]], *, url: str) -> Page:
     """Return the page of the rows that each listing found."""
-    wanted = parts[0][0].wanted
-    found = [row for listing, rows in parts for row in _walk(listing, rows)]
+    wanted = listed[0][0].wanted
+    found = [row for listing, rows in listed for row in _walk(listing, rows)]
     found.sort(key=wanted.place, reverse=not wanted.is_upward)
     rows = found[: wanted.limit]
     return Page(
         url,
         rows[::-1] if wanted.is_backward else rows,
         has_more=len(found) > wanted.limit,
-        total_count=_count(parts, TOTAL_MAX) if wanted.is_counted else None,
+        total_count=_count(listed, TOTAL_MAX) if wanted.is_counted else None,
     )
 
 
@@ -194,7 +196,13 @@ def _walk(listing: Listing, rows: Rows) -> list[Any]:
     if edge is not None:
         rows = rows.filter(_beyond(order, edge, is_upward=wanted.is_upward))
     sign = "" if wanted.is_upward else "-"
-    return list(rows.order_by(*(f"{sign}{name}" for name in order))[: wanted.limit + 1])
+    return list(_first(listing, rows, [f"{sign}{name}" for name in order], wanted.limit + 1))
+
+
+def _first(listing: Listing, rows: Rows, order: Sequence[str], most: int) -> Rows:
+    if found := listing.filters.parts(rows):
+        return parts.first(rows, found, order, most)
+    return rows.order_by(*order)[:most]
 
 
 def _tighter(
@@ -228,19 +236,23 @@ def _beyond(columns: Sequence[str], edge: Edge, *, is_upward: bool) -> Func:
     )
 
 
-def _count(parts: Sequence[tuple[Listing, Rows]], most: int) -> int:
+def _count(counted: Sequence[tuple[Listing, Rows]], most: int) -> int:
     """Count the rows, up to one more than is told (spec: List conventions 4)."""
-    return sum(_countable(*part)[: most + 1].count() for part in parts)
+    return sum(_number(listing, matching, most + 1) for listing, matching in counted)
 
 
-def _countable(listing: Listing, matching: Rows) -> Rows:
-    """Return the rows in the order of an index, although a count shows no order.
+def _number(listing: Listing, matching: Rows, most: int) -> int:
+    """Count rows in the order of an index, although a count shows no order.
 
     Without one PostgreSQL may read the table from its beginning, until it has come upon enough
     of the merchant's rows.
     """
     rows = newest_first(listing, matching)
-    return rows.order_by() if listing.filters.takes_any_of_several else rows
+    if found := listing.filters.parts(rows):
+        return parts.count(rows, found, [f"-{listing.wanted.created}", "-id"], most)
+    if listing.filters.takes_any_of_several:
+        rows = rows.order_by()
+    return rows[:most].count()
 
 
 def newest_first(listing: Listing, matching: Rows) -> Rows:

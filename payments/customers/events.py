@@ -8,5 +8,8 @@ DELETED = "customer.deleted"
 
 # The event of a deletion is the last place that shows the customer whole.
 AGGREGATE = Aggregate(
-    "customer", (CREATED, UPDATED, DELETED), schemas=("Customer", "CustomerAtDeletion")
+    "customer",
+    (CREATED, UPDATED, DELETED),
+    scope="customers",
+    schemas=("Customer", "CustomerAtDeletion"),
 )

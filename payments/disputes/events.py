@@ -6,5 +6,6 @@ from payments.disputes import states
 AGGREGATE = Aggregate(
     "dispute",
     (states.CREATED_EVENT, states.UPDATED_EVENT, states.CLOSED_EVENT),
+    scope="disputes",
     schemas=("Dispute",),
 )

@@ -11,5 +11,6 @@ AGGREGATE = Aggregate(
         states.CREATED, states.ACTION, states.PROCESSING, states.CAPTURABLE, states.SUCCEEDED,
         states.FAILED, states.CANCELED, FRAUD_UPDATED,
     ),
+    scope="payment_intents",
     schemas=("PaymentIntent",),
 )  # fmt: skip

@@ -6,5 +6,6 @@ from payments.refunds import states
 AGGREGATE = Aggregate(
     "refund",
     (states.CREATED, states.UPDATED, states.SUCCEEDED, states.FAILED),
+    scope="refunds",
     schemas=("Refund",),
 )

@@ -3,4 +3,4 @@
 from events.aggregates import Aggregate
 from payouts.topups import states
 
-TOPUPS = Aggregate("topup", (states.SUCCEEDED, states.UPDATED), schemas=("Topup",))
+TOPUPS = Aggregate("topup", (states.SUCCEEDED, states.UPDATED), scope="topups", schemas=("Topup",))
