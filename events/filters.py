@@ -27,7 +27,9 @@ class AnyType(Strict):
         return sorted({name for value in array(parameters) for name in MEANINGS[value]})
 
     def narrowed(self, rows: Rows, wanted: list[str]) -> Rows:
-        return rows.filter(type__in=wanted) if len(wanted) > 1 else rows.filter(type=wanted[0])
+        if len(wanted) > 1:
+            return rows.filter(**{f"{self.field_name}__in": wanted})
+        return rows.filter(**{self.field_name: wanted[0]})
 
 
 class OneType(AnyType):

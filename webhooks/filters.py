@@ -3,12 +3,13 @@
 from django.db.models import Exists, OuterRef, Q
 
 from core.rest.fields import Shape
-from core.rest.filters import Rows, Strict
+from core.rest.filters import AnyOf, Filters, OneOf, RelatedId, Rows, Strict
 from core.rest.lists import ListSpec
 from core.rest.parts import Parts
 from core.rest.query import Given, scalar
-from events.filters import EventFilters
-from webhooks.models import Delivery
+from events.filters import EventFilters, OneType
+from events.models import Event
+from webhooks.models import UNSUCCESSFUL, Delivery
 
 MEANINGS = {"true": True, "false": False}
 
@@ -40,7 +41,20 @@ class DeliveredEventFilters(EventFilters):
         return None if is_for_few else super().parts(rows)
 
 
+class DeliveryFilters(Filters):
+    status = AnyOf("status", Delivery.Status.values)
+    event_type = OneType("event_type")
+    event = RelatedId("event", Event.objects.all())
+    trigger = OneOf("trigger", Delivery.Trigger.values)
+
+    def parts(self, _rows: Rows) -> Parts | None:
+        statuses = self.form.cleaned_data["status"] or ()
+        if len(statuses) > 1 and {*statuses} <= {*UNSUCCESSFUL}:
+            return Parts("status", statuses)
+        return None
+
+
 EVENTS = ListSpec(filters=DeliveredEventFilters)
 ENDPOINTS = ListSpec()
 # Ids of deliveries begin with their time, so the list needs no other column for its order.
-DELIVERIES = ListSpec(sort_keys={"created": "id"})
+DELIVERIES = ListSpec(filters=DeliveryFilters, sort_keys={"created": "id"})

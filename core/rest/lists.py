@@ -258,7 +258,7 @@ def _number(listing: Listing, matching: Rows, most: int) -> int:
 def newest_first(listing: Listing, matching: Rows) -> Rows:
     """Return the keys of the rows, or those of another table that stand for them.
 
-    Its columns `along_…` (`core.rest.filters.column`) are theirs, then.
+    Its columns `along_…` (`core.rest.bounds.column`) are theirs, then.
     """
     rows = listing.filters.rows_for_counting() if listing.wanted.text is None else None
     if rows is None:

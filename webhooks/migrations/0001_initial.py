@@ -197,6 +197,16 @@ class Migration(migrations.Migration):
                     models.Index(fields=["endpoint", "id"], name="deliveries_of_an_endpoint"),
                     models.Index(fields=["event", "id"], name="deliveries_of_an_event"),
                     models.Index(
+                        condition=models.Q(("status__in", ["failed", "canceled"])),
+                        fields=["endpoint", "status", "id"],
+                        name="deliveries_without_success",
+                    ),
+                    models.Index(
+                        condition=models.Q(("trigger", "automatic"), _negated=True),
+                        fields=["endpoint", "trigger", "id"],
+                        name="deliveries_asked_for",
+                    ),
+                    models.Index(
                         condition=models.Q(("is_missed", True)),
                         fields=["endpoint", "lane_key", "sequence"],
                         name="missed_deliveries",
