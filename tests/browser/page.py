@@ -110,7 +110,9 @@ class Page:
 
     def see(self, text: str, *, status: int = 200) -> None:
         """Wait until the page shows the text, and examine the page."""
-        self._run(lambda tab: expect(tab.get_by_text(text).first).to_be_visible())
+        # Another text like it may stand in what is folded away.
+        shown = lambda tab: tab.get_by_text(text).filter(visible=True).first  # noqa: E731
+        self._run(lambda tab: expect(shown(tab)).to_be_visible())
         # Until its styles are there, a page has another look than people see.
         self._run(lambda tab: tab.wait_for_load_state())
         self._examine(status)
