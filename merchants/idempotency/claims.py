@@ -223,7 +223,7 @@ def names(claim: Claim) -> dict[str, str]:
 def _in_use(claim: Claim) -> IdempotencyKeyInUse:
     row = _found(claim)
     if row is None or row.is_finished:
-        return IdempotencyKeyInUse()
+        return IdempotencyKeyInUse(until=timezone.now())  # The key is free, or its answer is there.
     return _held(row)
 
 

@@ -58,6 +58,8 @@ UNDER_ANOTHER_LOCK = {
     "post /v1/webhook_endpoints/<str:endpoint_id>": {"webhooks_lane"},
     "delete /v1/webhook_endpoints/<str:endpoint_id>": {"webhooks_lane"},
 }
+# Read before the lock for the scope that its type asks for: an event never changes.
+UNCHANGING = {"post /v1/events/<str:event_id>/resend": {"events_event"}}
 
 
 def changing(patterns: Iterable[URLPattern | URLResolver], start: str = "/") -> list[str]:
@@ -166,7 +168,9 @@ def watched(use: Callable[[], Any]) -> set[str]:
 
 
 def known(door: str) -> set[str]:
-    return READ_FIRST[door][0] if door in READ_FIRST else UNDER_ANOTHER_LOCK.get(door, set())
+    if door in READ_FIRST:
+        return READ_FIRST[door][0]
+    return UNDER_ANOTHER_LOCK.get(door, set()) | UNCHANGING.get(door, set())
 
 
 @pytest.mark.parametrize("door", API)
