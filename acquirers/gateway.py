@@ -180,6 +180,8 @@ class Gateway(Protocol):
         """Return the end of the bank's day in which money was captured; None if it has no end.
 
         From then on captured money is refunded instead of voided.
+
+        :param captured_at: when the bank was asked to capture it; its answer may have come later.
         """
 
     def refund(self, order: Order, *, reference: str, amount: int) -> Outcome:

@@ -35,6 +35,7 @@ from core.errors import UpstreamUnavailable
 from payments.disputes.models import Dispute, DisputeDelivery
 from payments.disputes.states import DeliveryStatus
 from payments.disputes.states import Status as DisputeStatus
+from payments.intents.deadlines import AUTHORIZATION_LIVES
 from payments.intents.models import Attempt, Modification
 from payments.intents.states import (
     OPEN_ATTEMPT,
@@ -94,7 +95,7 @@ class Ours:
     merchant_id: str
     status: str
     is_modified: bool
-    due_at: datetime | None
+    asked_at: datetime
     currency: str
     installments: int
     amount: int
@@ -135,9 +136,9 @@ class Ours:
 
     @property
     def _is_over(self) -> bool:
-        # The bank lets an authorisation lapse by itself, and no inquiry has been made since.
+        # The bank lets an authorisation lapse by itself, and the sweeper has not canceled it yet.
         is_held = self.status == AttemptStatus.AUTHORIZED
-        return is_held and self.due_at is not None and self.due_at <= clock.now()
+        return is_held and self.asked_at + AUTHORIZATION_LIVES <= clock.now()
 
     @property
     def awaits_payer(self) -> bool:
@@ -207,7 +208,7 @@ def _rows(attempts: QuerySet[Attempt]) -> QuerySet[Any]:
     """Return the columns of `Ours`."""
     return attempts.values_list(
         "acquirer_reference", "id", "intent_id", "merchant_id", "status",
-        Exists(UNDER_WAY), "due_at", "currency", "installments",
+        Exists(UNDER_WAY), "asked_at", "currency", "installments",
         F("amount") + F("surcharge"), "captured_minor",
         Exists(REFUNDED_LATE), Exists(ON_THEIR_WAY), Exists(DONE.filter(method=Method.VOID)),
         _sum(GIVEN_BACK), _sum(CHARGED_BACK), Exists(BEING_ACCEPTED), Exists(DECIDED),

@@ -1,14 +1,29 @@
-"""The deadlines of payers and authorisations, in the movable clock (contract 3)."""
+"""The deadlines of payers and authorisations, in the movable clock (contract 3).
+
+The bank counts from the request that it got. Its answer may be heard, or a person may decide, days
+later.
+"""
 
 from datetime import datetime, timedelta
 
-from payments.intents.models import Attempt
+from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.states import ModificationKind, ModificationStatus
 
 PAYER_HAS = timedelta(hours=1)
 AUTHORIZATION_LIVES = timedelta(days=7)
 
 
 def expires_at(attempt: Attempt) -> datetime:
-    """Return the end of an authorisation, 7 days after it was given; a capture is refused then."""
-    assert attempt.closed_at is not None  # An authorised attempt is no open one.
-    return attempt.closed_at + AUTHORIZATION_LIVES
+    """Return the end of an authorisation, 7 days after the bank was asked for it.
+
+    A capture is refused then.
+    """
+    return attempt.asked_at + AUTHORIZATION_LIVES
+
+
+def money_asked_at(attempt: Attempt) -> datetime:
+    """Return when the bank was asked to take the money that it has taken of an attempt."""
+    if attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC:
+        return attempt.asked_at
+    captures = attempt.modifications.filter(kind=ModificationKind.CAPTURE)
+    return captures.get(status=ModificationStatus.SUCCEEDED).asked_at

@@ -13,7 +13,7 @@ from core.metadata import merge
 from events import outbox
 from merchants import audit_log, idempotency
 from merchants.models import Merchant
-from payments.intents import given_back, inquiries, intents
+from payments.intents import deadlines, given_back, inquiries, intents
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import AttemptStatus, Errand
@@ -133,8 +133,7 @@ def _method(intent: PaymentIntent, attempt: Attempt, amount: int) -> Method:
     is_whole = amount == intent.captured_minor and not intent.disputed_minor
     if not is_whole or intent.refunded_minor:
         return Method.REFUND
-    assert attempt.captured_at is not None  # Its money was taken.
-    ends_at = gateway.voidable_until(attempt.captured_at)
+    ends_at = gateway.voidable_until(deadlines.money_asked_at(attempt))
     return Method.VOID if ends_at is None or clock.now() < ends_at else Method.REFUND
 
 

@@ -1,5 +1,6 @@
 """A person decides where the bank is silent, by the way of the bank's answer; its word wins."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from cases.refusals import (
     ReasonUnfit,
 )
 from cases.states import Decision
+from core import clock
 from merchants import accounts
 from merchants.models import AuditEntry, Merchant, RequestLog, User
 from payments.intents import tasks
@@ -28,6 +30,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.sweeper import sweep, sweep_after
 from tests.stage.undecided import (
+    DAY,
     NO,
     REASON,
     YES,
@@ -94,6 +97,22 @@ def test_charged_with_manual_capture_holds_the_money(
     assert acts(case) == ["opened", "decided", "confirmed"]
     assert attempt_of(case).status == "authorized"
     assert acme.post(f"/v1/payment_intents/{case.intent_id}/capture")["status"] == "succeeded"
+    assert_audit_is_clean()
+
+
+@pytest.mark.parametrize("days", [5, 8])
+def test_a_decision_gives_an_authorization_no_more_days(
+    acme: ApiClient, bank: BankTransport, operator: User, days: int
+) -> None:
+    case = silent_case(acme, capture_method="manual")
+    clock.advance(timedelta(days=days))
+    decide(operator, case, CHARGED)
+    the_bank_says(YES)
+
+    sweep_after(max(0, 7 - days) * DAY.total_seconds())
+
+    paid = acme.payment(case.intent_id)
+    assert (paid["status"], paid["cancellation_reason"]) == ("canceled", "expired")
     assert_audit_is_clean()
 
 

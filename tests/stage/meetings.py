@@ -119,9 +119,9 @@ def expiry_of(payment_id: str) -> Contestant:
     attempt = Attempt.objects.get(intent_id=payment_id)
     ends_at = clock.now() + ENDS_IN
     began_at = ends_at - deadlines.AUTHORIZATION_LIVES
-    Attempt.objects.filter(id=attempt.id).update(closed_at=began_at, due_at=ends_at)
-    # The bank's own beginning was a moment before ours: there it is over first.
-    bank_books.make_older(attempt.acquirer_reference, attempt.closed_at - began_at)
+    Attempt.objects.filter(id=attempt.id).update(asked_at=began_at, due_at=ends_at)
+    # The bank was asked a moment before it began: here it is over first.
+    bank_books.make_older(attempt.acquirer_reference, attempt.asked_at - began_at)
     return sweeping(not_before=ends_at)
 
 
@@ -183,7 +183,7 @@ ALL = (
         | {(no, "asked", "canceled") for no in ("400 capture_expired", *REFUSED)}
         # The refused capture still held the lock: the sweeper's next run will find it.
         | {("400 capture_expired", swept, "requires_capture") for swept in SWEPT}
-        # At the bank it was over a moment before, and nothing could be captured any more.
+        # The capture was asked for in time, and came to the bank too late.
         | {(CANCELED, swept, "canceled") for swept in SWEPT}
         # The old bank does not say why nothing can be captured: it will be asked.
         | {("200 processing", swept, end) for swept in SWEPT for end in ("processing", "canceled")},

@@ -1,4 +1,7 @@
-"""A capture of an authorisation that lapsed at the bank cancels the payment (contract 3)."""
+"""An authorisation lives for seven days from when its bank was asked for it (contract 3).
+
+A capture of one that has lapsed at the bank cancels the payment.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -6,15 +9,16 @@ from datetime import timedelta
 import pytest
 
 from core import clock
-from payments.intents import modifications
+from payments.intents import authorization, modifications
 from payments.intents.models import Attempt
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.doors import MANUAL
-from tests.stage.sweeper import Died, dies, leases_run_out, sweep_after
-from tests.stage.walks import WEEK, Walk
+from tests.stage.factories import payment
+from tests.stage.sweeper import Died, dies, leases_run_out, sweep, sweep_after
+from tests.stage.walks import PATH, SECURE, WEEK, Walk
 
 pytestmark = [
     pytest.mark.both_banks,
@@ -22,6 +26,7 @@ pytestmark = [
 ]
 
 CAPTURE_FAILS = "4000001100000066"
+DAY, HOUR = 86_400, 3_600
 
 
 @pytest.fixture(autouse=True)
@@ -32,10 +37,10 @@ def _books_agree(acme: ApiClient, bank: BankTransport) -> Iterator[None]:
 
 @pytest.fixture
 def lapsed(acme: ApiClient, bank: BankTransport) -> Walk:
-    """A payment of whose authorisation we heard late: a minute is left of it, by our clock."""
-    walk = Walk(acme, bank)
-    walk.cut_off("cut_after").pay(**MANUAL).reach_again().sweep(600)
+    """A payment whose bank lets go before its seven days: a minute is left, by our clock."""
+    walk = Walk(acme, bank).pay(**MANUAL)
     assert walk.status == "requires_capture"
+    bank_books.make_older(bank_books.order().reference, timedelta(seconds=600))
     clock.advance(timedelta(seconds=WEEK - 60))
     return walk
 
@@ -48,6 +53,81 @@ def assert_expired(walk: Walk) -> None:
     assert (attempt.status, attempt.error) == ("canceled", None)
     assert not attempt.modifications.filter(status="processing").exists()
     assert bank_books.order().state == "lapsed"
+
+
+# --- The seven days ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def heard_late(acme: ApiClient, bank: BankTransport) -> Walk:
+    """A payment of whose authorisation we heard three days after the bank was asked for it."""
+    walk = Walk(acme, bank).cut_off("cut_after").pay(**MANUAL).reach_again().sweep(3 * DAY)
+    assert walk.status == "requires_capture"
+    return walk
+
+
+def test_seven_days_count_from_the_request_and_not_from_its_late_answer(heard_late: Walk) -> None:
+    heard_late.sweep(4 * DAY - 60)
+    assert heard_late.status == "requires_capture"
+
+    heard_late.sweep(60)
+
+    assert_expired(heard_late)
+
+
+def test_after_a_late_answer_nothing_is_captured_that_the_bank_let_go(heard_late: Walk) -> None:
+    clock.advance(timedelta(days=4))
+
+    assert heard_late.capture().answered.refusal == (400, "capture_expired", None)
+    sweep()
+
+
+def test_the_audit_knows_that_an_authorization_is_over_before_the_sweeper_does(
+    heard_late: Walk,
+) -> None:
+    clock.advance(timedelta(days=4, seconds=60))
+    # A sweeper that could not lock the payment comes back by the schedule.
+    Attempt.objects.update(due_at=clock.now() + timedelta(hours=6))
+
+    assert_audit_is_clean(despite_unknown=True)
+
+    heard_late.sweep(6 * HOUR)
+
+
+def test_the_seven_days_begin_when_the_payer_has_come_back(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    walk = Walk(acme, bank).pay(**MANUAL, **SECURE)
+    clock.advance(timedelta(minutes=50))
+    walk.come_back()
+
+    walk.sweep(WEEK - 60)
+    assert walk.status == "requires_capture"
+
+    walk.sweep(60)
+    assert walk.shown()["cancellation_reason"] == "expired"
+
+
+@pytest.mark.at_the_sandbox("the old bank gets no second request by a reference")
+def test_the_seven_days_of_what_is_sent_again_begin_with_the_second_request(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    walk, sent = Walk(acme, bank), payment(**MANUAL)
+    with dies(authorization, "order_of"), pytest.raises(Died):
+        acme.post(PATH, sent, idempotency_key="k")
+    leases_run_out()
+    clock.advance(timedelta(days=2))
+    walk.payment_id = acme.post(PATH, sent, idempotency_key="k")["id"]
+    assert walk.status == "requires_capture"
+
+    walk.sweep(WEEK - 60)
+    assert walk.status == "requires_capture"
+
+    walk.sweep(60)
+    assert walk.shown()["cancellation_reason"] == "expired"
+
+
+# --- A bank that lets go earlier --------------------------------------------------------------
 
 
 @pytest.mark.at_the_sandbox("the old bank does not say why nothing can be captured: it is asked")

@@ -189,7 +189,7 @@ def test_an_error_before_the_bank_is_asked_about_one_does_not_hold_up_the_others
     acme.pay(capture_method="manual")
     unknown = acme.pay(CHARGED)
     Attempt.objects.filter(status="authorized").update(due_at=clock.now())
-    monkeypatch.setattr(deadlines, "expires_at", lambda row: row.closed_at)
+    monkeypatch.setattr(deadlines, "expires_at", lambda row: row.asked_at)
     monkeypatch.delattr(inquiries, "_expire")
 
     sweep_after(10)

@@ -260,3 +260,24 @@ def test_a_refund_without_a_merchants_right_to_charge_goes_on(
 
     assert acme.pay().refusal[1] == "merchant_restricted"
     assert acme.refund(payment_id)["status"] == "succeeded"
+
+
+@pytest.mark.at_the_sandbox("the old bank's day ends at another hour")
+@pytest.mark.parametrize("capture_method", ["automatic", "manual"])
+def test_the_banks_day_is_that_of_the_request_and_not_of_its_late_answer(
+    acme: ApiClient, bank: BankTransport, capture_method: str
+) -> None:
+    end_the_day_nearly(timedelta(seconds=30))
+    bank.fault = "cut_after" if capture_method == "automatic" else None
+    payment_id = acme.pay(capture_method=capture_method)["id"]
+    bank.fault = "cut_after"
+    acme.post(f"/v1/payment_intents/{payment_id}/capture")
+    end_the_day()
+    bank.fault = None
+    sweep_after(30)
+    assert acme.payment(payment_id)["status"] == "succeeded"
+
+    refund = acme.refund(payment_id)
+
+    assert (refund["status"], refund["method"]) == ("succeeded", "refund")
+    assert acme.told(refund["id"]) == ["refund.created", "refund.succeeded"]
