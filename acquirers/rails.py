@@ -51,10 +51,12 @@ class TransferOutcome(Outcome):
 
     :param failure_code: in the words of contract-money; None unless DECLINED.
     :param trace_id: the number by which banks look for it.
+    :param arrived_at: when the money came to the account; None if the bank does not say.
     """
 
     failure_code: str | None = None
     trace_id: str | None = None
+    arrived_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

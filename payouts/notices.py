@@ -3,6 +3,7 @@
 Each may come before the answer to the transfer itself, and twice; the bank's later word wins.
 """
 
+from datetime import datetime
 from typing import Protocol
 
 from acquirers.transfers.taking_in import TransferNotKnown
@@ -19,6 +20,7 @@ class Told(Protocol):
     currency: str
     failure_code: str | None
     trace_id: str | None
+    at: datetime  # By the bank's clock.
 
 
 def paid(notice: Told) -> None:
@@ -30,7 +32,7 @@ def paid(notice: Told) -> None:
     # One that failed may have been found returned by an inquiry before this older notice came. If
     # the bank has really paid it after all, the audit lists it.
     if payout.status == Status.IN_TRANSIT:
-        rows.pay(payout, notice.trace_id)
+        rows.pay(payout, notice.trace_id, arrived_at=notice.at)
 
 
 def failed(notice: Told) -> None:

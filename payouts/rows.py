@@ -1,5 +1,6 @@
 """Payouts as they are locked, moved and closed; the caller owns the transaction."""
 
+from datetime import datetime
 from typing import Any
 
 from acquirers.in_doubt import leases, schedule
@@ -28,16 +29,25 @@ def move(payout: Payout, status: Status, before: dict[str, Any]) -> None:
     DOOR.move(payout, status, before, request_id=payout.request_id)
 
 
-def pay(payout: Payout, trace_id: str | None) -> None:
-    """Note that the money of a locked payout has arrived, today."""
+def pay(payout: Payout, trace_id: str | None, *, arrived_at: datetime | None) -> None:
+    """Note that the money of a locked payout has arrived.
+
+    :param arrived_at: by the bank; None if it does not say, and it is taken to be now.
+    """
     before = render.payout(payout)
     now = clock.now()
     book.payout_paid(payout.id, merchant_id=payout.merchant_id, now=now)
     timezone = payout.merchant.timezone
-    payout.arrival_at = local_days.begins(local_days.of(now, timezone), timezone)
+    day = local_days.of(_between(payout.sent_at, arrived_at or now, now), timezone)
+    payout.arrival_at = local_days.begins(day, timezone)
     payout.trace_id = trace_id or payout.trace_id
     close(payout)
     move(payout, Status.PAID, before)
+
+
+def _between(sent_at: datetime | None, arrived_at: datetime, now: datetime) -> datetime:
+    # A bank's clock may be wrong: nothing arrives before it was sent, or after it was heard of.
+    return min(max(sent_at or arrived_at, arrived_at), now)
 
 
 def fail(payout: Payout, failure_code: str | None, trace_id: str | None = None) -> None:

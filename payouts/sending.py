@@ -114,7 +114,7 @@ def apply(asked: Payout, outcome: Outcome) -> Payout:
         return payout
     leases.end_with(payout)
     if outcome.answer is Answer.APPROVED:
-        rows.pay(payout, outcome.trace_id)
+        rows.pay(payout, outcome.trace_id, arrived_at=outcome.arrived_at)
     elif outcome.answer is Answer.DECLINED:
         rows.fail(payout, outcome.failure_code, outcome.trace_id)
     else:

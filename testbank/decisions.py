@@ -102,7 +102,7 @@ def take_back(reference: str) -> None:
     transfer = incoming.locked(reference)
     if transfer is None or transfer.state != IncomingState.RECEIVED:
         raise Undecidable(_not_that(transfer.state if transfer else None, "transfer"))
-    incoming.take_back(transfer)
+    incoming.take_back(transfer, at=clock.now())
 
 
 def _complain(authorization: str, opens_as: DisputeState, reason: str, amount: int | None) -> str:

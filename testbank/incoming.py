@@ -66,12 +66,12 @@ def receive(*, amount: int, currency: str, remittance: str, merchant: str = "") 
     return transfer.reference
 
 
-def take_back(transfer: IncomingTransfer) -> None:
+def take_back(transfer: IncomingTransfer, *, at: datetime) -> None:
     """Take a locked transfer that came back from the account; in the caller's transaction."""
     transfer.state, transfer.due_at = IncomingState.REVERSED, None
     transfer.save()
-    _move(transfer, -transfer.amount)
-    transfer_notices.tell(TransferNoticeKind.TRANSFER_REVERSED, transfer)
+    _move(transfer, -transfer.amount, at)
+    transfer_notices.tell(TransferNoticeKind.TRANSFER_REVERSED, transfer, at=at)
 
 
 def locked(reference: str) -> IncomingTransfer | None:
@@ -111,19 +111,19 @@ def _up_to_date(transfer: IncomingTransfer) -> IncomingTransfer:
 def _step(transfer: IncomingTransfer, *, at: datetime) -> None:
     transfer.due_at = None
     if transfer.state == IncomingState.RECEIVED:
-        take_back(transfer)
+        take_back(transfer, at=at)
     elif transfer.source == FAILS:
         transfer.state, transfer.failure_code = IncomingState.REFUSED, COULD_NOT_PROCESS
-        transfer_notices.tell(TransferNoticeKind.TRANSFER_REFUSED, transfer)
+        transfer_notices.tell(TransferNoticeKind.TRANSFER_REFUSED, transfer, at=at)
     else:
         transfer.state = IncomingState.RECEIVED
-        _move(transfer, transfer.amount)
-        transfer_notices.tell(TransferNoticeKind.TRANSFER_RECEIVED, transfer)
+        _move(transfer, transfer.amount, at)
+        transfer_notices.tell(TransferNoticeKind.TRANSFER_RECEIVED, transfer, at=at)
         transfer.due_at = at + REVERSED_AFTER if transfer.source == IS_REVERSED else None
 
 
-def _move(transfer: IncomingTransfer, amount: int) -> None:
-    IncomingMove.objects.create(incoming=transfer, amount=amount, created_at=clock.now())
+def _move(transfer: IncomingTransfer, amount: int, at: datetime) -> None:
+    IncomingMove.objects.create(incoming=transfer, amount=amount, created_at=at)
 
 
 def _new_reference() -> str:

@@ -1,8 +1,9 @@
 """Notices of transfers, each in the transaction of its news, numbered without gaps."""
 
+from datetime import datetime
+
 from django.db import connections
 
-from core import clock
 from testbank.models import IncomingTransfer, Transfer, TransferNotice
 from testbank.router import BANK
 from testbank.states import TransferNoticeKind
@@ -16,8 +17,11 @@ NEXT_NUMBER = """
 """
 
 
-def tell(kind: TransferNoticeKind, about: Transfer | IncomingTransfer) -> None:
-    """Write the next notice down, in the caller's transaction."""
+def tell(kind: TransferNoticeKind, about: Transfer | IncomingTransfer, *, at: datetime) -> None:
+    """Write the next notice down, in the caller's transaction.
+
+    :param at: when it happened, which may be long before anybody looked.
+    """
     with connections[BANK].cursor() as cursor:
         cursor.execute(NEXT_NUMBER)
         [number] = cursor.fetchone()
@@ -27,7 +31,7 @@ def tell(kind: TransferNoticeKind, about: Transfer | IncomingTransfer) -> None:
         transfer=about if isinstance(about, Transfer) else None,
         incoming=about if isinstance(about, IncomingTransfer) else None,
         failure_code=about.failure_code,
-        created_at=clock.now(),
+        created_at=at,
     )
 
 

@@ -20,7 +20,7 @@ def send(request: HttpRequest) -> HttpResponse:
         connections.give_back()
         time.sleep(settings.TESTBANK_SILENCE_SECONDS)
         return HttpResponse(status=504)
-    return JsonResponse(_told(transfer))
+    return JsonResponse(_answer(transfer))
 
 
 @require_GET
@@ -29,7 +29,7 @@ def inquire(_request: HttpRequest, reference: str) -> HttpResponse:
     transfer = transfers.look_up(reference)
     if transfer is None:
         return JsonResponse({"reference": reference, "result": "no_record"})
-    return JsonResponse(_told(transfer))
+    return JsonResponse(_answer(transfer))
 
 
 @require_GET
@@ -76,6 +76,11 @@ def statement_of_incoming(request: HttpRequest) -> HttpResponse:
         for one in incoming.page(after)
     ]
     return JsonResponse({"lines": lines})
+
+
+def _answer(transfer: Transfer) -> dict[str, Any]:
+    arrived_at = transfers.arrived_at(transfer)
+    return {**_told(transfer), "arrived_at": clock.unix(arrived_at) if arrived_at else None}
 
 
 def _told(transfer: Transfer) -> dict[str, Any]:

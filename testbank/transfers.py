@@ -87,6 +87,12 @@ def catch_up() -> None:
         look_up(reference)
 
 
+def arrived_at(transfer: Transfer) -> datetime | None:
+    """Return when the money came to the account, also if it went back since; None if it did not."""
+    arrived = transfer.moves.filter(amount__gt=0).first()
+    return arrived.created_at if arrived else None
+
+
 def page(after: str) -> list[Transfer]:
     """Return the transfers behind a reference, each with what it `moved`, in their order."""
     # Summed for the rows of the page alone: a join would sum all that are behind it.
@@ -115,25 +121,25 @@ def _step(transfer: Transfer, *, at: datetime) -> None:
     transfer.due_at = None
     if transfer.state == TransferState.PAID:
         _end(transfer, TransferState.RETURNED, manner.failure_code)
-        _move(transfer, -transfer.amount, TransferNoticeKind.TRANSFER_RETURNED)
+        _move(transfer, -transfer.amount, TransferNoticeKind.TRANSFER_RETURNED, at)
     elif manner.is_paid:
         _end(transfer, TransferState.PAID)
-        _move(transfer, transfer.amount, TransferNoticeKind.TRANSFER_PAID)
+        _move(transfer, transfer.amount, TransferNoticeKind.TRANSFER_PAID, at)
         transfer.due_at = at + RETURNED_AFTER if manner.failure_code else None
     else:
         _end(transfer, TransferState.FAILED, manner.failure_code)
-        _tell(transfer, TransferNoticeKind.TRANSFER_FAILED)
+        _tell(transfer, TransferNoticeKind.TRANSFER_FAILED, at)
 
 
 def _end(transfer: Transfer, state: TransferState, failure_code: str = "") -> None:
     transfer.state, transfer.failure_code = state, failure_code
 
 
-def _move(transfer: Transfer, amount: int, kind: TransferNoticeKind) -> None:
-    TransferMove.objects.create(transfer=transfer, amount=amount, created_at=clock.now())
-    _tell(transfer, kind)
+def _move(transfer: Transfer, amount: int, kind: TransferNoticeKind, at: datetime) -> None:
+    TransferMove.objects.create(transfer=transfer, amount=amount, created_at=at)
+    _tell(transfer, kind, at)
 
 
-def _tell(transfer: Transfer, kind: TransferNoticeKind) -> None:
+def _tell(transfer: Transfer, kind: TransferNoticeKind, at: datetime) -> None:
     if not manner_of(transfer).is_silent:
-        transfer_notices.tell(kind, transfer)
+        transfer_notices.tell(kind, transfer, at=at)

@@ -168,6 +168,7 @@ def _outcome(told: Any, order: TransferOrder) -> TransferOutcome:
             answer,
             failure_code=failure_code if answer is Answer.DECLINED else None,
             trace_id=answers.text(told["trace_id"], TRACE),
+            arrived_at=_moment(told["arrived_at"]) if told["arrived_at"] is not None else None,
         )
     except answers.UNREADABLE:
         return TransferOutcome(Answer.UNKNOWN)
@@ -191,9 +192,13 @@ def _readable(number: int, told: dict[str, Any]) -> TransferNotice:
         currency=answers.required(told["currency"], CURRENCY),
         failure_code=answers.text(told["failure_code"], WORD),
         trace_id=answers.text(told["trace_id"], TRACE),
-        at=datetime.fromtimestamp(_integer(told["at"], below=END_OF_TIME), UTC),
+        at=_moment(told["at"]),
         remittance=_words(told.get("remittance")),
     )
+
+
+def _moment(value: Any) -> datetime:
+    return datetime.fromtimestamp(_integer(value, below=END_OF_TIME), UTC)
 
 
 def _words(value: Any) -> str:

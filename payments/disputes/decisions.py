@@ -14,7 +14,7 @@ from ledger import book
 from payments.disputes import deliveries, render
 from payments.disputes.models import Dispute
 from payments.disputes.refusals import ClaimUnusable
-from payments.disputes.states import CREATED_EVENT, Status
+from payments.disputes.states import ANSWERABLE, CREATED_EVENT, Status
 from payments.disputes.transition import move, require_listed
 from payments.intents import given_back
 from payments.intents.models import Attempt
@@ -109,7 +109,6 @@ def run_out(dispute: Dispute) -> None:
     :raises UnlistedTransition: it does not wait for its merchant.
     """
     before = render.dispute(dispute)
-    dispute.is_past_due = True
     if dispute.status == Status.NEEDS_RESPONSE:
         _write_off(dispute, before)
     else:
@@ -159,4 +158,6 @@ def _write_off(dispute: Dispute, before: dict[str, Any]) -> None:
 def _close(dispute: Dispute, status: Status, before: dict[str, Any]) -> None:
     deliveries.supersede(dispute)
     dispute.closed_at = clock.now()
+    if dispute.status in ANSWERABLE:  # Nothing was submitted; whoever tells first that it is over.
+        dispute.is_past_due = dispute.evidence_due_by <= dispute.closed_at
     move(dispute, status, before)

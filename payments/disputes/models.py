@@ -50,7 +50,7 @@ class Dispute(models.Model):
     evidence = JSONField(default=dict)
     evidence_due_by = models.DateTimeField()
     submission_count = models.SmallIntegerField(default=0)
-    # The due date ended it.
+    # The due date had passed without a submission when the dispute ended.
     is_past_due = models.BooleanField(default=False)
     metadata = JSONField(default=dict)
     created_at = models.DateTimeField()

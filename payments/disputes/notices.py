@@ -9,7 +9,6 @@ from datetime import timedelta
 
 from acquirers.notices.models import Notice
 from acquirers.notices.refusals import NotKnown
-from core import clock
 from payments.disputes import decisions, late_charges, locks
 from payments.disputes.decisions import Claim
 from payments.disputes.models import Dispute
@@ -17,7 +16,7 @@ from payments.disputes.refusals import ClaimUnusable
 from payments.disputes.states import INQUIRY, Reason, Status
 from payments.intents.models import Attempt
 
-# The time to answer, where the bank does not tell it.
+# The time to answer, where the bank does not tell it, from when the dispute began at the bank.
 TIME_TO_ANSWER = timedelta(days=7)
 
 
@@ -117,5 +116,5 @@ def _claim(notice: Notice, attempt: Attempt) -> Claim:
         amount=notice.amount,
         reason=notice.reason if notice.reason and is_listed else Reason.GENERAL,
         network_reason_code=notice.network_reason_code,
-        due_by=notice.due_by or clock.now() + TIME_TO_ANSWER,
+        due_by=notice.due_by or notice.at + TIME_TO_ANSWER,
     )

@@ -12,7 +12,9 @@ _DETAILS = schema.record(
     {
         "due_by": instant("Until when evidence is taken."),
         "has_evidence": boolean("Whether any evidence is given."),
-        "past_due": boolean("Whether the due date ended it."),
+        "past_due": boolean(
+            "Whether the due date passed without a submission, before the dispute was over."
+        ),
         "submission_count": schema.integer("How often evidence was submitted."),
     },
 )

@@ -1,13 +1,15 @@
 """Payouts: money leaves `available` at once, the bank a minute later, and it may come back."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from core import clock
 from merchants import accounts
 from merchants.refusals import ChangeRefused
+from payouts import rows
 from payouts.models import Payout
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -90,6 +92,37 @@ def test_it_arrives_on_the_next_business_day_and_then_on_the_day_it_did(
     hear_after(5)
     arrived = shown(shop, made["id"])["arrival_date"]
     assert arrived == int(friday_in_istanbul.replace(tzinfo=UTC).timestamp())
+
+
+@pytest.mark.parametrize("destination", ["main", "test_silent"])
+def test_it_arrived_when_the_bank_says_and_not_when_we_heard_of_it(
+    shop: ApiClient, destination: str
+) -> None:
+    friday = datetime(2027, 1, 8, 9, tzinfo=UTC)
+    clock.advance(friday - clock.now())
+    made = pay_out(shop, destination=destination)
+    sent(made["id"])
+
+    hear_after(3 * 86_400)
+    sweep_after(0)
+
+    paid = shown(shop, made["id"])
+    assert paid["status"] == "paid"
+    assert paid["arrival_date"] == int(datetime(2027, 1, 7, 21, tzinfo=UTC).timestamp())
+
+
+@pytest.mark.parametrize("days", [-400, 400])
+def test_a_bank_with_a_wrong_clock_moves_no_arrival_out_of_its_days(
+    shop: ApiClient, days: int
+) -> None:
+    made = pay_out(shop)
+    sent(made["id"])
+    payout, at = Payout.objects.get(), clock.now() + timedelta(days=days)
+
+    with transaction.atomic():
+        rows.pay(rows.locked(payout), None, arrived_at=at)
+
+    assert abs(Payout.objects.get().arrival_at - clock.now()) < timedelta(days=2)
 
 
 @pytest.mark.parametrize("code", FAILURES)

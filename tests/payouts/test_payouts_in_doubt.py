@@ -212,7 +212,7 @@ def test_a_transfer_that_we_think_failed_and_the_bank_paid_is_found(
     shop: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = rows.pay
-    monkeypatch.setattr(rows, "pay", lambda payout, _trace: rows.fail(payout, "declined"))
+    monkeypatch.setattr(rows, "pay", lambda payout, _trace, **_when: rows.fail(payout, "declined"))
     made = pay_out(shop)
     sweep_after(DELAY)
     hear_after(5)

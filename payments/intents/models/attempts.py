@@ -39,8 +39,8 @@ class Attempt(InDoubt):
     surcharge_rate_bps = models.IntegerField(default=0)
     program = models.CharField(max_length=40, null=True)
     captured_minor = models.BigIntegerField(default=0)
-    # The merchant's fee in minor units, and the moment at which the capture was booked. The bank may
-    # have been asked for it days before (`deadlines.money_asked_at`).
+    # The merchant's fee in minor units, and the moment at which the capture was booked. The bank
+    # may have been asked for it days before (`deadlines.money_asked_at`).
     fee = models.BigIntegerField(default=0)
     captured_at = models.DateTimeField(null=True)
     currency = models.CharField(max_length=3)

@@ -125,6 +125,44 @@ def test_a_due_date_ends_a_dispute_once_and_says_so(complaint: Complaint) -> Non
     }
 
 
+@pytest.mark.parametrize("end", ["lost", "won", "close", "jobs_run"])
+def test_a_dispute_is_past_due_whoever_tells_first_that_it_is_over(
+    complaint: Complaint, end: str
+) -> None:
+    complaint.opened().evidence().days_pass()
+
+    getattr(complaint, end)()
+
+    last = complaint.events()[-1]["data"]
+    assert last["object"]["evidence_details"]["past_due"] is True
+    assert last["previous_attributes"]["evidence_details"] == {"past_due": False}
+
+
+@pytest.mark.parametrize("end", ["lost", "won", "close"])
+def test_a_dispute_that_was_over_before_its_due_date_is_not_past_due(
+    complaint: Complaint, end: str
+) -> None:
+    getattr(complaint.opened().days_pass(9), end)()
+
+    assert complaint.shown()["evidence_details"]["past_due"] is False
+
+
+@pytest.mark.parametrize("begin", ["opened", "inquired"])
+def test_a_submission_keeps_a_dispute_from_being_past_due(complaint: Complaint, begin: str) -> None:
+    getattr(complaint, begin)().submit().days_pass().jobs_run()
+    if begin == "opened":
+        complaint.lost()
+
+    assert complaint.row.closed_at is not None
+    assert complaint.shown()["evidence_details"]["past_due"] is False
+
+
+def test_a_dispute_that_is_regained_stays_past_due(complaint: Complaint) -> None:
+    complaint.opened().days_pass().jobs_run().won()
+
+    assert complaint.shown()["evidence_details"]["past_due"] is True
+
+
 def test_a_due_date_is_waited_for(complaint: Complaint) -> None:
     complaint.opened().days_pass(9.99).jobs_run()
 
