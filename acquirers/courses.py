@@ -8,6 +8,7 @@ import structlog
 from django.utils import timezone
 
 from acquirers.outcomes import Exchange
+from core.names import may_be_security_code
 from core.secrets_in_text import hide_secrets
 
 CODE_MAX, TEXT_MAX = 40, 200
@@ -33,7 +34,8 @@ class Course:
         """Return the exchange now that the answer is here, or that this side gave up.
 
         The bank's words are scrubbed and cut. Its numbers are kept as they are or not at all: a
-        void or a refund sends them back, and a part of a number would name something else.
+        void or a refund sends them back, and a part of a number would name something else. One
+        that is named like a security code is not kept, whatever it is.
         """
         return Exchange(
             sent_at=self.sent_at,
@@ -46,7 +48,11 @@ class Course:
 
 def _kept(numbers: Mapping[str, str | None]) -> dict[str, str]:
     told = {name: value for name, value in numbers.items() if value}
-    fit = {name: value for name, value in told.items() if _is_fit(value)}
+    fit = {
+        name: value
+        for name, value in told.items()
+        if _is_fit(value) and not may_be_security_code(name)
+    }
     if unfit := told.keys() - fit.keys():
         log.error("bank_numbers_left_out", names=sorted(unfit))
     return dict(list(fit.items())[:NUMBERS_MAX])

@@ -40,7 +40,7 @@ _ISSUED = {
     for prefix in range(first, last + 1)
 }
 LONGEST_PREFIX = 4
-SHORTEST_NUMBER = 13
+SHORTEST_NUMBER, LONGEST_NUMBER = 13, 19
 # A day ends last where clocks are this far behind UTC.
 LAST_ON_EARTH = timedelta(hours=12)
 _NOBODY: tuple[str | None, tuple[int, ...]] = (None, ())

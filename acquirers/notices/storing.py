@@ -1,11 +1,13 @@
 """Notices written down as they came, before anything is done with them."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from django.apps import apps as installed_apps
 from django.db import DataError, IntegrityError, transaction
 from django.db.models import Max
 
-from acquirers import noticed
+from acquirers import echoes, noticed
 from acquirers.models import Terminal
 from acquirers.noticed import NoticesUnreadable
 from acquirers.notices.models import Notice
@@ -27,12 +29,25 @@ def store(terminal: Terminal, told: Sequence[noticed.Notice]) -> None:
     """
     try:
         with transaction.atomic():
-            Notice.objects.bulk_create([_row(terminal, one) for one in told], ignore_conflicts=True)
+            cards = _cards_of(told)
+            rows = [_row(terminal, one, cards.get(one.reference)) for one in told]
+            Notice.objects.bulk_create(rows, ignore_conflicts=True)
     except (DataError, IntegrityError, TypeError, ValueError) as error:
         raise NoticesUnreadable("One of the notices cannot be stored.") from error
 
 
-def _row(terminal: Terminal, told: noticed.Notice) -> Notice:
+def _cards_of(told: Sequence[noticed.Notice]) -> dict[str, Any]:
+    """Return the cards of the attempts that the bank tells of, by their references."""
+    # By its label, as a foreign key to a higher room is.
+    attempts: Any = installed_apps.get_model("intents", "Attempt")
+    references = [one.reference for one in told]
+    rows = attempts.objects.filter(acquirer_reference__in=references)
+    return dict(rows.values_list("acquirer_reference", "card"))
+
+
+def _row(terminal: Terminal, told: noticed.Notice, card: Any) -> Notice:
+    if card is not None:
+        told = echoes.of_notice(told, echoes.ends_of(card))
     now = clock.now()
     return Notice(
         terminal=terminal,
