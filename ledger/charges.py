@@ -14,6 +14,14 @@ from ledger.lines import Line
 from ledger.models import Movement
 
 
+OF_DISPUTES = (
+    Movement.Kind.DISPUTE_OPENED,
+    Movement.Kind.DISPUTE_WON,
+    Movement.Kind.DISPUTE_LOST,
+    Movement.Kind.DISPUTE_REGAINED,
+)
+
+
 class Shares(NamedTuple):
     """A part of a charge's card money, and the shares of surcharge and fee in it."""
 
@@ -32,6 +40,8 @@ class Charge:
     """A charge, and the sums of what has gone back of it; its merchant's account is locked.
 
     :param given_back: card money that went back and did not return: refunds, disputes.
+    :param refunded: the part of it that refunds and voids gave back. The fee goes back by these
+        alone: that of disputed money is kept, also when the rest is refunded later.
     :param surcharge_given: the share of the surcharge in it; `fee_given`: of the fee.
     :param unsettled: what is left of its parts, by date.
     :param funds: all that the merchant has in the charge's currency.
@@ -39,6 +49,7 @@ class Charge:
 
     movement: Movement
     given_back: int
+    refunded: int
     surcharge_given: int
     fee_given: int
     unsettled: Mapping[date, int]
@@ -46,15 +57,17 @@ class Charge:
 
     def shares_of(self, amount: int, *, with_fee: bool) -> Shares:
         """Return the shares in a part of the card money; of the fee if it goes back with it."""
-        surcharge = self._share(amount, self.movement.surcharge, self.surcharge_given)
-        fee = self._share(amount, self.movement.fee, self.fee_given) if with_fee else 0
+        charge, back = self.movement, self.given_back + amount
+        surcharge = self._share(amount, charge.surcharge, back, self.surcharge_given)
+        if not with_fee:
+            return Shares(amount, surcharge, 0)
+        fee = self._share(amount, charge.fee, self.refunded + amount, self.fee_given)
         return Shares(amount, surcharge, fee)
 
-    def _share(self, amount: int, whole: int, given: int) -> int:
+    def _share(self, amount: int, whole: int, back: int, given: int) -> int:
         captured = self.movement.card_money
         # A bank may dispute what was refunded before: then there is nothing left to share.
-        back = min(captured, self.given_back + amount)
-        return min(amount, max(0, whole * back // captured - given))
+        return min(amount, max(0, whole * min(captured, back) // captured - given))
 
     def taken_from_merchant(self, shares: Shares) -> list[Line]:
         """Return the lines that take the merchant's share, from the charge's own parts first."""
@@ -87,6 +100,7 @@ def locked(merchant_id: str, charge_id: str) -> Charge:
     return Charge(
         movement=charge,
         given_back=-sum(movement.card_money for movement in since),
+        refunded=-sum(one.card_money for one in since if one.kind not in OF_DISPUTES),
         surcharge_given=-sum(movement.surcharge for movement in since),
         fee_given=-sum(movement.fee for movement in since),
         unsettled=parts.unsettled(charge),

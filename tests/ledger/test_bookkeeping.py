@@ -217,6 +217,20 @@ def returning_fees(till: Till) -> None:
     Price.objects.filter(merchant=till.merchant).update(returns_fee=True)
 
 
+@plays("340 of 10000 with `returns_fee`, of which 9000 were disputed and lost")
+def refunded_after_a_lost_dispute(till: Till) -> Movement:
+    Price.objects.filter(merchant=till.merchant).update(returns_fee=True, bps=315)
+    charge = richly_charged(till)
+    till.then(till.dispute(charge, 9000), book.dispute_lost)
+    return till.refund(charge, 340)
+
+
+@plays("the 660 that are left of it")
+def refunded_to_the_end_after_a_lost_dispute(till: Till) -> Movement:
+    charge_id = refunded_after_a_lost_dispute(till).charge_id
+    return till.refund(Movement.objects.get(charge_id=charge_id, kind="charge"), 660)
+
+
 # --- Disputes ---------------------------------------------------------------------------------
 
 

@@ -52,7 +52,7 @@ def test_the_books_are_right_however_much_money_moves(machine: type[Money]) -> N
 
 
 def each_share_rounded_alone(patch: pytest.MonkeyPatch) -> None:
-    def share(charge: Charge, amount: int, whole: int, _given: int) -> int:
+    def share(charge: Charge, amount: int, whole: int, _back: int, _given: int) -> int:
         return whole * amount // charge.movement.card_money
 
     patch.setattr(Charge, "_share", share)

@@ -58,6 +58,8 @@ class Sold:
 
     movement: Movement
     causes: list[Cause] = field(default_factory=list)
+    # The most card money that refunds and voids ever had out at once.
+    most_refunded: int = 0
     # A bank may dispute what was refunded: then more goes back than was taken.
     is_overdrawn: bool = False
 
@@ -185,6 +187,7 @@ class Money(RuleBasedStateMachine):
     def sell_back(self, sold: Sold, movement: Movement, amount: int) -> None:
         sold.causes.append(Cause(movement, amount, movement.kind))
         sold.is_overdrawn |= sold.out() > sold.movement.card_money
+        sold.most_refunded = max(sold.most_refunded, sold.out("refund", "void"))
         self.note(str(movement.kind))
 
     def other(self, movement: Movement, amount: int) -> None:
@@ -231,6 +234,8 @@ class Money(RuleBasedStateMachine):
         charge, out = sold.movement, sold.out()
         assert 0 <= surcharge <= charge.surcharge
         assert 0 <= fee <= charge.fee
+        # No dispute brings any of it back, neither at once nor by the refund that follows.
+        assert charge.fee - fee <= charge.fee * sold.most_refunded // charge.card_money
         if out == 0:
             assert (surcharge, fee) == (charge.surcharge, charge.fee)
         if out == charge.card_money and not sold.is_overdrawn:

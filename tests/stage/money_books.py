@@ -122,23 +122,33 @@ def _without(thing: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 @dataclass
 class Charge:
-    """A charge as the contract counts it; `taken`: what each cause took of it, still gone."""
+    """A charge as the contract counts it; `taken`: what each cause took of it, still gone.
+
+    `refunded`: the causes among them that are refunds or voids; by these alone the fee comes back.
+    """
 
     captured: int
     surcharge: int
     fee: int
     returns_fee: bool
     taken: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    refunded: set[str] = field(default_factory=set)
 
-    def take(self, cause: str, amount: int, *, with_fee: bool) -> tuple[int, int, int]:
+    def take(self, cause: str, amount: int, *, kind: str) -> tuple[int, int, int]:
         """Return amount, and the shares of surcharge and fee in it (contract-money, Shares)."""
         before = [sum(column) for column in zip((0, 0, 0), *self.taken.values(), strict=True)]
-        back = min(self.captured, before[0] + amount)
+        refunded = sum(one[0] for key, one in self.taken.items() if key in self.refunded)
         shares = [
-            min(amount, max(0, whole * back // self.captured - given))
-            for whole, given in ((self.surcharge, before[1]), (self.fee, before[2]))
+            min(amount, max(0, whole * min(self.captured, back + amount) // self.captured - given))
+            for whole, back, given in (
+                (self.surcharge, before[0], before[1]),
+                (self.fee, refunded, before[2]),
+            )
         ]
-        self.taken[cause] = (amount, shares[0], shares[1] if with_fee else 0)
+        if kind != "dispute_opened":
+            self.refunded.add(cause)
+        brings_fee = kind == "void" or (kind == "refund" and self.returns_fee)
+        self.taken[cause] = (amount, shares[0], shares[1] if brings_fee else 0)
         return self.taken[cause]
 
 
@@ -192,8 +202,7 @@ def _assert_shares_are_right(movements: list[Any], shown: Shown, prices: Prices)
         if kind == "charge":
             charges[key] = _charge(movement, lines, prices)
         elif kind in TAKES:
-            returns = kind == "void" or (kind == "refund" and charges[key].returns_fee)
-            taken[cause] = charges[key].take(cause, amounts[cause], with_fee=returns)
+            taken[cause] = charges[key].take(cause, amounts[cause], kind=kind)
             _assert_took(movement, lines, taken[cause])
         elif kind in GIVES:
             del charges[key].taken[cause]
