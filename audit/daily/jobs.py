@@ -22,8 +22,8 @@ from payouts import daily
 from payouts.models import Payout
 
 Job = DailyRun.Job
-# Days without a file that one run catches up with.
-CAUGHT_UP = 31
+# Missed days whose files one run reads; the older ones are a finding.
+CAUGHT_UP = 60
 # Looks of three seconds; what is left then is a finding.
 MOST_LOOKS = 200
 NAME = "audit.daily.tasks.run_due"
@@ -76,16 +76,19 @@ def pay_out(day: date, result: Result) -> None:
 
 
 def reconcile(day: date, result: Result) -> None:
-    """Read the bank's file of each day since the last reading."""
+    """Read the bank's file of each day since the last reading; too old ones are left out."""
     last = runs.last_of_beat(Job.RECONCILE)
-    begin = last.day + timedelta(days=1) if last else day
-    begin = min(day, max(begin, day - timedelta(days=CAUGHT_UP - 1)))
+    missed = min(day, last.day + timedelta(days=1)) if last else day
+    begin = max(missed, day - timedelta(days=CAUGHT_UP - 1))
     write = import_string(settings.SETTLEMENT_FILES)
     for one in (begin + timedelta(days=count) for count in range((day - begin).days + 1)):
         with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file:
             write(one, file)
             file.seek(0)
             runs.add(result, reading.read(cast(BinaryIO, file.buffer), days=[one]))
+    if missed < begin:
+        result.left_out = (missed, begin - timedelta(days=1))
+        result.findings += 1
 
 
 def audit(_day: date, result: Result) -> None:

@@ -1,7 +1,7 @@
 """Daily runs as rows: written before the work begins, so that one that was killed is seen."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from core.fields import JSONField
 
@@ -38,6 +38,10 @@ class DailyRun(models.Model):
     findings = models.IntegerField(default=0)
     # The class of the error alone: its text may hold anything.
     failure = models.CharField(max_length=100, null=True)
+    # The first and the last day whose files it left out, for it had missed too many; narrowed down
+    # as a person reads them, and null once all are read.
+    left_out_from = models.DateField(null=True)
+    left_out_until = models.DateField(null=True)
 
     class Meta:
         indexes = [models.Index(fields=["job", "-day"], name="daily_runs_by_day")]
@@ -49,6 +53,11 @@ class DailyRun(models.Model):
                 condition=Q(status="running", ended_at__isnull=True)
                 | (~Q(status="running") & Q(ended_at__isnull=False)),
                 name="a_daily_run_is_running_or_ended",
+            ),
+            models.CheckConstraint(
+                condition=Q(left_out_from=None, left_out_until=None)
+                | Q(left_out_from__lte=F("left_out_until")),
+                name="a_daily_run_left_out_days_in_order",
             ),
             models.CheckConstraint(
                 condition=Q(status="failed", failure__isnull=False)

@@ -19,6 +19,10 @@ def sentences() -> list[str]:
     said = [sentence for job in Job for sentence in _of(job)]
     if count := reading.open_differences():
         said.append(f"reconcile: {count} cases are open")
+    said += [
+        f"reconcile: the files from {run.left_out_from} to {run.left_out_until} were not read"
+        for run in runs.left_out()
+    ]
     return said
 
 

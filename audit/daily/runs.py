@@ -37,11 +37,13 @@ class Result:
 
     :param counts: what it looked at and moved, by name.
     :param findings: the number of things that a person has to look into.
+    :param left_out: the first and the last day whose files it did not read, for they were too many.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
     findings: int = 0
     day: date | None = None
+    left_out: tuple[date, date] | None = None
 
 
 def day_due(*, late: timedelta = timedelta(0)) -> date:
@@ -80,9 +82,10 @@ def recorded(run: DailyRun) -> Iterator[Result]:
     except Exception as error:
         _end(run, Status.FAILED, failure=type(error).__name__)
         raise
-    _end(
-        run, Status.DONE, counts=result.counts, findings=result.findings, day=result.day or run.day
-    )
+    facts = {"counts": result.counts, "findings": result.findings, "day": result.day or run.day}
+    if result.left_out:
+        facts["left_out_from"], facts["left_out_until"] = result.left_out
+    _end(run, Status.DONE, **facts)
 
 
 def reconciled(file: BinaryIO, *, days: Sequence[date] = ()) -> Reading:
@@ -96,7 +99,27 @@ def reconciled(file: BinaryIO, *, days: Sequence[date] = ()) -> Reading:
         made = reading.read(file, days=days)
         add(result, made)
         result.day = made.days[-1] if made.days else None
+    if not made.unread:
+        _narrow_left_out(made.days)
     return made
+
+
+def left_out() -> QuerySet[DailyRun]:
+    """Return the runs that left out days whose files no person has read since, the oldest first."""
+    return DailyRun.objects.filter(left_out_from__isnull=False).order_by("left_out_from", "pk")
+
+
+@transaction.atomic(durable=True)
+def _narrow_left_out(read: Sequence[date]) -> None:
+    """Take days that were read off both ends of what runs have left out."""
+    for run in left_out().select_for_update():
+        assert run.left_out_from is not None  # By `left_out`.
+        assert run.left_out_until is not None  # a_daily_run_left_out_days_in_order
+        span = (run.left_out_until - run.left_out_from).days + 1
+        days = [run.left_out_from + timedelta(days=count) for count in range(span)]
+        left = [day for day in days if day not in read]
+        run.left_out_from, run.left_out_until = (left[0], left[-1]) if left else (None, None)
+        run.save(update_fields=["left_out_from", "left_out_until"])
 
 
 def add(result: Result, made: Reading) -> None:

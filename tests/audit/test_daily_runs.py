@@ -1,7 +1,8 @@
 """Daily runs are rows: made once, seen when they fail or are killed, told by `check_money`."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -190,6 +191,68 @@ def test_days_without_a_run_are_caught_up_with_by_one(shop: ApiClient) -> None:
     newest = DailyRun.objects.filter(job="reconcile").latest("id")
     assert (newest.day, newest.counts["lines"]) == (runs.day_due(), 1)
     assert not Difference.objects.exists()
+
+
+def missed(days: int) -> date:
+    """Let runs be away for so many days; return the first one that was missed."""
+    the_night_comes()
+    tasks.run_due()
+    clock.advance(timedelta(days=days))
+    return runs.day_due() - timedelta(days=days - 1)
+
+
+def test_sixty_missed_days_are_caught_up_with() -> None:
+    assert jobs.CAUGHT_UP == 60
+
+
+def test_missed_days_that_are_too_many_are_one_finding(
+    shop: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "CAUGHT_UP", 2)
+    first = missed(5)
+
+    tasks.run_due()
+    clock.advance(timedelta(days=1))
+    tasks.run_due()  # The next day's run has missed nothing, and the finding stays.
+
+    run = DailyRun.objects.get(job="reconcile", left_out_from__isnull=False)
+    assert (run.findings, run.left_out_from) == (1, first)
+    last = first + timedelta(days=2)
+    sentence = f"reconcile: the files from {first} to {last} were not read"
+    assert check_money() == (1, [sentence])
+
+
+def test_as_many_missed_days_as_a_run_reads_are_no_finding(
+    shop: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "CAUGHT_UP", 3)
+    missed(3)
+
+    tasks.run_due()
+
+    assert check_money()[0] == 0
+
+
+def test_a_person_who_reads_the_left_out_files_ends_the_finding(
+    shop: ApiClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(jobs, "CAUGHT_UP", 1)
+    first = missed(4)
+    tasks.run_due()
+
+    def read(day: date) -> None:
+        path = tmp_path / "bank.csv"
+        with path.open("w") as file:
+            settlement_files.write(day, file)
+        call_command("reconcile", str(path), "--day", str(day), stdout=StringIO())
+
+    second, third = (first + timedelta(days=count) for count in (1, 2))
+    read(first)
+    assert check_money()[1] == [f"reconcile: the files from {second} to {third} were not read"]
+    read(third)
+    read(second)
+
+    assert check_money()[0] == 0
 
 
 def test_two_workers_begin_a_run_once(shop: ApiClient) -> None:

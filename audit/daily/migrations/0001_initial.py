@@ -48,12 +48,22 @@ class Migration(migrations.Migration):
                 ("counts", models.JSONField(default=dict)),
                 ("findings", models.IntegerField(default=0)),
                 ("failure", models.CharField(max_length=100, null=True)),
+                ("left_out_from", models.DateField(null=True)),
+                ("left_out_until", models.DateField(null=True)),
             ],
             options={
                 "indexes": [models.Index(fields=["job", "-day"], name="daily_runs_by_day")],
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("job", "day", "number"), name="a_days_tries_of_a_job_are_numbered"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("left_out_from", None), ("left_out_until", None)),
+                            ("left_out_from__lte", models.F("left_out_until")),
+                            _connector="OR",
+                        ),
+                        name="a_daily_run_left_out_days_in_order",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
