@@ -14,7 +14,8 @@ from payments.intents.models import PaymentIntent
 from payments.intents.states import Status
 from vault import cvc as vault_cvc
 
-# In these a confirm may use the card stored with the payment, while its security code is held.
+# In these a payment has a card. A confirm may use it while its security code is held, for the first
+# attempt alone: with another one `requires_action` asks for the card again.
 HAS_A_CARD = (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
 
 
@@ -87,7 +88,10 @@ def terms_of_confirmation(
 
 
 def _held_cvc(intent: PaymentIntent) -> str | None:
-    return vault_cvc.look(intent.sealed_card_id) if intent.sealed_card_id else None
+    # A code was given for one attempt. Redis may still have it: it was away as it was to forget it.
+    if intent.sealed_card_id is None or intent.status != Status.REQUIRES_CONFIRMATION:
+        return None
+    return vault_cvc.look(intent.sealed_card_id)
 
 
 def _require_card(intent: PaymentIntent, offered: OfferedCard | None, *, param: str) -> None:

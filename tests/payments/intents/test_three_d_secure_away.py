@@ -7,9 +7,10 @@ from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
-from tests.stage.factories import RETURN_URL, confirmation, three_d_secure
+from tests.stage.factories import RETURN_URL, confirmation, payment, three_d_secure
 from tests.stage.sweeper import sweep_after
 from tests.stage.threeds import authenticate, bring, challenged, decide, shown
+from vault import cvc as vault_cvc
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -88,6 +89,22 @@ def test_the_payer_may_be_sent_to_the_bank_once_more(acme: ApiClient, bank: Bank
     assert acme.told(paid["id"]) == ["created", "requires_action", "requires_action"]
     authenticate(answer)
     assert shown(acme, paid)["status"] == "succeeded"
+
+
+def test_a_code_that_redis_did_not_forget_is_of_no_use_to_a_second_attempt(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Redis was away when it was to be dropped, or the process died between commit and drop.
+    monkeypatch.setattr(vault_cvc, "drop", lambda _token: None)
+    made = acme.post(PATH, payment(confirm=False))
+    body = {"return_url": RETURN_URL, **three_d_secure("required")}
+    confirm = f"{PATH}/{made['id']}/confirm"
+    assert acme.post(confirm, body)["status"] == "requires_action"
+
+    again = acme.post(confirm, body)
+
+    assert again.refusal == (400, "parameter_missing", "payment_method_data[card][cvc]")
+    assert [attempt.status for attempt in Attempt.objects.all()] == ["requires_action"]
 
 
 def test_without_a_card_the_code_is_asked_for_again(acme: ApiClient, bank: BankTransport) -> None:
