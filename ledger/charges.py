@@ -13,7 +13,6 @@ from ledger.balance import Funds
 from ledger.lines import Line
 from ledger.models import Movement
 
-
 OF_DISPUTES = (
     Movement.Kind.DISPUTE_OPENED,
     Movement.Kind.DISPUTE_WON,

@@ -18,12 +18,19 @@ def expires_at(attempt: Attempt) -> datetime:
 
     A capture is refused then.
     """
-    return attempt.asked_at + AUTHORIZATION_LIVES
+    return _asked_at(attempt) + AUTHORIZATION_LIVES
 
 
 def money_asked_at(attempt: Attempt) -> datetime:
     """Return when the bank was asked to take the money that it has taken of an attempt."""
     if attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC:
-        return attempt.asked_at
+        return _asked_at(attempt)
     captures = attempt.modifications.filter(kind=ModificationKind.CAPTURE)
     return captures.get(status=ModificationStatus.SUCCEEDED).asked_at
+
+
+def _asked_at(attempt: Attempt) -> datetime:
+    # A payer came back without an answer that decides, and the bank is asked from then on: its gate
+    # may have charged the card before, at any time since the attempt began.
+    was_at_a_gate = attempt.authenticated_at is not None and attempt.md_status is None
+    return attempt.created_at if was_at_a_gate else attempt.asked_at

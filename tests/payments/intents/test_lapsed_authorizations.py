@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from core import clock
-from payments.intents import authorization, modifications
+from payments.intents import authorization, deadlines, modifications
 from payments.intents.models import Attempt
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
@@ -106,6 +106,19 @@ def test_the_seven_days_begin_when_the_payer_has_come_back(
 
     walk.sweep(60)
     assert walk.shown()["cancellation_reason"] == "expired"
+
+
+@pytest.mark.at_the_sandbox("about our own row")
+@pytest.mark.parametrize(("md_status", "begins"), [("1", "asked_at"), (None, "created_at")])
+def test_what_a_gate_may_have_charged_before_the_payers_return_ends_before(
+    acme: ApiClient, bank: BankTransport, md_status: str | None, begins: str
+) -> None:
+    Walk(acme, bank).pay(**MANUAL, **SECURE).come_back()
+    Attempt.objects.update(md_status=md_status, asked_at=clock.now() + timedelta(minutes=50))
+
+    attempt = Attempt.objects.get()
+
+    assert deadlines.expires_at(attempt) == getattr(attempt, begins) + timedelta(days=7)
 
 
 @pytest.mark.at_the_sandbox("the old bank gets no second request by a reference")
