@@ -39,8 +39,8 @@ class Charge:
     """A charge, and the sums of what has gone back of it; its merchant's account is locked.
 
     :param given_back: card money that went back and did not return: refunds, disputes.
-    :param refunded: the part of it that refunds and voids gave back. The fee goes back by these
-        alone: that of disputed money is kept, also when the rest is refunded later.
+    :param refunds_given: the part of it that refunds and voids gave back. The fee goes back by
+        these alone: that of disputed money is kept, also when the rest is refunded later.
     :param surcharge_given: the share of the surcharge in it; `fee_given`: of the fee.
     :param unsettled: what is left of its parts, by date.
     :param funds: all that the merchant has in the charge's currency.
@@ -48,7 +48,7 @@ class Charge:
 
     movement: Movement
     given_back: int
-    refunded: int
+    refunds_given: int
     surcharge_given: int
     fee_given: int
     unsettled: Mapping[date, int]
@@ -60,7 +60,7 @@ class Charge:
         surcharge = self._share(amount, charge.surcharge, back, self.surcharge_given)
         if not with_fee:
             return Shares(amount, surcharge, 0)
-        fee = self._share(amount, charge.fee, self.refunded + amount, self.fee_given)
+        fee = self._share(amount, charge.fee, self.refunds_given + amount, self.fee_given)
         return Shares(amount, surcharge, fee)
 
     def _share(self, amount: int, whole: int, back: int, given: int) -> int:
@@ -99,7 +99,7 @@ def locked(merchant_id: str, charge_id: str) -> Charge:
     return Charge(
         movement=charge,
         given_back=-sum(movement.card_money for movement in since),
-        refunded=-sum(one.card_money for one in since if one.kind not in OF_DISPUTES),
+        refunds_given=-sum(one.card_money for one in since if one.kind not in OF_DISPUTES),
         surcharge_given=-sum(movement.surcharge for movement in since),
         fee_given=-sum(movement.fee for movement in since),
         unsettled=parts.unsettled(charge),
