@@ -1,10 +1,9 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 
 from core.admin import ActingAdmin, ReadOnly, ReadOnlyAdmin
 from core.errors import SentBefore
@@ -27,12 +26,8 @@ class MovementAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Account)
-class AccountAdmin(ReadOnlyAdmin):
-    """The pots of merchants; an operator writes off there what an `available` is below zero.
-
-    The act has a view of its own: Django wraps its own forms in a transaction, and use cases own
-    theirs (architecture 7).
-    """
+class AccountAdmin(ActingAdmin):
+    """The pots of merchants; an operator writes off there what an `available` is below zero."""
 
     list_display = ("id", "merchant", "currency", "kind")
     list_filter = ("kind",)
@@ -43,16 +38,12 @@ class AccountAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the pages of Django's, behind that of our own act."""
-        page = self.admin_site.admin_view(self.write_off_page)
-        return [
-            path("<str:account_id>/write_off/", page, name="ledger_account_write_off"),
-            *super().get_urls(),
-        ]
+        route, name = "<str:account_id>/write_off/", "ledger_account_write_off"
+        page = self.act_path(route, self.write_off_page, "ledger.write_off", name)
+        return [page, *super().get_urls()]
 
     def write_off_page(self, request: Any, account_id: str) -> HttpResponse:
         """Show what a merchant owes, and write it off, or a part of it."""
-        if not request.user.has_perm("ledger.write_off"):
-            raise PermissionDenied
         account = self.get_object(request, account_id)
         if account is None or account.kind != Account.Kind.AVAILABLE:
             raise Http404
@@ -138,12 +129,11 @@ class HolidayChangeAdmin(ActingAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the pages of Django's, behind that of our own act."""
-        page = self.admin_site.admin_view(self.set_page)
-        return [path("set/", page, name="ledger_holidaychange_set"), *super().get_urls()]
+        permission, name = "ledger.change_holidaychange", "ledger_holidaychange_set"
+        return [self.act_path("set/", self.set_page, permission, name), *super().get_urls()]
 
     def set_page(self, request: Any) -> HttpResponse:
         """Say of a date whether it is a public holiday."""
-        self.require(request, "ledger.change_holidaychange")
         form = HolidayForm(request.POST or None)
         if form.is_valid():
             typed = form.cleaned_data

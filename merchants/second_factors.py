@@ -33,10 +33,23 @@ def has_one(user: Any) -> bool:
     return Authenticator.objects.filter(user_id=user.pk, type__in=FACTORS).exists()
 
 
+def has_app(user: Any) -> bool:
+    """Tell whether the person has an authenticator app."""
+    rows = Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP)
+    return rows.exists()
+
+
 def people_with_one(people: Collection[int]) -> set[int]:
     """Return those of the people, by their keys, whom a password alone does not let in."""
     rows = Authenticator.objects.filter(user_id__in=people, type__in=FACTORS)
     return set(rows.values_list("user_id", flat=True))
+
+
+def use_up(user: Any, code: str) -> None:
+    """Let a code be worth nothing any more: the person's app was just added by it."""
+    app = Authenticator.objects.get(user_id=user.pk, type=Authenticator.Type.TOTP)
+    # As at a sign-in, which takes each code once.
+    app.wrap().validate_code(code)
 
 
 @transaction.atomic

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 
 from core.admin import ActingAdmin
 from payouts import operators
@@ -29,16 +29,16 @@ class PayoutAdmin(ActingAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the pages of Django's, behind those of our own acts."""
-        wrap = self.admin_site.admin_view
+        making, canceling = "payouts.add_payout", "payouts.change_payout"
+        route, name = "<str:payout_id>/cancel/", "payouts_payout_cancel"
         return [
-            path("make/", wrap(self.make_page), name="payouts_payout_make"),
-            path("<str:payout_id>/cancel/", wrap(self.cancel_page), name="payouts_payout_cancel"),
+            self.act_path("make/", self.make_page, making, "payouts_payout_make"),
+            self.act_path(route, self.cancel_page, canceling, name),
             *super().get_urls(),
         ]
 
     def make_page(self, request: Any) -> HttpResponse:
         """Make a payout for a merchant."""
-        self.require(request, "payouts.add_payout")
         form = MakeForm(request.POST or None)
         if form.is_valid() and (made := self.acted(request, form, lambda: _make(request, form))):
             return _back_to(made.pk)
@@ -46,7 +46,6 @@ class PayoutAdmin(ActingAdmin):
 
     def cancel_page(self, request: Any, payout_id: str) -> HttpResponse:
         """Call a pending payout off."""
-        self.require(request, "payouts.change_payout")
         payout = self.find(request, payout_id)
         form = CancelForm(request.POST or None)
         if form.is_valid() and self.acted(request, form, lambda: _cancel(request, payout, form)):

@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import messages
 from django.contrib.admin.models import CHANGE, LogEntry
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 
-from core.admin import ReadOnlyAdmin
+from core.admin import ActingAdmin
 from testbank import decisions
 from testbank.decisions import Undecidable
 
@@ -32,7 +31,7 @@ class Terms(forms.Form):
     )
 
 
-class DecidedAdmin(ReadOnlyAdmin):
+class DecidedAdmin(ActingAdmin):
     """A table to read, about whose rows the bank's people decide.
 
     :cvar decisions: by their names in `testbank.decisions`, with the form of their terms.
@@ -43,14 +42,13 @@ class DecidedAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return Django's own pages behind those of the decisions."""
-        view = self.admin_site.admin_view(self.decision_page)
         name = f"{self.opts.app_label}_{self.opts.model_name}_decide"
-        ours = path("<path:object_id>/decide/<str:decision>/", view, name=name)
-        return [ours, *super().get_urls()]
+        route = "<path:object_id>/decide/<str:decision>/"
+        permission = f"testbank.change_{self.opts.model_name}"
+        return [self.act_path(route, self.decision_page, permission, name), *super().get_urls()]
 
     def decision_page(self, request: HttpRequest, object_id: str, decision: str) -> HttpResponse:
         """Ask for a decision's terms, and decide."""
-        self._require_permission(request)
         row = self.get_object(request, object_id)
         if row is None or decision not in self.decisions:
             raise Http404
@@ -60,10 +58,6 @@ class DecidedAdmin(ReadOnlyAdmin):
             back = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
             return HttpResponseRedirect(reverse(back, args=[row.pk]))
         return self._page(request, form, row, decision)
-
-    def _require_permission(self, request: Any) -> None:
-        if not request.user.has_perm(f"testbank.change_{self.opts.model_name}"):
-            raise PermissionDenied
 
     def _decide(self, request: Any, row: Any, decision: str, form: forms.Form) -> bool:
         """Decide; False with the refusal on the form."""

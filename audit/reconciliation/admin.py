@@ -1,26 +1,21 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 
 from audit.reconciliation import differences
 from audit.reconciliation.models import Difference, KeptLine
 from cases import cases
-from core.admin import ReadOnlyAdmin
+from core.admin import ActingAdmin, ReadOnlyAdmin
 from core.errors import DomainError
 from core.operator_forms import WithReason
 
 
 @admin.register(Difference)
-class DifferenceAdmin(ReadOnlyAdmin):
-    """The cases of reconciliation, the newest first; an operator closes one with a reason.
-
-    The act has a view of its own: Django wraps its own forms in a transaction, and use cases own
-    theirs (architecture 7).
-    """
+class DifferenceAdmin(ActingAdmin):
+    """The cases of reconciliation, the newest first; an operator closes one with a reason."""
 
     list_display = (
         "id", "kind", "type", "reference", "merchant", "day", "opened_at", "closed_at",
@@ -33,16 +28,11 @@ class DifferenceAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the pages of Django's, behind that of our own act."""
-        page = self.admin_site.admin_view(self.close_page)
-        return [
-            path("<str:difference_id>/close/", page, name="reconciliation_difference_close"),
-            *super().get_urls(),
-        ]
+        route, name = "<str:difference_id>/close/", "reconciliation_difference_close"
+        return [self.act_path(route, self.close_page, cases.RESOLVE, name), *super().get_urls()]
 
     def close_page(self, request: Any, difference_id: str) -> HttpResponse:
         """Show both sides of a difference, and close it."""
-        if not request.user.has_perm(cases.RESOLVE):
-            raise PermissionDenied
         difference = self.get_object(request, difference_id)
         if difference is None:
             raise Http404

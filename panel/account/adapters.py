@@ -43,6 +43,18 @@ class AccountAdapter(DefaultAccountAdapter):
         is_path = bool(url) and url.startswith("/")
         return is_path and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
 
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
+        """Return the ways to prove who one is, the first of which is asked for.
+
+        The password alone is none for whoever has a second factor, and one without an app is asked
+        for the passkey before a recovery code.
+        """
+        ways = super().get_reauthentication_methods(user)
+        if not ways or not second_factors.has_one(user):
+            return ways
+        stronger = [way for way in ways if way["url"] != reverse("account_reauthenticate")]
+        return stronger if second_factors.has_app(user) else stronger[::-1]
+
     def reauthenticate(self, user: User, password: str) -> bool:
         sign_in.count_address(allauth.request)
         return sign_in.is_proved_by(user, password)

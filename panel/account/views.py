@@ -3,8 +3,8 @@
 from typing import Any, ClassVar
 
 from allauth.account import views as account
+from allauth.account.decorators import reauthentication_required
 from allauth.mfa.base import views as mfa
-from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
@@ -12,14 +12,16 @@ from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods, require_safe
 
 from core import context
 from core.context import ActorKind
 from core.errors import DomainError
-from merchants import audit_log, sessions
+from merchants import audit_log, second_factors, sessions
 from merchants.filters import AUDIT_LOG
 from merchants.models import AuditEntry, Member, User
+from merchants.second_factors import has_one
 from panel.audit_words import in_words
 from panel.merchants import listing
 from panel.merchants.overview import ROLES
@@ -61,8 +63,11 @@ class _Recorded:
 
 
 class PasswordChange(_Recorded, account.PasswordChangeView):
+    """A new password for the old one; whoever has a second factor proves by it first."""
+
     action = "password.changed"
 
+    @method_decorator(reauthentication_required(enabled=lambda asked: has_one(asked.user)))
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if request.user.is_authenticated and not request.user.has_usable_password():
             return redirect("account_reset_password")
@@ -83,7 +88,16 @@ class PasswordReset(_Recorded, account.PasswordResetFromKeyView):
         return self.reset_user
 
 
-class ActivateTotp(_Recorded, totp.ActivateTOTPView):
+class _AddedByCode(totp.ActivateTOTPView):
+    """An app is added by one of its codes, which is worth nothing afterwards."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        second_factors.use_up(self.request.user, form.cleaned_data["code"])
+        return response
+
+
+class ActivateTotp(_Recorded, _AddedByCode):
     action, factor = "mfa.added", "totp"
 
 
@@ -155,7 +169,3 @@ def _end_others(request: HttpRequest, user: User) -> None:
     ended = sessions.end_all_of(user, but=request.session.session_key if is_own else None)
     if ended:
         audit_log.record_of_person("session.ended", user, after={"sessions": ended})
-
-
-def factors_of(user: User) -> list[Authenticator]:
-    return list(Authenticator.objects.filter(user_id=user.pk).order_by("pk"))

@@ -141,29 +141,34 @@ def listed(request: HttpRequest) -> HttpResponse:
 @desk.page(VIEW)
 def shown(request: HttpRequest, case_id: str) -> HttpResponse:
     """Show a case with all its evidence."""
-    return _page(request, _case(case_id))
+    case = _case(case_id)
+    return desk.show(
+        request, "desk/cases/case.html", case.get_kind_display(), case=case,
+        facts=case_evidence.facts_of(case), evidence=case_evidence.of(case),
+        trail=[("Cases", desk.address("desk_cases"))],
+    )  # fmt: skip
 
 
-@desk.page(RESOLVE, methods=("POST",))
+@desk.page(RESOLVE, methods=("GET", "POST"))
 def own(request: HttpRequest, case_id: str) -> HttpResponse:
     """Give the case to an operator, or to nobody."""
     case = _case(case_id)
-    form = OwnerForm(case, request.POST)
+    form = OwnerForm(case, request.POST if request.method == "POST" else None)
     if not form.is_valid():
-        return _page(request, case, 400, owner_form=form)
+        return _ask(request, case, form, "Give to")
     chosen: str = form.cleaned_data["owner"]
     owner = User.objects.filter(pk=chosen).first() if chosen else None
     cases.assign(desk.operator(request), case_id, owner)
     return desk.see_other("desk_case", case_id)
 
 
-@desk.page(RESOLVE, methods=("POST",))
+@desk.page(RESOLVE, methods=("GET", "POST"))
 def note(request: HttpRequest, case_id: str) -> HttpResponse:
     """Add a note."""
     case = _case(case_id)
-    form = NoteForm(request.POST)
+    form = NoteForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
-        return _page(request, case, 400, note_form=form)
+        return _ask(request, case, form, "Add note")
     cases.note(desk.operator(request), case_id, form.cleaned_data["text"])
     return desk.see_other("desk_case", case_id)
 
@@ -185,10 +190,9 @@ def decide(request: HttpRequest, case_id: str) -> HttpResponse:
         refusal = cases.changed(case)
     status = refusal.http_status if refusal else 400 if form.errors else 200
     facts = case_evidence.facts_of(case)
-    trail = [("Cases", desk.address("desk_cases")), (case.id, desk.address("desk_case", case.id))]
     return desk.show(
         request, "desk/cases/decide.html", "Decide", status, case=case, facts=facts, form=form,
-        refusal=refusal and refusal.text, typed=form.data.get("reason", ""), trail=trail,
+        refusal=refusal and refusal.text, typed=form.data.get("reason", ""), trail=_trail(case),
         back=desk.address("desk_case", case.id), consequences=_consequences(case),
     )  # fmt: skip
 
@@ -221,21 +225,16 @@ def _decided(request: HttpRequest, case: Case, form: DecideForm) -> DomainError 
     return None
 
 
-def _page(
-    request: HttpRequest,
-    case: Case,
-    status: int = 200,
-    *,
-    note_form: NoteForm | None = None,
-    owner_form: OwnerForm | None = None,
-) -> HttpResponse:
-    evidence = case_evidence.of(case)
-    facts = case_evidence.facts_of(case)
+def _ask(request: HttpRequest, case: Case, form: DeskForm, title: str) -> HttpResponse:
     return desk.show(
-        request, "desk/cases/case.html", case.get_kind_display(), status, case=case, facts=facts,
-        evidence=evidence, note_form=note_form or NoteForm(),
-        owner_form=owner_form or OwnerForm(case), trail=[("Cases", desk.address("desk_cases"))],
+        request, "desk/cases/act.html", title, 400 if form.is_bound else 200, form=form, case=case,
+        facts=case_evidence.facts_of(case), trail=_trail(case),
+        back=desk.address("desk_case", case.id),
     )  # fmt: skip
+
+
+def _trail(case: Case) -> list[tuple[str, str]]:
+    return [("Cases", desk.address("desk_cases")), (case.id, desk.address("desk_case", case.id))]
 
 
 # --- Rows -------------------------------------------------------------------------------------

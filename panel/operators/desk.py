@@ -1,9 +1,9 @@
 """The frame of the desk, the operators' own pages below `/admin/`.
 
-A page is a function under `page`, which names the permission that opens it and its methods. A
-section is a word in the navigation with its pages; `panel.operators.sections` lists them all, and
-the admin site wraps each page as it does its own: signed-in operators only, a token in each form,
-nothing kept by browsers (docs/desk.md).
+A page is a function under `page`, which names the permission that opens it and its methods, and
+asks for a proof if it takes a POST (`core.acts`). A section is a word in the navigation with its
+pages; `panel.operators.sections` lists them all, and the admin site wraps each page as it does its
+own: signed-in operators only, a token in each form, nothing kept by browsers (docs/desk.md).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,27 +12,15 @@ from functools import wraps
 from typing import Any, NamedTuple, cast
 
 from django.contrib import admin
-from django.core.exceptions import ImproperlyConfigured, PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, reverse
 
+from core import acts
+from core.acts import View, door_of
 from core.errors import DomainError
 from merchants.models import User
-
-View = Callable[..., HttpResponse]
-METHODS = frozenset(("GET", "POST"))
-
-
-class Door(NamedTuple):
-    """The one way into a page.
-
-    :param permission: `app.codename`; without it the page is 403, and is not in the navigation.
-    :param methods: of GET and POST; HEAD comes with GET.
-    """
-
-    permission: str
-    methods: frozenset[str]
 
 
 def page(permission: str, *, methods: Iterable[str] = ("GET",)) -> Callable[[View], View]:
@@ -41,31 +29,18 @@ def page(permission: str, *, methods: Iterable[str] = ("GET",)) -> Callable[[Vie
     :param permission: `app.codename` of the permission that opens it.
     :param methods: all methods that it answers, of GET and POST.
     """
-    door = Door(permission, frozenset(methods))
-    if not door.methods <= METHODS or "." not in permission:
-        raise ImproperlyConfigured(f"A page of the desk cannot have {door}.")
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-            if not request.user.has_perm(permission):
-                raise PermissionDenied
-            if not _is_taken(request, door):
-                return HttpResponseNotAllowed(sorted(_answered(door)))
+        def told(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             try:
                 return view(request, *args, **kwargs)
             except DomainError as refusal:
                 return refused(request, refusal)
 
-        guarded.door = door  # type: ignore[attr-defined]  # Read by `door_of`.
-        return guarded
+        return acts.page(permission, methods=methods)(told)
 
     return decorate
-
-
-def door_of(view: Any) -> Door | None:
-    """Return the door of a page, also of a wrapped one; None for a function that names none."""
-    return getattr(view, "door", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +120,6 @@ def operator(request: HttpRequest) -> User:
 def address(name: str | None, *arguments: Any) -> str:
     """Return the address of a page by its name."""
     return reverse(f"admin:{name}", args=arguments)
-
-
-def _answered(door: Door) -> frozenset[str]:
-    return door.methods | ({"HEAD"} if "GET" in door.methods else set())
-
-
-def _is_taken(request: HttpRequest, door: Door) -> bool:
-    return request.method in _answered(door)
 
 
 def _nothing(_permission: str) -> bool:

@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver, include, path, reverse
 
-from core import context
+from core import acts, context
 from core.context import ActorKind
 from panel.operators import desk
 from panel.operators.sections import SECTIONS
@@ -35,14 +35,21 @@ class OperatorsSite(AdminSite):
         return {**super().each_context(request), "desk_links": desk.links(SECTIONS, request)}
 
     def admin_view(self, view: Page, cacheable: bool = False) -> Page:
-        """Return the page as those may open it who are signed in; what it does is done by them."""
+        """Return the page as those may open it who are signed in; what it does is done by them.
+
+        Django's own pages have no door that asks for a proof, so whatever is sent to them is asked
+        for here. Only the way out is free.
+        """
+        is_free = acts.door_of(view) is not None or view == self.logout
+        proved = view if is_free else acts.proof_required(view)
 
         @wraps(view)
         def page(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             if request.user.is_authenticated:
                 user = request.user
                 context.act_as(ActorKind.OPERATOR, str(user.pk), user.get_username())
-            return view(request, *args, **kwargs)
+            opened = view if request.method in acts.SAFE else proved
+            return opened(request, *args, **kwargs)
 
         # Django asks for the permission first, and shows the sign-in to others.
         return cast(Page, super().admin_view(page, cacheable))

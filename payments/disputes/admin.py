@@ -1,13 +1,12 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 
-from core.admin import ReadOnly, ReadOnlyAdmin
+from core.admin import ActingAdmin, ReadOnly, ReadOnlyAdmin
 from core.errors import DomainError
 from payments.disputes import operators
 from payments.disputes.models import Dispute, DisputeDelivery
@@ -26,12 +25,8 @@ class DeliveryInline(ReadOnly, admin.TabularInline):
 
 
 @admin.register(Dispute)
-class DisputeAdmin(ReadOnlyAdmin):
-    """Disputes, with what is owed to their banks; an operator opens and decides them here.
-
-    These acts have views of their own: Django wraps its own forms in a transaction, and use cases
-    own theirs (architecture 7).
-    """
+class DisputeAdmin(ActingAdmin):
+    """Disputes, with what is owed to their banks; an operator opens and decides them here."""
 
     list_display = (
         "id", "merchant", "intent", "amount", "currency", "status", "reason", "evidence_due_by",
@@ -47,18 +42,16 @@ class DisputeAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the pages of Django's, behind those of our own acts."""
-        wrap = self.admin_site.admin_view
+        opening, deciding = "disputes.add_dispute", "disputes.change_dispute"
+        route, name = "<str:dispute_id>/decide/", "disputes_dispute_decide"
         return [
-            path("open/", wrap(self.open_page), name="disputes_dispute_open"),
-            path(
-                "<str:dispute_id>/decide/", wrap(self.decide_page), name="disputes_dispute_decide"
-            ),
+            self.act_path("open/", self.open_page, opening, "disputes_dispute_open"),
+            self.act_path(route, self.decide_page, deciding, name),
             *super().get_urls(),
         ]
 
     def open_page(self, request: HttpRequest) -> HttpResponse:
         """Open a dispute that the operator has heard of."""
-        _require(request, "disputes.add_dispute")
         form = OpenForm(request.POST or None)
         if form.is_valid():
             opened = self._acted(request, form, lambda: self._open(request, form))
@@ -68,7 +61,6 @@ class DisputeAdmin(ReadOnlyAdmin):
 
     def decide_page(self, request: HttpRequest, dispute_id: str) -> HttpResponse:
         """Decide a dispute as the bank would."""
-        _require(request, "disputes.change_dispute")
         dispute = self.get_object(request, dispute_id)
         if dispute is None:
             raise Http404
@@ -128,11 +120,6 @@ class DisputeDeliveryAdmin(ReadOnlyAdmin):
     list_select_related = ("merchant", "dispute")
     search_fields = ("=id", "=dispute__id")
     show_full_result_count = False
-
-
-def _require(request: Any, permission: str) -> None:
-    if not request.user.has_perm(permission):
-        raise PermissionDenied
 
 
 def _to(dispute: Dispute) -> HttpResponse:

@@ -4,7 +4,7 @@ from typing import Any
 from django.contrib import admin
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 
 from core.admin import ActingAdmin
 from payouts.topups import operators
@@ -31,16 +31,16 @@ class TopupAdmin(ActingAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the pages of Django's, behind those of our own acts."""
-        wrap = self.admin_site.admin_view
+        making, canceling = "topups.add_topup", "topups.change_topup"
+        route, name = "<str:topup_id>/cancel/", "topups_topup_cancel"
         return [
-            path("make/", wrap(self.make_page), name="topups_topup_make"),
-            path("<str:topup_id>/cancel/", wrap(self.cancel_page), name="topups_topup_cancel"),
+            self.act_path("make/", self.make_page, making, "topups_topup_make"),
+            self.act_path(route, self.cancel_page, canceling, name),
             *super().get_urls(),
         ]
 
     def make_page(self, request: Any) -> HttpResponse:
         """Make a topup for a merchant."""
-        self.require(request, "topups.add_topup")
         form = MakeForm(request.POST or None)
         if form.is_valid() and (made := self.acted(request, form, lambda: _make(request, form))):
             return _back_to(made.pk)
@@ -48,7 +48,6 @@ class TopupAdmin(ActingAdmin):
 
     def cancel_page(self, request: Any, topup_id: str) -> HttpResponse:
         """Call a pending topup off."""
-        self.require(request, "topups.change_topup")
         topup = self.find(request, topup_id)
         form = CancelForm(request.POST or None)
         if form.is_valid() and self.acted(request, form, lambda: _cancel(request, topup, form)):
@@ -72,16 +71,15 @@ class IncomingTransferAdmin(ActingAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the pages of Django's, behind those of our own acts."""
-        wrap = self.admin_site.admin_view
         return [
-            path("<int:pk>/assign/", wrap(self.assign_page), name="topups_incomingtransfer_assign"),
-            path(
-                "<int:pk>/send_back/",
-                wrap(self.send_back_page),
-                name="topups_incomingtransfer_send_back",
-            ),
+            self._deciding("assign", self.assign_page),
+            self._deciding("send_back", self.send_back_page),
             *super().get_urls(),
         ]
+
+    def _deciding(self, act: str, page: Callable[..., HttpResponse]) -> URLPattern:
+        route, name = f"<int:pk>/{act}/", f"topups_incomingtransfer_{act}"
+        return self.act_path(route, page, "topups.decide_transfer", name)
 
     def assign_page(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Assign a transfer to a topup or a merchant."""
@@ -94,7 +92,6 @@ class IncomingTransferAdmin(ActingAdmin):
     def _act(
         self, request: Any, pk: int, form_class: type[Form], act: Callable[..., Any], title: str
     ) -> HttpResponse:
-        self.require(request, "topups.decide_transfer")
         transfer = self.find(request, str(pk))
         form = form_class(request.POST or None)
         if form.is_valid():

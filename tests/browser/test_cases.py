@@ -47,6 +47,10 @@ def sign_in(page: Page) -> None:
     page.fill("Password", PASSWORD)
     page.click("Sign in")
     page.see("Cases close by themselves")
+    page.visit("/account/reauthenticate?next=/admin/desk/cases/")
+    page.fill("Password", PASSWORD)
+    page.click("Confirm")
+    page.see("Cases close by themselves")
 
 
 def decide(page: Page, case: Case, decision: str) -> None:
@@ -138,7 +142,8 @@ def test_the_pages_in_both_themes_and_widths(
 ) -> None:
     page, address = open_page(width=width, theme=theme), f"/admin/desk/cases/{cases[0].id}/"
     sign_in(page)
-    shown = {"list": "/admin/desk/cases/", "case": address, "decide": f"{address}decide/"}
+    shown = {"list": "/admin/desk/cases/", "case": address, "decide": f"{address}decide/",
+             "note": f"{address}notes/", "owner": f"{address}owner/"}  # fmt: skip
 
     for name, url in shown.items():
         page.visit(url)

@@ -15,6 +15,7 @@ from tests.stage.acts import form_of, owe, page_of, written_off
 from tests.stage.book_keeping import Till, limit, price
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
+from tests.stage.teams import let_in
 from tests.stage.threads import team
 
 pytestmark = pytest.mark.django_db
@@ -49,8 +50,7 @@ def signed_in(client: Client, *permissions: str) -> Client:
     user = User.objects.create_user(EMAIL, PASSWORD, is_staff=True)
     of_ledger = Permission.objects.filter(content_type__app_label="ledger")
     user.user_permissions.add(*of_ledger.filter(codename__in=permissions))
-    client.force_login(user)
-    return client
+    return let_in(client, user)
 
 
 def traces() -> tuple[int, int, int]:
@@ -303,7 +303,7 @@ def test_row_and_movement_are_of_one_transaction(
 
 
 def test_prices_and_limits_are_read_and_not_edited(client: Client, till: Till) -> None:
-    client.force_login(User.objects.create_superuser(EMAIL, PASSWORD))
+    let_in(client, User.objects.create_superuser(EMAIL, PASSWORD))
     limit(till.merchant, 4321)
     price(till.merchant, bps=271)
 

@@ -12,6 +12,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import payment
 from tests.stage.hooks import created
+from tests.stage.teams import let_in
 from webhooks.models import Delivery, Endpoint, Lane, SigningSecret
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -21,10 +22,10 @@ OURS = [model for model in apps.get_models() if model in admin.site._registry]
 
 @pytest.fixture
 def operator(client: Client) -> Client:
-    User.objects.create_superuser("Operator@Example.com", "a long enough password")
+    root = User.objects.create_superuser("Operator@Example.com", "a long enough password")
     signed_in = client.login(email="operator@EXAMPLE.com", password="a long enough password")
     assert signed_in
-    return client
+    return let_in(client, root)
 
 
 def address(model: type, page: str, *arguments: object) -> str:

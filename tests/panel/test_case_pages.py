@@ -14,6 +14,7 @@ from core.context import ActorKind
 from merchants.models import AuditEntry, RequestLog, User
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.teams import let_in
 from tests.stage.undecided import (
     REASON,
     YES,
@@ -43,8 +44,7 @@ def operator() -> User:
 
 @pytest.fixture
 def desk(client: Client, operator: User) -> Client:
-    client.force_login(operator)
-    return client
+    return let_in(client, operator)
 
 
 @pytest.fixture
@@ -299,20 +299,21 @@ def test_a_get_decides_nothing(desk: Client, case: Case) -> None:
     asked = f"?decision=charged&reason={REASON}&seen={case.version}"
 
     assert desk.get(page(case, "decide") + asked).status_code == 200
-    assert desk.get(page(case, "notes")).status_code == 405
+    assert desk.get(page(case, "notes") + "?text=Mine.").status_code == 200
+    assert desk.get(page(case, "owner") + f"?owner={case.pk}").status_code == 200
+    assert not case.notes.exists()
     assert_undecided(case)
 
 
 def test_without_the_token_nothing_is_decided(case: Case, operator: User) -> None:
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(operator)
+    client = let_in(Client(enforce_csrf_checks=True), operator)
 
     assert press(client, case).status_code == 403
     assert_undecided(case)
 
 
 def test_a_reader_sees_all_and_changes_nothing(client: Client, case: Case) -> None:
-    client.force_login(an_operator("reader@pay.example", "view_case"))
+    let_in(client, an_operator("reader@pay.example", "view_case"))
 
     assert client.get(page(case)).status_code == 200
     assert page(case, "decide") not in text(client.get(page(case)))

@@ -1,6 +1,5 @@
 """Each address below `/admin/` refuses strangers, by each method; made from the table of URLs."""
 
-import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -11,20 +10,21 @@ from django.contrib.auth.models import Group, Permission
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, path
 
 from merchants.models import User
 from panel.operators import desk
 from panel.operators.desk import Section
 from panel.operators.sections import SECTIONS
 from tests.stage.client import ApiClient
+from tests.stage.operators_pages import table
+from tests.stage.teams import let_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 # Of Django's own pages and those of the rooms below: all others are answered like one of these.
 METHODS_ELSEWHERE = ("get", "post")
-ARGUMENT = re.compile(r"<(?:\w+:)?\w+>")
 # Open to all: the way in, and the names of Django's own words for its scripts.
 OPEN = {"login"}
 # Open to each operator: the first page, the way out, and their own password.
@@ -33,16 +33,6 @@ OF_EACH_OPERATOR = {
     "view_on_site", None,
 }  # fmt: skip
 PASSWORD = "a long enough password"
-
-
-def table(patterns: list[Any], before: str = "") -> Iterator[tuple[str, URLPattern]]:
-    """Yield each page of a table of URLs with the address at which it is tried."""
-    for one in patterns:
-        address = before + str(one.pattern)
-        if isinstance(one, URLResolver):
-            yield from table(one.url_patterns, address)
-        else:
-            yield ARGUMENT.sub("1", address), one
 
 
 def below_the_desk() -> list[tuple[str, URLPattern]]:
@@ -137,7 +127,7 @@ def test_staff_of_a_merchant_are_no_operators(client: Client, acme: ApiClient) -
 
 @pytest.mark.dear("asks for some 130 pages, each by several methods")
 def test_an_operator_without_the_permission_is_refused(client: Client) -> None:
-    client.force_login(user("new@example.com", is_staff=True))
+    let_in(client, user("new@example.com", is_staff=True))
 
     for address, method in tries(closed()):
         answer = send(client, method, address)
@@ -157,18 +147,18 @@ def test_a_page_opens_by_its_own_permission_alone(
     door = desk.door_of(one.callback)
     assert door
     others = {d.permission for _, p in below_the_desk() if (d := desk.door_of(p.callback))}
-    barred, let_in = (
+    barred, opened = (
         user("barred@example.com", is_staff=True),
         user("in@example.com", is_staff=True),
     )
     with_permissions(barred, *(others - {door.permission}))
-    with_permissions(let_in, door.permission)
+    with_permissions(opened, door.permission)
 
     for method in METHODS:
-        client.force_login(barred)
+        let_in(client, barred)
         assert send(client, method, f"/admin/{address}").status_code == 403, (method, address)
 
-        client.force_login(let_in)
+        let_in(client, opened)
         status = send(client, method, f"/admin/{address}").status_code
         is_taken = method.upper() in door.methods | ({"HEAD"} if "GET" in door.methods else set())
         assert (status != 405) == is_taken, (method, address, status)
@@ -177,7 +167,7 @@ def test_a_page_opens_by_its_own_permission_alone(
 
 def test_a_form_without_its_token_is_refused() -> None:
     client = Client(enforce_csrf_checks=True)
-    client.force_login(User.objects.create_superuser("root@example.com", PASSWORD))
+    let_in(client, User.objects.create_superuser("root@example.com", PASSWORD))
 
     for address, _one in below_the_desk():
         assert client.post(f"/admin/{address}").status_code == 403, address
@@ -197,7 +187,7 @@ def test_the_navigation_has_only_what_opens(client: Client) -> None:
 def test_auditors_read_all_of_the_desk_and_change_nothing(client: Client) -> None:
     auditor = user("auditor@example.com", is_staff=True)
     auditor.groups.add(Group.objects.get(name="auditors"))
-    client.force_login(auditor)
+    let_in(client, auditor)
 
     assert len(client.get("/admin/").context["desk_links"]) == len(SECTIONS)
     for address, one in below_the_desk():

@@ -1,5 +1,6 @@
 """A large file of BINs through the real web server: its memory does not grow with the file."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,9 @@ def signed_in(web: WebProcess) -> requests.Session:
     session[SESSION_KEY] = str(operator.pk)
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
     session[HASH_SESSION_KEY] = operator.get_session_auth_hash()
+    proof = {"method": "password", "at": time.time(), "reauthenticated": True}
+    session["account_authentication_methods"] = [proof]
+    session["account_authentication_methods_user"] = str(operator.pk)
     session.save()
     browser = requests.Session()
     browser.cookies.set(settings.SESSION_COOKIE_NAME, session.session_key)

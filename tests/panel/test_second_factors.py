@@ -14,9 +14,11 @@ from django.utils import timezone
 from merchants.models import AuditEntry, Session, User
 from tests.stage import second_factors
 from tests.stage.books import everything_cached
+from tests.stage.passkeys import Passkey
 from tests.stage.second_factors import (
     AGAIN,
     CODE,
+    CODE_AGAIN,
     SEED,
     add_app,
     add_recovery_codes,
@@ -177,10 +179,10 @@ def test_a_recovery_code_works_once(operator: User) -> None:
 
 def test_removing_the_app_takes_its_codes_along(operator: User) -> None:
     add_app(operator)
-    add_recovery_codes(operator)
+    [spare, *_] = add_recovery_codes(operator)
     visitor = half_signed_in(NAME)
     send_code(visitor, code())
-    visitor.http.post(AGAIN, {"password": PASSWORD})
+    visitor.http.post(CODE_AGAIN, {"code": spare})
 
     visitor.http.post(REMOVE_APP)
 
@@ -210,6 +212,52 @@ def test_a_change_of_factors_asks_for_the_password_again(operator: User) -> None
         f"{AGAIN}?next=%2Faccount%2Fauthenticator",
     )
     assert "account_reauthentication_state" not in visitor.http.session
+
+
+def test_the_code_that_added_an_app_is_used_up(inside: Visitor) -> None:
+    secret = inside.http.get(ADD_APP).context["form"].secret
+    typed = code(secret)
+
+    inside.http.post(ADD_APP, {"code": typed})
+
+    assert send_code(half_signed_in(NAME, "203.0.113.8"), typed) == WRONG
+    assert inside.http.post(CODE_AGAIN, {"code": typed}).status_code == WRONG
+
+
+def test_a_new_password_needs_the_second_factor_too(operator: User) -> None:
+    visitor = Visitor()
+    visitor.sign_in(PASSWORD)
+    [spare, again, *_] = _with_app_and_codes(operator)
+
+    asked = visitor.change_password(PASSWORD)
+    visitor.http.post(CODE_AGAIN, {"code": spare})
+    changed = visitor.change_password(PASSWORD)
+
+    assert asked.headers["Location"] == f"{CODE_AGAIN}?next=%2Faccount%2Fpassword"
+    assert changed.headers["Location"] == ACCOUNT
+    assert actions().count("password.changed") == 1
+    # A code proves once.
+    assert visitor.http.post(CODE_AGAIN, {"code": spare}).status_code == WRONG
+    assert visitor.http.post(CODE_AGAIN, {"code": again}).status_code == RIGHT
+
+
+def _with_app_and_codes(user: User) -> list[str]:
+    add_app(user)
+    return add_recovery_codes(user)
+
+
+def test_whoever_has_passkeys_alone_is_asked_for_one_before_a_recovery_code(
+    operator: User,
+) -> None:
+    visitor = Visitor()
+    visitor.sign_in(PASSWORD)
+    Passkey(operator)
+    add_recovery_codes(operator)
+
+    asked = visitor.http.get(ADD_APP)
+
+    assert asked.headers["Location"].startswith("/account/passkeys/again?next=")
+    assert CODE_AGAIN in visitor.http.get(asked.headers["Location"]).content.decode()
 
 
 # --- Where one is required --------------------------------------------------------------------

@@ -20,6 +20,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.complaints import Complaint
 from tests.stage.sweeper import sweep_after
+from tests.stage.teams import let_in
 from tests.stage.teller import Teller
 from tests.stage.transfers import hear_after, pay_out, rich
 
@@ -58,7 +59,7 @@ def signed_in(client: Client, *permissions: str) -> Client:
         user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     else:
         user = User.objects.create_superuser("operator@example.com", PASSWORD)
-    assert client.login(email=user.email, password=PASSWORD)
+    let_in(client, user)
     return client
 
 

@@ -8,13 +8,14 @@ from django.test import Client
 from django.urls import reverse
 
 from merchants.models import User
+from tests.stage.teams import let_in
 
 PASSWORD = "a long enough password"
 HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 
 
 class Desk:
-    """An operator's browser."""
+    """The browser of an operator who has just typed their password again."""
 
     def __init__(self, email: str = "operator@example.com", *permissions: str) -> None:
         self.person = User.objects.create_user(email, PASSWORD, is_staff=True)
@@ -24,8 +25,7 @@ class Desk:
             label, _, codename = name.partition(".")
             wanted = Permission.objects.get(content_type__app_label=label, codename=codename)
             self.person.user_permissions.add(wanted)
-        self.http = Client()
-        self.http.force_login(self.person)
+        self.http = let_in(Client(), self.person)
 
     def get(self, name: str, *arguments: Any, **query: Any) -> Any:
         return self.http.get(address(name, *arguments), query)

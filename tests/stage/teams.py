@@ -25,7 +25,11 @@ def join(user: User, merchant: Merchant, role: str) -> Member:
 
 def signed_in(user: User) -> Client:
     """Return the browser of somebody who has just typed their password again."""
-    client = Client(headers={"Accept": "text/html"})
+    return let_in(Client(headers={"Accept": "text/html"}), user)
+
+
+def let_in(client: Client, user: User) -> Client:
+    """Sign somebody in who has just typed their password again."""
     client.force_login(user)
     prove(client, user, at=time.time())
     return client

@@ -11,14 +11,15 @@ from testbank.models import Authorization, Dispute, Refund
 from testbank.states import DisputeState, RefundState
 from tests.stage.bank_disputes import INQUIRED, complained, told
 from tests.stage.bank_orders import authorize, refund
+from tests.stage.teams import let_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 
 @pytest.fixture
 def operator(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("operator@example.com", "a long enough one"))
-    return client
+    root = User.objects.create_superuser("operator@example.com", "a long enough one")
+    return let_in(client, root)
 
 
 def address(row: Model, decision: str) -> str:

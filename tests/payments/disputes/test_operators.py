@@ -14,6 +14,7 @@ from payments.disputes.models import Dispute
 from tests.stage.booked import movements
 from tests.stage.complaints import STARTS, Complaint
 from tests.stage.factories import DECLINED_CARD, GOOD_CARD
+from tests.stage.teams import let_in
 from tests.stage.teller import Teller, take_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -25,9 +26,7 @@ WHY = "The bank's letter of today."
 
 @pytest.fixture
 def operator(client: Client) -> Client:
-    User.objects.create_superuser(EMAIL, PASSWORD)
-    assert client.login(email=EMAIL, password=PASSWORD)
-    return client
+    return let_in(client, User.objects.create_superuser(EMAIL, PASSWORD))
 
 
 @pytest.fixture
@@ -37,8 +36,7 @@ def reader(client: Client) -> Client:
     user.user_permissions.add(
         Permission.objects.get(codename="view_dispute", content_type__app_label="disputes")
     )
-    assert client.login(email="reader@example.com", password=PASSWORD)
-    return client
+    return let_in(client, user)
 
 
 def opening(complaint: Complaint, **changes: Any) -> dict[str, Any]:
