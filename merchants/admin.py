@@ -1,12 +1,10 @@
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth.admin import GroupAdmin as StockGroupAdmin
-from django.contrib.auth.admin import UserAdmin as StockUserAdmin
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 
-from core.admin import PlainLookups, ReadOnly, ReadOnlyAdmin
+from core.admin import ReadOnly, ReadOnlyAdmin
 from merchants.audit_log import ACTIONS
 from merchants.models import (
     ApiKey,
@@ -124,18 +122,23 @@ admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class GroupAdmin(PlainLookups, StockGroupAdmin):
-    pass
+class GroupAdmin(ReadOnlyAdmin):
+    """Groups of operators, which migrations make; the desk says who is in them."""
+
+    ordering = ("name",)
+    search_fields = ("name",)
+    fields = ("name", "permissions")
 
 
 @admin.register(User)
-class UserAdmin(PlainLookups, StockUserAdmin):
+class UserAdmin(ReadOnlyAdmin):
+    """People, without their passwords; what operators do about them is done at the desk."""
+
     ordering = ("email",)
-    list_display = ("email", "first_name", "last_name", "is_staff")
-    search_fields = ("email", "first_name", "last_name")
-    fieldsets = (
-        (None, {"fields": ("email", "password")}),
-        ("Person", {"fields": ("first_name", "last_name")}),
-        ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
-    )
-    add_fieldsets = ((None, {"fields": ("email", "password1", "password2")}),)
+    list_display = ("email", "is_active", "is_staff", "is_superuser", "last_login")
+    list_filter = ("is_active", "is_staff", "is_superuser", "groups")
+    search_fields = ("email",)
+    fields = (
+        "email", "first_name", "last_name", "is_active", "is_staff", "is_superuser", "groups",
+        "user_permissions", "language", "date_joined", "last_login",
+    )  # fmt: skip

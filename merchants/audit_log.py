@@ -50,6 +50,8 @@ VERBS = {
     "case": ("opened", "assigned", "noted", "decided"),
     "bins": ("imported", "undone"),
     "holiday": ("added", "removed"),
+    "operator": ("invited", "withdrawn", "added", "changed"),
+    "person": ("switched_off", "switched_on"),
     "sign_in": ("succeeded", "locked", "unlocked"),
     "session": ("ended",),
     "mfa": ("added", "removed"),
@@ -136,6 +138,7 @@ def record_of_person(
     action: str,
     user: User,
     *,
+    before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
     reason: str | None = None,
 ) -> AuditEntry:
@@ -145,7 +148,7 @@ def record_of_person(
     :param after: more about it, such as the kind of a second factor.
     :raises ValueError: no such action.
     """
-    return _append(f"user:{user.pk}", None, Change(action, str(user.pk), after=after), reason)
+    return _append(f"user:{user.pk}", None, Change(action, str(user.pk), before, after), reason)
 
 
 def difference(

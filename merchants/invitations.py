@@ -18,6 +18,7 @@ from core.keyring import ring
 from core.names import email_key
 from merchants import audit_log, sessions, team
 from merchants.models import Invitation, Member, Merchant, User
+from merchants.models.people import Offer
 from merchants.team import TeamRefused
 
 PURPOSE = "link"
@@ -105,10 +106,11 @@ def found(token: str) -> Invitation:
     :raises InvitationUnusable: there is none, or it was used, withdrawn, or is too old.
     """
     rows = Invitation.objects.select_related("merchant", "invited_by")
-    row = rows.filter(token_hash=_hash(token)).first()
+    row = rows.filter(token_hash=hash_of(token)).first()
     if row is None:
         raise InvitationUnusable("unknown")
-    return _require_usable(row)
+    require_usable(row)
+    return row
 
 
 @transaction.atomic(durable=True)
@@ -132,14 +134,7 @@ def accept_as_new(token: str, password: str) -> Member:
     :raises InvitationUnusable: as `found`, or somebody of this address has an account by now.
     """
     invitation = _locked(token)
-    user = User(email=invitation.email, password=password)
-    try:
-        with transaction.atomic():
-            user.save(force_insert=True)
-    except IntegrityError:
-        raise InvitationUnusable("has_account") from None
-    context.act_as(ActorKind.USER, str(user.pk), user.email)
-    return _joined(invitation, user, None)
+    return _joined(invitation, account_of(invitation.email, password), None)
 
 
 # --- Inside -----------------------------------------------------------------------------------
@@ -153,7 +148,8 @@ def _locked(token: str) -> Invitation:
     invitation = found(token)
     team.lock(invitation.merchant)
     invitation.refresh_from_db(fields=["accepted_at", "withdrawn_at", "expires_at"])
-    return _require_usable(invitation)
+    require_usable(invitation)
+    return invitation
 
 
 def _joined(invitation: Invitation, user: User, session_key: str | None) -> Member:
@@ -181,7 +177,7 @@ def _written(by: Member, email: str, role: str) -> Invited:
         merchant=by.merchant,
         email=email,
         role=role,
-        token_hash=_hash(token),
+        token_hash=hash_of(token),
         invited_by=by.user,
         created_at=now,
         expires_at=now + VALID_FOR,
@@ -189,11 +185,12 @@ def _written(by: Member, email: str, role: str) -> Invited:
     return Invited(invitation, token)
 
 
-def _hash(token: str) -> bytes:
+def hash_of(token: str) -> bytes:
+    """Return what a row keeps of a token."""
     return ring().mac(PURPOSE, f"invitation|{token}".encode())
 
 
-def _require_usable(row: Invitation) -> Invitation:
+def require_usable(row: Offer) -> None:
     """:raises InvitationUnusable: it was used or withdrawn, or is too old."""
     if row.accepted_at:
         raise InvitationUnusable("used")
@@ -201,7 +198,22 @@ def _require_usable(row: Invitation) -> Invitation:
         raise InvitationUnusable("withdrawn")
     if row.expires_at <= timezone.now():
         raise InvitationUnusable("expired")
-    return row
+
+
+def account_of(email: str, password: str) -> User:
+    """Open the account of an invited person, in whose name the work at hand is done from here.
+
+    :param password: as `make_password` hashed it.
+    :raises InvitationUnusable: somebody of this address has one by now.
+    """
+    user = User(email=email, password=password)
+    try:
+        with transaction.atomic():
+            user.save(force_insert=True)
+    except IntegrityError:
+        raise InvitationUnusable("has_account") from None
+    context.act_as(ActorKind.USER, str(user.pk), user.email)
+    return user
 
 
 def _require_room(merchant: Merchant) -> None:

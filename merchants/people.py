@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from merchants import audit_log, second_factors, sessions, sign_in
+from merchants import audit_log, operator_rights, second_factors, sessions, sign_in
 from merchants.models import Member, User
 
 
@@ -26,11 +26,13 @@ def end_sessions(user: User, *, reason: str) -> int:
     return ended
 
 
-def take_off_second_factors(user: User, *, reason: str) -> bool:
+def take_off_second_factors(by: User, user: User, *, reason: str) -> bool:
     """Remove the second factors that a person lost; tell whether there were any.
 
     :param reason: the operator's, kept in the audit log.
+    :raises merchants.operator_rights.OperatorRefused: their own, or of an operator who may do more.
     """
+    operator_rights.require_not_above(by, user)
     return second_factors.take_off(user, reason=reason)
 
 

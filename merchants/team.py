@@ -9,7 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from core import clock, mail
+from core import clock, context, mail
+from core.context import ActorKind
 from core.errors import ParameterInvalid
 from core.names import email_key
 from core.querysets import MerchantRows
@@ -43,7 +44,7 @@ def change_role(by: Member, member: Member, role: str, *, session_key: str | Non
     row = _again(member)
     if row.role == role:
         return False
-    _require_another_owner(row)
+    require_another_owner(row)
     before = row.role
     Member.objects.filter(pk=row.pk).update(role=role)
     sessions.end_all_of(row.user, but=session_key if row.user_id == by.user_id else None)
@@ -84,7 +85,7 @@ def leave(member: Member, *, session_key: str | None = None) -> None:
 
 
 def _take_out(row: Member, *, session_key: str | None) -> None:
-    _require_another_owner(row)
+    require_another_owner(row)
     Member.objects.filter(pk=row.pk).delete()
     sessions.end_all_of(row.user, but=session_key)
     _end_sent_by(row)
@@ -104,11 +105,12 @@ def appoint_owner(merchant: Merchant, email: str, *, reason: str) -> bool:
     person's sessions end, and so does an invitation that was open to them.
 
     :param reason: the operator's, kept in the audit log.
-    :raises TeamRefused: no address, or of an account that is switched off.
+    :raises TeamRefused: no address, the operator's own, or of an account that is switched off.
     """
     address = require_address(email)
     lock(merchant)
     user = User.objects.filter(email=address).first() or User.objects.create_user(address)
+    _require_another_person(user)
     if not user.is_active:
         raise TeamRefused("This person's account is switched off.", param="email")
     row = Member.objects.for_merchant(merchant).filter(user=user).first()
@@ -163,7 +165,14 @@ def _again(member: Member) -> Member:
     return row
 
 
-def _require_another_owner(row: Member) -> None:
+def _require_another_person(user: User) -> None:
+    """:raises TeamRefused: an operator would make themselves an owner."""
+    actor = context.actor()
+    if actor.kind is ActorKind.OPERATOR and actor.id == str(user.pk):
+        raise TeamRefused("Nobody makes themselves an owner.", param="email")
+
+
+def require_another_owner(row: Member) -> None:
     """:raises LastOwner: the member is an owner, and no other owner can sign in."""
     if row.role != Member.Role.OWNER:
         return

@@ -9,12 +9,17 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import translation
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.names import email_key
 from merchants import notices
-from merchants.models import ApiKey, Merchant, User
+from merchants.models import ApiKey, Merchant, OperatorInvitation, User
 from merchants.notices import Kind, Letter, Reader
 
 log = structlog.get_logger(__name__)
@@ -22,6 +27,10 @@ log = structlog.get_logger(__name__)
 # Sentences about what was done to a person's access.
 UNLOCKED: Promise = _("Your sign-in was unlocked: wrong passwords were forgotten.")
 SIGNED_OUT: Promise = _("You were signed out everywhere.")
+RIGHTS_CHANGED: Promise = _("Your rights as an operator were changed.")
+NEW_OPERATOR: Promise = _("You are an operator now.")
+SWITCHED_OFF: Promise = _("Your account was switched off: nobody signs in with it.")
+SWITCHED_ON: Promise = _("Your account was switched on again.")
 FACTORS_REMOVED: Promise = _("Your passkeys, your app and your recovery codes were removed.")
 
 
@@ -53,6 +62,22 @@ def tell_of_access(user: User, owners: Iterable[str], done: Promise) -> bool:
     return _send(_("Your access"), "access", to, user=user, done=done)
 
 
+def invite_operator(invitation: OperatorInvitation, token: str) -> bool:
+    """Send an operator's invitation, the one place that has its token."""
+    [reader] = _known([invitation.email])
+    path = reverse("account_invitation_link", args=[token])
+    shown = {
+        "by": invitation.invited_by.email,
+        "groups": ", ".join(invitation.groups),
+        "link": f"{settings.PANEL_URL}{path}",
+        "panel_url": settings.PANEL_URL,
+    }
+    with translation.override(reader.language):
+        subject = gettext("Invitation to the operators' desk")
+        text = render_to_string("panel/mails/operator_invitation.txt", shown)
+    return _sent([EmailMessage(subject, text, None, [reader.address])], "operator_invitation")
+
+
 def said(is_sent: bool) -> str:
     """Return the sentence by which the operator hears of the mail."""
     return "A mail was sent." if is_sent else "The mail could not be sent: tell them yourself."
@@ -68,10 +93,15 @@ def _known(addresses: Iterable[str]) -> list[Reader]:
 
 def _send(subject: str | Promise, template: str, to: Iterable[Reader], **facts: Any) -> bool:
     shown = {"base_url": settings.BASE_URL, **facts}
+    letter = Letter(subject, f"panel/mails/{template}.txt", shown)
+    return _sent(notices.written(letter, to), template)
+
+
+def _sent(messages: Iterable[EmailMessage], about: str) -> bool:
     try:
-        for letter in notices.written(Letter(subject, f"panel/mails/{template}.txt", shown), to):
-            letter.send()
+        for message in messages:
+            message.send()
     except (SMTPException, OSError) as problem:
-        log.warning("mail_not_sent", about=template, reason=type(problem).__name__)
+        log.warning("mail_not_sent", about=about, reason=type(problem).__name__)
         return False
     return True

@@ -105,8 +105,10 @@ class Migration(migrations.Migration):
                 "permissions": [
                     (
                         "manage_people",
-                        "Can revoke keys, let people sign in again, and end their sessions",
-                    )
+                        "Can revoke keys, let people sign in again, end their sessions, "
+                        "switch them off",
+                    ),
+                    ("manage_operators", "Can invite operators, and choose their groups"),
                 ],
                 "constraints": [
                     models.CheckConstraint(
@@ -258,6 +260,54 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(
                         fields=("merchant", "user"), name="a_user_is_in_a_team_once"
                     )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="OperatorInvitation",
+            fields=[
+                (
+                    "id",
+                    core.fields.CodeField(
+                        editable=False, max_length=40, primary_key=True, serialize=False
+                    ),
+                ),
+                ("email", core.fields.AddressField(max_length=254)),
+                ("token_hash", models.BinaryField(max_length=32, unique=True)),
+                ("created_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+                ("accepted_at", models.DateTimeField(null=True)),
+                ("withdrawn_at", models.DateTimeField(null=True)),
+                ("groups", models.JSONField()),
+                (
+                    "invited_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("accepted_at", None), ("withdrawn_at", None)),
+                        fields=("email",),
+                        name="one_open_invitation_of_an_operator_per_address",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("email", core.folding.AsciiLower("email")),
+                            ("email__regex", "@[!-~]+$"),
+                        ),
+                        name="an_operators_invitations_email_is_its_key",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("accepted_at", None), ("withdrawn_at", None), _connector="OR"
+                        ),
+                        name="an_operators_accepted_invitation_is_not_withdrawn",
+                    ),
                 ],
             },
         ),

@@ -10,7 +10,7 @@ from merchants.models.merchant import (
 )
 from merchants.models.payout_accounts import PayoutAccount
 from merchants.models.payout_schedules import PayoutSchedule
-from merchants.models.people import Invitation, Member, Session, User
+from merchants.models.people import Invitation, Member, OperatorInvitation, Session, User
 from merchants.models.request_logs import RequestLog
 from merchants.models.risk import Deed, RiskRule, RuleName
 
@@ -27,6 +27,7 @@ __all__ = [
     "Merchant",
     "NegativeLimit",
     "NonSecureLimit",
+    "OperatorInvitation",
     "PayoutAccount",
     "PayoutSchedule",
     "RequestLog",

@@ -6,7 +6,7 @@ from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.utils.module_loading import import_string
 
-from core.fields import AddressField, id_field
+from core.fields import AddressField, JSONField, id_field
 from core.folding import AsciiLower
 from core.names import email_key
 from core.querysets import MerchantManager
@@ -60,7 +60,11 @@ class User(AbstractUser):
 
     class Meta(AbstractUser.Meta):
         permissions = [
-            ("manage_people", "Can revoke keys, let people sign in again, and end their sessions")
+            (
+                "manage_people",
+                "Can revoke keys, let people sign in again, end their sessions, switch them off",
+            ),
+            ("manage_operators", "Can invite operators, and choose their groups"),
         ]
         constraints = [
             models.CheckConstraint(condition=IS_ITS_KEY, name="a_users_email_is_its_key"),
@@ -107,23 +111,31 @@ class Member(models.Model):
         return f"{self.user} ({self.role})"
 
 
-class Invitation(models.Model):
-    """An offer of a place in a merchant's team, to one e-mail address, once, for seven days.
+class Offer(models.Model):
+    """An offer to one e-mail address, once, for seven days.
 
     The token is in the mail alone; the row has its keyed hash. Moments are in real time.
     """
 
     id = id_field()
-    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="invitations")
     email = AddressField()
-    role = models.CharField(max_length=10, choices=Member.Role)
     token_hash = models.BinaryField(max_length=32, unique=True)
     invited_by = models.ForeignKey(User, models.CASCADE, related_name="+")
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     accepted_at = models.DateTimeField(null=True)
-    # By an owner, by a newer invitation to the same address, or with its sender's leaving.
+    # By a person, by a newer one to the same address, or with its sender's leaving.
     withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+
+
+class Invitation(Offer):
+    """An offer of a place in a merchant's team."""
+
+    merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=10, choices=Member.Role)
 
     objects = MerchantManager()
 
@@ -143,6 +155,34 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.email} ({self.role})"
+
+
+class OperatorInvitation(Offer):
+    """An offer to become an operator.
+
+    :ivar groups: the names of the groups that the person will be in.
+    """
+
+    groups = JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["email"],
+                condition=models.Q(accepted_at=None, withdrawn_at=None),
+                name="one_open_invitation_of_an_operator_per_address",
+            ),
+            models.CheckConstraint(
+                condition=IS_ITS_KEY, name="an_operators_invitations_email_is_its_key"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(accepted_at=None) | models.Q(withdrawn_at=None),
+                name="an_operators_accepted_invitation_is_not_withdrawn",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} ({', '.join(self.groups)})"
 
 
 class Session(AbstractBaseSession):

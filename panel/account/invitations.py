@@ -1,4 +1,4 @@
-"""The way into a team: the link of a mail, and the page on which its invitation is accepted.
+"""The way into a team, or to the operators: the link of a mail, and the page that accepts.
 
 The token leaves the address at once, for the session: no page repeats it and no history has it.
 """
@@ -18,10 +18,12 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
+from core import acts
 from core.names import email_key
-from merchants import invitations
+from merchants import invitations, operator_rights, operators
 from merchants.invitations import InvitationUnusable
-from merchants.models import Invitation, User
+from merchants.models import Invitation, OperatorInvitation, User
+from panel import house_mails
 from panel.merchants.overview import ROLES
 from panel.merchants.team_words import UNUSABLE
 
@@ -56,7 +58,7 @@ class NewAccountForm(forms.Form):
 def follow(request: HttpRequest, token: str) -> HttpResponse:
     """Take the token of a mail's link along, and lead to the page that accepts."""
     try:
-        invitations.found(token)
+        _found(token)
     except InvitationUnusable as problem:
         return _unusable(request, problem)
     request.session[TOKEN] = token
@@ -68,7 +70,7 @@ def accept(request: HttpRequest) -> HttpResponse:
     """Show an invitation to its person; a POST accepts it, with a new account or one's own."""
     token = request.session.get(TOKEN, "")
     try:
-        invitation = invitations.found(token)
+        invitation = _found(token)
         if request.user.is_authenticated:
             return _with_account(request, invitation, token)
         if User.objects.filter(email=invitation.email).exists():
@@ -78,10 +80,27 @@ def accept(request: HttpRequest) -> HttpResponse:
         return _unusable(request, problem)
 
 
-def _with_account(request: HttpRequest, invitation: Invitation, token: str) -> HttpResponse:
+def _found(token: str) -> Invitation | OperatorInvitation:
+    """Return the invitation that a token opens, to a team or to the operators.
+
+    :raises InvitationUnusable: there is none, or nobody can accept it.
+    """
+    try:
+        return invitations.found(token)
+    except InvitationUnusable as problem:
+        if problem.why != "unknown":
+            raise
+        return operators.found(token)
+
+
+def _with_account(
+    request: HttpRequest, invitation: Invitation | OperatorInvitation, token: str
+) -> HttpResponse:
     user: Any = request.user
     if email_key(user.email) != email_key(invitation.email):
         raise InvitationUnusable("other_address")
+    if isinstance(invitation, OperatorInvitation):
+        return _as_operator(request, invitation, token)
     if request.method != "POST":
         return _shown(request, invitation)
     member = invitations.accept(token, user, session_key=request.session.session_key)
@@ -90,19 +109,46 @@ def _with_account(request: HttpRequest, invitation: Invitation, token: str) -> H
     return _see_other(reverse("panel:overview", args=[member.merchant_id]))
 
 
-def _as_new(request: HttpRequest, invitation: Invitation, token: str) -> HttpResponse:
+# A proof first: the person gets rights by it.
+@acts.proof_required
+def _as_operator(request: HttpRequest, invitation: OperatorInvitation, token: str) -> HttpResponse:
+    if request.method != "POST":
+        return _shown(request, invitation)
+    user: Any = request.user
+    operators.accept(token, user, session_key=request.session.session_key)
+    request.session.pop(TOKEN, None)
+    _tell_of_operator(user)
+    messages.success(request, gettext("You are an operator now."))
+    return _see_other(reverse("admin:index"))
+
+
+def _tell_of_operator(user: User) -> None:
+    others = [one for one in operator_rights.watchers() if one != user.email]
+    house_mails.tell_of_access(user, others, house_mails.NEW_OPERATOR)
+
+
+def _as_new(
+    request: HttpRequest, invitation: Invitation | OperatorInvitation, token: str
+) -> HttpResponse:
     typed = request.POST if request.method == "POST" else None
     form = NewAccountForm(typed, email=invitation.email)
     if not form.is_valid():
         return _shown(request, invitation, status=400 if form.is_bound else 200, form=form)
-    member = invitations.accept_as_new(token, make_password(form.cleaned_data["password"]))
+    hashed = make_password(form.cleaned_data["password"])
+    if isinstance(invitation, OperatorInvitation):
+        _tell_of_operator(operators.accept_as_new(token, hashed))
+        home = reverse("admin:index")
+    else:
+        member = invitations.accept_as_new(token, hashed)
+        home = reverse("panel:overview", args=[member.merchant_id])
     request.session.pop(TOKEN, None)
     messages.success(request, gettext("Your account is open. Sign in with your new password."))
-    home = reverse("panel:overview", args=[member.merchant_id])
     return _see_other(f"{reverse('account_login')}?next={home}")
 
 
-def _sign_in_first(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+def _sign_in_first(
+    request: HttpRequest, invitation: Invitation | OperatorInvitation
+) -> HttpResponse:
     page = reverse("account_invitation")
     way = f"{reverse('account_login')}?next={page}"
     if request.method == "POST":
@@ -111,9 +157,15 @@ def _sign_in_first(request: HttpRequest, invitation: Invitation) -> HttpResponse
 
 
 def _shown(
-    request: HttpRequest, invitation: Invitation, *, status: int = 200, **shown: Any
+    request: HttpRequest,
+    invitation: Invitation | OperatorInvitation,
+    *,
+    status: int = 200,
+    **shown: Any,
 ) -> HttpResponse:
-    facts = {"invitation": invitation, "role": ROLES[invitation.role], **shown}
+    facts = {"invitation": invitation, **shown}
+    if isinstance(invitation, Invitation):
+        facts["role"] = ROLES[invitation.role]
     return render(request, "account/invitation.html", facts, status=status)
 
 

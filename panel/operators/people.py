@@ -35,7 +35,7 @@ def listed(request: HttpRequest) -> HttpResponse:
 @desk.page(VIEW)
 def shown(request: HttpRequest, person_id: str) -> HttpResponse:
     """Show a person with their teams, whether they are locked out, and signed in where."""
-    person = _find(person_id)
+    person = find(person_id)
     return desk.show(
         request,
         "desk/people/person.html",
@@ -53,7 +53,7 @@ def shown(request: HttpRequest, person_id: str) -> HttpResponse:
 @desk.page(MANAGE, methods=("GET", "POST"))
 def unlock(request: HttpRequest, person_id: str) -> HttpResponse:
     """Let a person sign in again before the half hour is over."""
-    person = _find(person_id)
+    person = find(person_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         if people.let_in_again(person, reason=form.cleaned_data["why"]):
@@ -62,13 +62,13 @@ def unlock(request: HttpRequest, person_id: str) -> HttpResponse:
             messages.info(request, "They were not locked: nothing has changed.")
         return desk.see_other("desk_person", person.pk)
     lead = "Their wrong passwords are forgotten, so that they may try again at once."
-    return _ask(request, person, form, ("Unlock", lead))
+    return ask(request, person, form, ("Unlock", lead))
 
 
 @desk.page(MANAGE, methods=("GET", "POST"))
 def end_sessions(request: HttpRequest, person_id: str) -> HttpResponse:
     """Sign a person out everywhere."""
-    person = _find(person_id)
+    person = find(person_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         if people.end_sessions(person, reason=form.cleaned_data["why"]):
@@ -77,16 +77,16 @@ def end_sessions(request: HttpRequest, person_id: str) -> HttpResponse:
             messages.info(request, "They were signed in nowhere: nothing has changed.")
         return desk.see_other("desk_person", person.pk)
     lead = "They are signed out in every browser, and may sign in again."
-    return _ask(request, person, form, ("End sessions", lead))
+    return ask(request, person, form, ("End sessions", lead))
 
 
 @desk.page(MANAGE, methods=("GET", "POST"))
 def take_off(request: HttpRequest, person_id: str) -> HttpResponse:
     """Remove the second factors of a person who lost them."""
-    person = _find(person_id)
+    by, person = desk.operator(request), find(person_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        if people.take_off_second_factors(person, reason=form.cleaned_data["why"]):
+        if people.take_off_second_factors(by, person, reason=form.cleaned_data["why"]):
             _tell(request, person, "Their second factors are removed.", mails.FACTORS_REMOVED)
         else:
             messages.info(request, "They had none: nothing has changed.")
@@ -95,7 +95,7 @@ def take_off(request: HttpRequest, person_id: str) -> HttpResponse:
         "Make sure by another way that it is they who ask: their password alone lets them in"
         " afterwards, to add another one. They are signed out everywhere."
     )
-    return _ask(request, person, form, ("Take off second factors", lead))
+    return ask(request, person, form, ("Take off second factors", lead))
 
 
 @desk.page(MANAGE, methods=("GET", "POST"))
@@ -158,9 +158,13 @@ def _tell(request: HttpRequest, person: User, said: str, done: Promise) -> None:
     messages.success(request, f"{said} {mails.said(is_sent)}")
 
 
-def _ask(
+def ask(
     request: HttpRequest, person: User, form: ReasonForm, words: tuple[str, str]
 ) -> HttpResponse:
+    """Show the form of an act on a person.
+
+    :param words: its title, and what it does.
+    """
     title, lead = words
     back = desk.address("desk_person", person.pk)
     trail = [("People", desk.address("desk_people")), (person.email, back)]
@@ -169,7 +173,11 @@ def _ask(
     return desk.show(request, "desk/people/act.html", title, status, **shown)
 
 
-def _find(person_id: str) -> User:
+def find(person_id: str) -> User:
+    """Return a person.
+
+    :raises ResourceMissing: there is none of this number.
+    """
     try:
         person = User.objects.filter(pk=User._meta.pk.to_python(person_id)).first()
     except ValidationError:

@@ -1,6 +1,6 @@
 """The sections of the desk, in the order of its navigation."""
 
-from panel.operators import audit, bins, cases, lists, merchants, people, review, search
+from panel.operators import audit, bins, cases, lists, merchants, people, review, rights, search
 from panel.operators.desk import Section
 
 SECTIONS: tuple[Section, ...] = (
@@ -11,5 +11,6 @@ SECTIONS: tuple[Section, ...] = (
     bins.SECTION,
     lists.SECTION,
     people.SECTION,
+    rights.SECTION,
     audit.SECTION,
 )

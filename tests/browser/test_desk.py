@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.urls import reverse
 
-from merchants import accounts
+from merchants import accounts, operators
 from merchants.models import AuditEntry, User
 from merchants.models import Merchant as Shop
 from payments.installments.bin_files import COLUMNS
@@ -26,6 +27,7 @@ HEADER = ",".join(COLUMNS)
 GOOD = "460346,visa,credit,TR,Test Bank,bonus,false,false"
 BAD = "46034,visa,credit,TR,Test Bank,bonus,false,false"
 WHY = "Why, in your words"
+CLERK = "clerk@pay.example"
 
 
 @pytest.fixture
@@ -148,6 +150,10 @@ def pages_of(payment_id: str) -> dict[str, tuple[str, int]]:
         "people": address("desk_people"),
         "person": address("desk_person", person.pk),
         "unlock": address("desk_person_unlock", person.pk),
+        "operators": address("desk_operators"),
+        "invite": address("desk_operator_invite"),
+        "groups": address("desk_person_groups", User.objects.get(email=CLERK).pk),
+        "switch_off": address("desk_person_switch_off", User.objects.get(email=CLERK).pk),
         "audit": address("desk_audit"),
         "verify": address("desk_audit_verify"),
         "entry": address("desk_audit_entry", AuditEntry.objects.latest("id").id),
@@ -168,6 +174,9 @@ def test_every_page_in_both_themes_and_widths(
     accounts.change(Shop.objects.get(), {"risk_rules": [rule]}, "They sell jewels.")
     payment = acme.charge()
     assert PaymentIntent.objects.get(id=payment.id).fraud["status"] == "review"
+    clerk = User.objects.create_user(CLERK, is_staff=True)
+    clerk.groups.set(Group.objects.filter(name__in=["people", "risk"]))
+    operators.invite(operator, "new@pay.example", ["money"], invitation_id="opi_1", reason="x")
     page = open_page(width=width, theme=theme)
     sign_in(page)
 

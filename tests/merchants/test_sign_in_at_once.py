@@ -20,7 +20,7 @@ from allauth.mfa.totp.internal.auth import TOTP
 from django.contrib.auth.hashers import make_password
 from django.db import connections
 
-from merchants import passwords, sign_in
+from merchants import operators, passwords, sign_in
 from merchants.models import User
 from merchants.passwords import Turns
 from tests.stage.client import ApiClient
@@ -182,18 +182,19 @@ def test_who_is_told_to_come_back_is_not_counted_against_the_name(
     assert not User.objects.filter(wrong_in_a_row__gt=0).exists()
 
 
-@pytest.mark.parametrize("path", ["add", "{}/password"])
-def test_an_operator_who_sets_a_password_waits_for_their_turn_too(
-    path: str, held: Hashes, monkeypatch: pytest.MonkeyPatch
+def test_an_operator_who_chooses_a_password_waits_for_their_turn_too(
+    held: Hashes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(passwords, "turns", Turns(waiting=0, seconds=0))
-    visitor, new = Visitor(), "another long password"
-    visitor.sign_in(PASSWORD)
-    typed = {"email": "ada@example.com", "password1": new, "password2": new}
-    page = path.format(User.objects.get(email=NAME).pk)
+    by = User.objects.get(email=NAME)
+    terms = {"invitation_id": "opi_1", "reason": "x"}
+    _row, token = operators.invite(by, "ada@example.com", ["risk"], **terms)
+    visitor = Visitor()
+    visitor.http.get(f"/account/invitation/{token}")
 
     with a_hash_under_way(held):
-        refused = visitor.http.post(f"/admin/merchants/user/{page}/", typed, headers=HTML)
+        typed = {"password": "another long password"}
+        refused = visitor.http.post("/account/invitation", typed, headers=HTML)
 
     assert refused.status_code == BUSY
     assert not User.objects.filter(email="ada@example.com").exists()

@@ -133,14 +133,14 @@ def test_a_team_that_was_not_locked_would_lose_its_last_owner(
     acme: ApiClient, ada: Member, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted fault: without the lock, both see the other owner."""
-    checked = teams._require_another_owner
+    checked = teams.require_another_owner
 
     def slowly(row: Member) -> None:
         checked(row)
         wait_for_the_others()
 
     monkeypatch.setattr(teams, "lock", lambda _merchant: None)
-    monkeypatch.setattr(teams, "_require_another_owner", slowly)
+    monkeypatch.setattr(teams, "require_another_owner", slowly)
 
     together([tried(lambda one=one: teams.leave(one)) for one in (ada, owner)])
 

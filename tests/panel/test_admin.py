@@ -1,8 +1,11 @@
 """The operators' admin: everything opens, money and merchants are read-only."""
 
+from typing import Any
+
 import pytest
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.db import IntegrityError
 from django.test import Client
 from django.urls import reverse
@@ -56,7 +59,7 @@ def test_every_list_and_every_row_opens(
     assert opened > 8, opened
 
 
-@pytest.mark.parametrize("model", [m for m in OURS if m._meta.app_label != "auth" and m != User])
+@pytest.mark.parametrize("model", OURS)
 def test_nothing_is_edited_by_hand(operator: Client, model: type) -> None:
     assert operator.get(address(model, "add")).status_code == 403
 
@@ -68,17 +71,42 @@ def test_a_merchant_is_not_changed_by_hand(operator: Client, acme: ApiClient) ->
     assert Merchant.objects.get().country == "TR"
 
 
-def test_a_user_is_one_person_in_any_case(operator: Client) -> None:
-    form = {
-        "email": "Bob@X.com",
-        "password1": "a long enough one",
-        "password2": "a long enough one",
-    }
-    first = operator.post(address(User, "add"), form)
-    second = operator.post(address(User, "add"), {**form, "email": "bob@x.com"})
+def test_nobody_is_made_changed_or_deleted_by_hand(operator: Client, acme: ApiClient) -> None:
+    owner = acme.merchant.members.get().user
+    group = Group.objects.get(name="people")
+    password = {"password1": "another long one", "password2": "another long one"}
+    mine = {"email": "mine@example.com", "is_superuser": "on", "is_staff": "on"}
+    before = rows_of_people()
 
-    assert (first.status_code, second.status_code) == (302, 200)
-    assert User.objects.filter(email="bob@x.com").count() == 1
+    for page, form in (
+        (address(User, "add"), {**mine, **password}),
+        (address(User, "change", owner.pk), mine),
+        (address(User, "delete", owner.pk), {"post": "yes"}),
+        (address(Group, "change", group.pk), {"name": "people", "permissions": ["1"]}),
+        (address(Group, "delete", group.pk), {"post": "yes"}),
+    ):
+        assert operator.post(page, form).status_code == 403, page
+    set_password = operator.post(f"/admin/merchants/user/{owner.pk}/password/", password)
+    chosen = {"action": "delete_selected", "_selected_action": [owner.pk], "post": "yes"}
+    operator.post(address(User, "changelist"), chosen)
+
+    assert set_password.status_code in (302, 404)
+    assert rows_of_people() == before
+
+
+def rows_of_people() -> tuple[list[dict[str, Any]], list[Any]]:
+    groups = Group.objects.order_by("pk").values_list("pk", "permissions")
+    return list(User.objects.order_by("pk").values()), sorted(groups)
+
+
+def test_a_persons_row_shows_no_password(operator: Client) -> None:
+    root = User.objects.get()
+
+    page = operator.get(address(User, "change", root.pk)).content.decode()
+
+    assert root.email in page
+    assert root.password not in page
+    assert "field-password" not in page
 
 
 def test_the_database_refuses_a_users_capitals() -> None:

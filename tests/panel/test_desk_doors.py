@@ -205,6 +205,7 @@ def test_the_groups_have_their_acts() -> None:
     assert acts("auditors") == set()
     assert acts("accounts") == {"change_merchant_terms", "import_bins"}
     assert acts("people") == {"manage_people"}
+    assert acts("operators") == {"manage_operators"}
     assert acts("risk") == {"judge_fraud", "manage_lists"}
     assert acts("cases") == {"resolve_case"}
     assert "write_off" in acts("money")

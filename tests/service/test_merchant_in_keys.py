@@ -27,6 +27,7 @@ OWN_ID = "Unique among all merchants as it is made; a foreign key of Django's po
 TABLES_WITHOUT = {
     "merchants_merchant": "It is the merchant.",
     "merchants_user": "A person may be in the teams of several merchants, or be an operator.",
+    "merchants_operatorinvitation": "Operators are of the installation.",
     "merchants_user_groups": DJANGOS,
     "merchants_user_user_permissions": DJANGOS,
     "merchants_session": "A person's, who may be in the teams of several merchants.",

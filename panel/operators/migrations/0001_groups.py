@@ -30,6 +30,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "auditors": (),
     "accounts": ("merchants.change_merchant_terms", "installments.import_bins"),
     "people": ("merchants.manage_people",),
+    "operators": ("merchants.manage_operators",),
     "cases": ("cases.resolve_case",),
     "risk": ("intents.judge_fraud", "risk.manage_lists"),
     "money": (
