@@ -51,6 +51,9 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "merchants.password_rules.NotGuessable"},
+    # Last: it computes hashes.
+    {"NAME": "merchants.password_rules.NotOneOfTheLast"},
 ]
 
 # --- django-allauth ---

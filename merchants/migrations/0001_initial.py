@@ -74,6 +74,7 @@ class Migration(migrations.Migration):
                 ("email", models.EmailField(max_length=254, unique=True)),
                 ("wrong_in_a_row", models.SmallIntegerField(default=0, editable=False)),
                 ("locked_until", models.DateTimeField(editable=False, null=True)),
+                ("former_passwords", models.JSONField(default=list, editable=False)),
                 ("language", models.CharField(blank=True, editable=False, max_length=7)),
                 (
                     "groups",

@@ -49,6 +49,8 @@ class User(AbstractUser):
     # locked. Written by merchants.sign_in alone.
     wrong_in_a_row = models.SmallIntegerField(default=0, editable=False)
     locked_until = models.DateTimeField(null=True, editable=False)
+    # Hashes of an operator's last passwords, the newest first, without the present one.
+    former_passwords = JSONField(default=list, editable=False)
     # One of `settings.LANGUAGES`, as chosen in the panel; empty until then.
     language = models.CharField(max_length=7, blank=True, editable=False)
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from core import context, mail
 from core.context import ActorKind
 from core.http import client_address
-from merchants import second_factors, sessions, sign_in
+from merchants import password_rules, second_factors, sessions, sign_in
 from merchants.models import User
 from panel import languages
 from panel.account import new_browsers
@@ -60,9 +60,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return sign_in.is_proved_by(user, password)
 
     def set_password(self, user: User, password: str) -> None:
-        user.set_password(password)
-        # Not the count of wrong ones, which another request may be changing.
-        user.save(update_fields=["password"])
+        password_rules.replace(user, password)
 
     def post_login(self, request: HttpRequest, user: User, **hook: Any) -> HttpResponse:
         context.act_as(ActorKind.USER, str(user.pk), user.email)
