@@ -13,6 +13,8 @@ from merchants import audit_log, sessions
 from merchants.models import User
 
 PURPOSE = "second_factor"
+# In the data of a passkey: the most that it has counted.
+COUNTER = "counter"
 # Recovery codes alone are none: they stand in for one of these.
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
@@ -50,6 +52,20 @@ def use_up(user: Any, code: str) -> None:
     app = Authenticator.objects.get(user_id=user.pk, type=Authenticator.Type.TOTP)
     # As at a sign-in, which takes each code once.
     app.wrap().validate_code(code)
+
+
+@transaction.atomic
+def counts_on(passkey: Authenticator, counter: int) -> bool:
+    """Keep what a passkey counted at its use; tell whether it counts on from the use before.
+
+    Many count nothing, and always say 0.
+    """
+    row = Authenticator.objects.select_for_update().get(pk=passkey.pk)
+    known: int = row.data.get(COUNTER, row.wrap().authenticator_data.counter)
+    if counter > known:
+        row.data[COUNTER] = counter
+        row.save(update_fields=["data"])
+    return counter > known or counter == known == 0
 
 
 @transaction.atomic

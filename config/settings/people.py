@@ -92,6 +92,9 @@ MFA_FORMS = {
     "reauthenticate": "panel.account.forms.CodeAgainForm",
     "add_webauthn": "panel.account.forms.PasskeyForm",
     "edit_webauthn": "panel.account.forms.PasskeyNameForm",
+    "login_webauthn": "panel.account.forms.PasskeySignInForm",
+    "authenticate_webauthn": "panel.account.forms.PasskeyStepForm",
+    "reauthenticate_webauthn": "panel.account.forms.PasskeyAgainForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_TOLERANCE = 0

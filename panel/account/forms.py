@@ -8,7 +8,14 @@ from allauth.account.forms import ChangePasswordForm, ResetPasswordForm, ResetPa
 from allauth.core import context
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
-from allauth.mfa.webauthn.forms import AddWebAuthnForm, EditWebAuthnForm
+from allauth.mfa.models import Authenticator
+from allauth.mfa.webauthn.forms import (
+    AddWebAuthnForm,
+    AuthenticateWebAuthnForm,
+    EditWebAuthnForm,
+    LoginWebAuthnForm,
+    ReauthenticateWebAuthnForm,
+)
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from core.names import email_key, is_legible
 from merchants import sign_in
 from merchants.models import User
+from panel.account import passkey_counters
 
 # Allauth's own Turkish has another word for a password than the pages around it. Of Any: the stubs
 # of Django's forms name a kind of lazy text that it does not have.
@@ -107,6 +115,30 @@ class _Counted:
         except ValidationError:
             return False
         return True
+
+
+class _Watched:
+    """A form with a use of a passkey, whose counter is looked at."""
+
+    cleaned_data: dict[str, Any]
+
+    def clean_credential(self) -> Authenticator:
+        sent = self.cleaned_data["credential"]
+        passkey: Authenticator = super().clean_credential()  # type: ignore[misc]  # Likewise.
+        passkey_counters.look_at(passkey, sent)
+        return passkey
+
+
+class PasskeySignInForm(_Watched, LoginWebAuthnForm):
+    """A sign-in by a passkey alone."""
+
+
+class PasskeyStepForm(_Watched, AuthenticateWebAuthnForm):
+    """The second step of a sign-in, by a passkey."""
+
+
+class PasskeyAgainForm(_Watched, ReauthenticateWebAuthnForm):
+    """The passkey asked for again before a change that matters."""
 
 
 class CodeForm(_Counted, AuthenticateForm):
