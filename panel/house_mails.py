@@ -78,6 +78,12 @@ def invite_operator(invitation: OperatorInvitation, token: str) -> bool:
     return _sent([EmailMessage(subject, text, None, [reader.address])], "operator_invitation")
 
 
+def tell_of_withdrawn(invitation: OperatorInvitation) -> bool:
+    """Tell a person that their invitation to become an operator was withdrawn."""
+    subject = _("Your invitation was withdrawn")
+    return _send(subject, "operator_withdrawn", _known([invitation.email]))
+
+
 def said(is_sent: bool) -> str:
     """Return the sentence by which the operator hears of the mail."""
     return "A mail was sent." if is_sent else "The mail could not be sent: tell them yourself."

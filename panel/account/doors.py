@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from core import context
 from core.context import ActorKind
+from core.detection import contains_encoded_card_number
 from core.http import client_address, is_at_the_panels_host, is_panel_apart
 from merchants import second_factors
 
@@ -65,7 +66,13 @@ class Doors:
             return None
         methods = get_adapter().get_reauthentication_methods(request.user)
         address = methods[0]["url"] if methods else reverse("account_login")
-        return _see_other(f"{address}?{urlencode({'next': request.get_full_path()})}")
+        return _see_other(f"{address}?{urlencode({'next': _way_back(request)})}")
+
+
+def _way_back(request: HttpRequest) -> str:
+    """Return the address of the form. The page of the proof repeats it: no card number is in it."""
+    whole = request.get_full_path()
+    return request.path if contains_encoded_card_number(whole) else whole
 
 
 def _elsewhere(request: HttpRequest) -> HttpResponse | None:

@@ -72,7 +72,8 @@ def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         if operators.withdraw(desk.operator(request), row, reason=form.cleaned_data["why"]):
-            messages.success(request, f"{row.email} is invited no more.")
+            is_sent = mails.tell_of_withdrawn(row)
+            messages.success(request, f"{row.email} is invited no more. {mails.said(is_sent)}")
         else:
             messages.info(request, "It was not open any more: nothing has changed.")
         return desk.see_other("desk_operators")

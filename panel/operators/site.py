@@ -12,6 +12,7 @@ from django.urls import URLPattern, URLResolver, include, path, reverse
 
 from core import acts, context
 from core.context import ActorKind
+from core.detection import contains_encoded_card_number
 from panel.operators import desk
 from panel.operators.sections import SECTIONS
 
@@ -61,7 +62,9 @@ class OperatorsSite(AdminSite):
         index = reverse("admin:index", current_app=self.name)
         if request.user.is_authenticated and not self.has_permission(request):
             raise PermissionDenied
-        return redirect_to_login(request.GET.get("next", index))
+        wanted = request.GET.get("next", index)
+        # The page of the sign-in repeats it.
+        return redirect_to_login(index if contains_encoded_card_number(wanted) else wanted)
 
     def logout(  # type: ignore[override]
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -8,12 +8,13 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.utils import translation
 
-from merchants import invitations, sign_in
+from merchants import invitations, operators, sign_in
 from merchants.models import User
 from tests.browser.looks import in_every_look
 from tests.browser.page import DESKTOP_WIDTH, PHONE_WIDTH, Page
 from tests.stage.factories import open_merchant
 from tests.stage.lengths import tried
+from tests.stage.passkeys import Passkey
 from tests.stage.second_factors import SEED, add_app, add_recovery_codes, code
 from tests.stage.web_process import WebProcess
 
@@ -220,6 +221,7 @@ INSIDE = [
     "security", "sessions", "activity", "password", "reauthenticate", "logout",
     "authenticator/remove",
     "recovery-codes", "recovery-codes/new", "code/again", "passkeys", "passkeys/add",
+    "passkeys/again",
 ]  # fmt: skip
 
 
@@ -236,6 +238,11 @@ def test_every_page_of_the_account_is_sound(
             assert page.evaluate("document.documentElement.lang") == language
             page.keep_picture(f"account-{path.replace('/', '_')}-{language}-{theme}-{width}")
 
+    root = User.objects.create_superuser("root@pay.example", PASSWORD)
+    terms = {"invitation_id": "opi_1", "reason": "x"}
+    _row, token = operators.invite(root, "new@pay.example", ["risk", "cases"], **terms)
+    page.visit(f"{panel}/account/invitation/{token}")
+    page.keep_picture(f"account-operator-{language}-{theme}-{width}")
     look(PAGES)
     walker.begin()
     walker.see(NO_FACTOR)
@@ -245,5 +252,6 @@ def test_every_page_of_the_account_is_sound(
     page.keep_picture(f"account-authenticator-{language}-{theme}-{width}")
     add_app(ada)
     add_recovery_codes(ada)
+    Passkey(ada)
     look(INSIDE)
     tried(len(PAGES) + len(INSIDE), "pages")

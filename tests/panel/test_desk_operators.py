@@ -145,6 +145,8 @@ def test_a_withdrawn_invitation_leads_to_nothing(desk: Desk) -> None:
     for _ in range(2):
         assert desk.send("desk_operator_withdraw", row.pk, form=WHY).status_code == 303
 
+    assert [letter.to for letter in mail.outbox] == [[NEW], [NEW]]
+    assert "withdrawn" in mail.outbox.pop().body
     assert Client().get(link()).status_code == 410
     assert actions().count("operator.withdrawn") == 1
 

@@ -135,6 +135,19 @@ def test_an_act_that_comes_too_late_is_not_done_and_leads_back_to_its_form(owner
     assert ended() == 1
 
 
+def test_a_card_number_in_an_address_is_shown_neither_at_the_sign_in_nor_at_the_proof(
+    unproved: Client,
+) -> None:
+    page = f"{address('desk_list_add')}?kind=email&value=4242+4242+4242+4242"
+
+    asked = unproved.get(page)
+    shown = Client().get(page, follow=True).content.decode()
+
+    assert asked["Location"] == f"{AGAIN}?next=%2Fadmin%2Fdesk%2Flists%2Fadd%2F"
+    assert 'name="login"' in shown
+    assert "4242" not in shown
+
+
 def test_a_permission_is_asked_for_before_the_proof(owner: User) -> None:
     desk = Desk("reader@example.com", "merchants.view_user")
     prove(desk.http, desk.person, at=0)
