@@ -5,7 +5,6 @@ from datetime import timedelta
 from functools import wraps
 from typing import Any
 
-from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -15,7 +14,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 
-from core import context
+from core import acts, context
 from core.context import ActorKind
 from core.detection import contains_encoded_card_number
 from merchants import second_factors
@@ -27,7 +26,7 @@ View = Callable[..., HttpResponse]
 # Below `page`: it asks for the password or passkey again, unless that was done within 5 minutes
 # (`panel.account.doors`). A form that is sent too late leads to the same page by GET, and nothing
 # of it is kept.
-proof_required: Callable[[View], View] = reauthentication_required
+proof_required = acts.proof_required
 # In the session: the merchant whose page was opened last.
 LAST_SEEN = "merchant"
 # A member's use of a page within a minute of the one that was noted is not noted.

@@ -56,7 +56,6 @@ def acting_unasked(client: Client, of: list[tuple[str, URLPattern]]) -> list[str
     return [w for w, answer in answers if not is_asked(answer) and answer.status_code != 405]
 
 
-@pytest.mark.dear("asks for some hundred pages of the admin")
 def test_no_page_takes_a_post_without_a_proof(unproved: Client) -> None:
     tried = pages()
 
