@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -52,14 +52,13 @@ def invite(
             raise OperatorRefused("Choose a group at least.", param="groups")
         if User.objects.filter(email=address, is_staff=True).exists():
             raise OperatorRefused("They are an operator: change their groups.", param="email")
-        for earlier in open_invitations().filter(email=address):
-            _end(earlier, reason)
+        _end_all_to(address, reason)
         token = secrets.token_urlsafe(32)
         now = timezone.now()
-        row = OperatorInvitation.objects.create(
+        row = _written(OperatorInvitation(
             id=invitation_id, email=address, groups=names, invited_by=actor, created_at=now,
             token_hash=invitations.hash_of(token), expires_at=now + invitations.VALID_FOR,
-        )  # fmt: skip
+        ))  # fmt: skip
         told = {"email": address, "groups": names}
         audit_log.record(
             "operator.invited", merchant=None, subject=row.id, after=told, reason=reason
@@ -102,6 +101,7 @@ def set_groups(by: User, person: User, groups: Iterable[str], *, seen: str, reas
     row.groups.set(Group.objects.filter(name__in=names))
     row.user_permissions.clear()
     User.objects.filter(pk=row.pk).update(is_staff=bool(names))
+    _end_all_to(row.email, reason)
     sessions.end_all_of(row)
     audit_log.record_of_person(
         "operator.changed", row, before={"groups": before}, after={"groups": names}, reason=reason
@@ -127,6 +127,7 @@ def switch_off(by: User, person: User, *, reason: str) -> bool:
     for place in owned.select_related("merchant").order_by("pk"):
         team.require_another_owner(place)
     User.objects.filter(pk=row.pk).update(is_active=False)
+    _end_all_to(row.email, reason)
     sessions.end_all_of(row)
     audit_log.record_of_person("person.switched_off", row, reason=reason)
     return True
@@ -174,12 +175,14 @@ def accept(token: str, user: User, *, session_key: str | None = None) -> None:
     """Become an operator, as a person who has an account.
 
     :param session_key: of the session that goes on; the person's others end.
-    :raises InvitationUnusable: as `found`, it is to another address, or who sent it may not give
-        such rights any more.
+    :raises InvitationUnusable: as `found`, it is to another address or to an operator, or who sent
+        it may not give such rights any more.
     """
     invitation = _usable(token)
     if invitation.email != user.email:
         raise InvitationUnusable("other_address")
+    if User.objects.filter(pk=user.pk, is_staff=True).exists():
+        raise InvitationUnusable("in_team")
     _join(invitation, user, session_key)
 
 
@@ -240,6 +243,23 @@ def _locked(by: User, person: User, permission: str) -> User:
 
 def _again(person: User) -> User:
     return User.objects.get(pk=person.pk)
+
+
+def _written(row: OperatorInvitation) -> OperatorInvitation:
+    """:raises OperatorRefused: somebody else invites the same person at this moment."""
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:
+        text = "Somebody else has invited them at this moment: look at the list."
+        raise OperatorRefused(text, param="email") from None
+    return row
+
+
+def _end_all_to(address: str, reason: str) -> None:
+    """End the open invitations to an address: nobody comes back by an old one."""
+    for row in open_invitations().filter(email=address).select_for_update():
+        _end(row, reason)
 
 
 def _end(row: OperatorInvitation, reason: str) -> None:

@@ -11,6 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from merchants import keys, operator_rights, operators
+from merchants.invitations import InvitationUnusable
 from merchants.models import AuditEntry, Member, OperatorInvitation, User
 from tests.stage.client import ApiClient
 from tests.stage.desk import PASSWORD, Desk
@@ -172,6 +173,72 @@ def test_an_invitation_is_worth_nothing_once_its_sender_may_not_give_it(
 
         assert browser.post("/account/invitation", {"password": PASSWORD}).status_code == 410
     assert not User.objects.filter(email__in=[NEW, "bob@pay.example"]).exists()
+
+
+def test_nobody_gets_rights_by_an_invitation_from_before(desk: Desk, clerk: Desk) -> None:
+    """An operator who is invited all the same, by two acts that meet: it is worth nothing."""
+    to = clerk.person.email
+
+    def open_one(number: int) -> str:
+        User.objects.filter(email=to).update(is_staff=False)
+        terms = {"invitation_id": f"opi_{number}", "reason": "x"}
+        _row, token = operators.invite(desk.person, to, ["money"], **terms)
+        User.objects.filter(email=to).update(is_staff=True)
+        return token
+
+    with pytest.raises(InvitationUnusable) as refused:
+        operators.accept(open_one(1), clerk.person)
+    desk.send("desk_person_groups", clerk.person.pk, form={"groups": ["risk"], **WHY})
+    assert not operators.open_invitations().exists()
+    open_one(2)
+    desk.send("desk_person_switch_off", clerk.person.pk, form=WHY)
+
+    assert refused.value.why == "in_team"
+    assert not operators.open_invitations().exists()
+    assert groups_of(to) == ["risk"]
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+def test_of_many_who_invite_the_same_person_at_once_one_invitation_is_open() -> None:
+    roots = [User.objects.create_superuser(f"{n}@pay.example", PASSWORD) for n in range(6)]
+
+    def invited(by: User) -> str:
+        try:
+            operators.invite(by, NEW, ["risk"], invitation_id=f"opi_{by.pk}", reason="x")
+        except operator_rights.OperatorRefused:
+            return "refused"
+        return "invited"
+
+    told = together([lambda by=by: invited(by) for by in roots])
+
+    assert "invited" in told
+    assert operators.open_invitations().count() == 1
+    assert actions().count("operator.invited") == told.count("invited")
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+def test_an_invitation_that_is_sent_anew_while_it_is_accepted_is_one_or_the_other() -> None:
+    first, second = [User.objects.create_superuser(f"{n}@pay.example", PASSWORD) for n in (1, 2)]
+    _row, token = operators.invite(first, NEW, ["risk"], invitation_id="opi_1", reason="x")
+
+    def anew() -> str:
+        try:
+            operators.invite(second, NEW, ["cases"], invitation_id="opi_2", reason="x")
+        except operator_rights.OperatorRefused:
+            return "refused"
+        return "sent"
+
+    def accepted() -> str:
+        try:
+            operators.accept_as_new(token, "!")
+        except InvitationUnusable:
+            return "refused"
+        return "accepted"
+
+    told = together([anew, accepted])
+
+    assert told != ["refused", "refused"]
+    assert User.objects.filter(email=NEW).count() == told.count("accepted")
 
 
 # --- Groups -----------------------------------------------------------------------------------
