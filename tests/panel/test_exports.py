@@ -513,7 +513,7 @@ def test_rows_that_come_meanwhile_disturb_none(
 ) -> None:
     monkeypatch.setattr(exports, "PAGE_ROWS", 2)
     monkeypatch.setattr("core.csv_rows.PIECE_CHARACTERS", 1)
-    made = [PaymentFactory(merchant=acme.merchant).id for _ in range(6)]
+    made = [PaymentFactory(merchant=acme.merchant) for _ in range(6)]
     answer = owner.post(at(acme, "payments"))
 
     content = iter(answer.streaming_content)
@@ -523,5 +523,6 @@ def test_rows_that_come_meanwhile_disturb_none(
         pieces.append(piece)
 
     rows = b"".join(pieces).decode("utf-8-sig").splitlines()[1:]
-    assert [row.split(",")[0] for row in rows] == sorted(made, reverse=True)
+    newest_first = sorted(made, key=lambda row: (row.created_at, row.id), reverse=True)
+    assert [row.split(",")[0] for row in rows] == [row.id for row in newest_first]
     assert PaymentIntent.objects.filter(merchant=acme.merchant).count() > 6

@@ -238,6 +238,6 @@ def test_there_is_a_page_about_going_live_in_a_sandbox_alone(
     url = f"/panel/{acme.merchant.id}/go_live"
     assert "It is another installation" in owner.get(url).content.decode()
 
-    settings.LIVEMODE = True
+    settings.LIVEMODE, settings.PANEL_AT = True, settings.API_AT
 
     assert owner.get(url).status_code == 404

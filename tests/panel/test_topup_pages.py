@@ -94,7 +94,7 @@ def test_a_closed_account_is_told_why(owner: Client, acme: ApiClient) -> None:
 
 
 def test_live_has_no_words_of_the_test_bank(owner: Client, acme: ApiClient, settings: Any) -> None:
-    settings.LIVEMODE = True
+    settings.LIVEMODE, settings.PANEL_AT = True, settings.API_AT
 
     page = owner.get(address("create_topup", acme.merchant.id))
 

@@ -392,7 +392,7 @@ def test_a_test_in_live_sends_the_newest_subscribed_event_again(
     row = endpoint(acme, enabled_events=["customer.updated"])
     tell(acme.merchant, "cus_1")
     event = tell(acme.merchant, "cus_2")
-    settings.LIVEMODE = True
+    settings.LIVEMODE, settings.PANEL_AT = True, settings.API_AT
     Delivery.objects.filter(endpoint=row).delete()
 
     answer = send(owner, at(acme, "webhooks", row.id, "test"))
