@@ -35,7 +35,7 @@ from core.errors import UpstreamUnavailable
 from payments.disputes.models import Dispute, DisputeDelivery
 from payments.disputes.states import DeliveryStatus
 from payments.disputes.states import Status as DisputeStatus
-from payments.intents.deadlines import AUTHORIZATION_LIVES
+from payments.intents.deadlines import ASKED_AT, AUTHORIZATION_LIVES
 from payments.intents.models import Attempt, Modification
 from payments.intents.states import (
     OPEN_ATTEMPT,
@@ -208,7 +208,7 @@ def _rows(attempts: QuerySet[Attempt]) -> QuerySet[Any]:
     """Return the columns of `Ours`."""
     return attempts.values_list(
         "acquirer_reference", "id", "intent_id", "merchant_id", "status",
-        Exists(UNDER_WAY), "asked_at", "currency", "installments",
+        Exists(UNDER_WAY), ASKED_AT, "currency", "installments",
         F("amount") + F("surcharge"), "captured_minor",
         Exists(REFUNDED_LATE), Exists(ON_THEIR_WAY), Exists(DONE.filter(method=Method.VOID)),
         _sum(GIVEN_BACK), _sum(CHARGED_BACK), Exists(BEING_ACCEPTED), Exists(DECIDED),

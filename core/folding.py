@@ -12,9 +12,10 @@ from django.db.models import CharField, Func
 _BLANKS = " \t\n\r\v\f"
 _OVERLOOKED = _BLANKS + "\xa0\u3000\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 # The Turkish letters, each by the letter of a keyboard without them; and the dot that other
-# programs leave beside the `i` when they make a small letter of `İ`. No more of them: of a payment
-# each is looked for in each letter, whenever its row is written.
-_TURKISH, _PLAIN = "ıİşğçöü\u0307", "iisgcou"
+# programs leave beside the `i` when they make a small letter of `İ`. Capitals too: in a database
+# of the locale `C` they have no small letters. No more of them: of a payment each is looked for in
+# each letter, whenever its row is written.
+_TURKISH, _PLAIN = "ıİşğçöüŞĞÇÖÜ\u0307", "iisgcousgcou"
 
 
 class Folded(Func):

@@ -117,7 +117,8 @@ def switch_off(by: User, person: User, *, reason: str) -> bool:
     :raises merchants.team.LastOwner: a merchant would be left without an owner who can sign in.
     """
     owned = Member.objects.filter(user=person, role=Member.Role.OWNER)
-    for merchant in Merchant.objects.filter(pk__in=owned.values("merchant_id")).order_by("pk"):
+    teams = list(Merchant.objects.filter(pk__in=owned.values("merchant_id")).order_by("pk"))
+    for merchant in teams:
         team.lock(merchant)
     actor = _locked(by, person, MANAGE_PEOPLE)
     row = _again(person)
@@ -125,6 +126,8 @@ def switch_off(by: User, person: User, *, reason: str) -> bool:
     if not row.is_active:
         return False
     for place in owned.select_related("merchant").order_by("pk"):
+        if place.merchant not in teams:  # Its team is not locked: another act may end it, too.
+            raise OperatorRefused("They have become an owner at this moment: look again.")
         team.require_another_owner(place)
     User.objects.filter(pk=row.pk).update(is_active=False)
     _end_all_to(row.email, reason)

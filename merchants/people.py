@@ -26,13 +26,17 @@ def end_sessions(user: User, *, reason: str) -> int:
     return ended
 
 
+@transaction.atomic(durable=True)
 def take_off_second_factors(by: User, user: User, *, reason: str) -> bool:
     """Remove the second factors that a person lost; tell whether there were any.
 
     :param reason: the operator's, kept in the audit log.
     :raises merchants.operator_rights.OperatorRefused: their own, or of an operator who may do more.
     """
-    operator_rights.require_not_above(by, user)
+    # Both as they are now: rights may have changed since the page was asked for.
+    people = User.objects.select_for_update(no_key=True).filter(pk__in={by.pk, user.pk})
+    now = {row.pk: row for row in people.order_by("pk")}
+    operator_rights.require_not_above(now[by.pk], now[user.pk])
     return second_factors.take_off(user, reason=reason)
 
 

@@ -6,6 +6,8 @@ later.
 
 from datetime import datetime, timedelta
 
+from django.db.models import Case, F, When
+
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import ModificationKind, ModificationStatus
 
@@ -29,8 +31,15 @@ def money_asked_at(attempt: Attempt) -> datetime:
     return captures.get(status=ModificationStatus.SUCCEEDED).asked_at
 
 
+# A payer came back without an answer that decides, and the bank is asked from then on: its gate may
+# have charged the card before, at any time since the attempt began.
+ASKED_AT = Case(
+    When(authenticated_at__isnull=False, md_status__isnull=True, then=F("created_at")),
+    default=F("asked_at"),
+)
+
+
 def _asked_at(attempt: Attempt) -> datetime:
-    # A payer came back without an answer that decides, and the bank is asked from then on: its gate
-    # may have charged the card before, at any time since the attempt began.
+    # As `ASKED_AT` has it of rows.
     was_at_a_gate = attempt.authenticated_at is not None and attempt.md_status is None
     return attempt.created_at if was_at_a_gate else attempt.asked_at

@@ -70,6 +70,8 @@ LONG = f"ü{'a' * 50}"  # Eight letters more as an A-label.
         "\u017fam@example.com", "özgür@example.com", "ａda@example.com", '"a\x01b"@example.com',
         f"{'x' * 20}@{LONG}.{LONG}.{LONG}.{LONG}.example", f"{'a' * 250}@x.example",
         "ada", "ada@", "@example.com", " ada@example.com", "a\u200bda@example.com",
+        # Domains of 2003, which have no A-label any more.
+        "ada@\u2603.example", "ada@I\u2764.ws", "ada@\u0661.example", "ada@ab--c\u00fc.example",
     ],
 )  # fmt: skip
 def test_a_new_address_of_other_letters_before_the_sign_is_refused(address: str) -> None:
