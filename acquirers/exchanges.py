@@ -1,6 +1,6 @@
 """Exchanges with banks written down, in the transaction that applies the bank's answer."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Exchange, Outcome
@@ -21,6 +21,33 @@ class KnownAttempt(Protocol):
 
     id: str
     merchant_id: str
+
+
+class Spoken(NamedTuple):
+    """The request that a bank was asked with, by which its exchanges are found later.
+
+    :param operation: the request's; an inquiry about it is written down as one.
+    :param row_id: of the row that asked for it, if there is one.
+    """
+
+    attempt: KnownAttempt
+    operation: BankExchange.Operation
+    row_id: str | None = None
+
+
+def record_all(spoken: Spoken, outcome: Outcome) -> None:
+    """Write down each exchange that an outcome was learnt by; their `sent_at` orders them."""
+    if outcome.after:
+        record_all(spoken, outcome.after)
+    operation = spoken.operation
+    asked = _INQUIRIES.get(operation, operation) if outcome.is_from_inquiry else operation
+    record(
+        spoken.attempt,
+        outcome.exchange,
+        outcome.answer,
+        operation=asked,
+        operation_id=spoken.row_id,
+    )
 
 
 def record(

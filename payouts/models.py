@@ -43,7 +43,6 @@ class Payout(InDoubt):
     # When it may first have left for the bank; null while it certainly has not.
     sent_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
-    closed_at = models.DateTimeField(null=True)
 
     objects = MerchantManager()
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 import structlog
 from django.db import DatabaseError
 
-from acquirers.in_doubt import leases
+from acquirers.in_doubt import leases, schedule
 from acquirers.in_doubt.models import InDoubt
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import context
@@ -45,6 +45,18 @@ def counts(outcome: Outcome, *, asked: InDoubt, locked: InDoubt) -> bool:
     The bank's word counts from every asker; silence and "not sent" from the lease's holder only.
     """
     return outcome.answer in BANKS_WORD or not leases.is_overtaken(asked, locked)
+
+
+def believed(row: InDoubt, outcome: Outcome) -> Outcome:
+    """Return the answer; UNKNOWN in place of a "no record" that is not to be believed yet.
+
+    Counts a "no record" in the locked row, in memory; the caller saves it.
+    """
+    if outcome.answer is not Answer.NO_RECORD:
+        return outcome
+    schedule.count_no_record(row)
+    is_sure = schedule.absence_is_confirmed(row)
+    return outcome if is_sure else replace(outcome, answer=Answer.UNKNOWN)
 
 
 def in_doubt(outcome: Outcome) -> Outcome:

@@ -1,24 +1,88 @@
-"""The kinds of rows that the sweeper asks banks about, and the slots of each (architecture 3a)."""
+"""The kinds of rows whose end a bank decides, and what each says of its rows (architecture 3a)."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from acquirers.exchanges import Spoken
+from acquirers.in_doubt import schedule
 from acquirers.in_doubt.models import InDoubt
-from acquirers.outcomes import Outcome
+from acquirers.outcomes import NEVER_SENT, Answer, Outcome
+from core import clock
+from events.transitions import Door
 
 Row = TypeVar("Row", bound=InDoubt)
+
+
+class Facts(NamedTuple, Generic[Row]):
+    """A locked row, and all that `settling` has to know of it.
+
+    In one value instead of a method for each: a payment passes between the modules less often.
+
+    :param subject: the object whose status moves: the payment, or the row itself.
+    :param spoken: the request that the exchanges are written down for; None if they are not.
+    :param known: the answer; UNKNOWN in place of a "no record" that is not to be believed yet.
+    :param is_open: its end is not known, and the answer is about what the row is now.
+    :param is_followed: another row goes on with the work of the request that began this one.
+    """
+
+    row: Row
+    subject: Any
+    spoken: Spoken | None
+    known: Outcome
+    is_open: bool
+    is_followed: bool = False
+
+
+class Said(NamedTuple, Generic[Row]):
+    """A bank's answer, as its consequences need it.
+
+    :param asked: the row as the asker read it before it asked.
+    :param outcome: "no record" only if it is to be believed; UNKNOWN in its place otherwise.
+    :param before: the subject as it was shown right after it was locked.
+    :param goes_on: a request asked, and does what follows; otherwise the sweeper will.
+    """
+
+    asked: Row
+    outcome: Outcome
+    before: dict[str, Any]
+    goes_on: bool
+
+
+class Effect(NamedTuple):
+    """The part of an answer's consequences that every kind has.
+
+    :param status: the subject's next one; None if no event tells of the answer.
+    :param next: a row, saved and with its lease held, that the asker goes on with.
+    """
+
+    status: str | None = None
+    next: Any = None
 
 
 class Kind(Generic[Row]):
     """One kind of rows; `settings.IN_DOUBT` names it, with the rows that are asked about at once.
 
     A kind's slots are its own: rows of one kind that wait for a silent bank delay no other kind.
+
+    `door` moves the object that an answer changes; without one no event tells of it. With
+    `stores_answer` the request is answered by that object, and the answer is stored with its work.
     """
 
     model: ClassVar[type[InDoubt]]
+    door: ClassVar[Door | None] = None
+    stores_answer: ClassVar[bool] = False
+
+    def facts(self, asked: Row, outcome: Outcome) -> Facts[Row]:
+        """Lock payment, attempt and row, in this order, and say what `settling` has to know."""
+        raise NotImplementedError
+
+    def save(self, row: Row) -> None:
+        """Write a locked row that an answer has changed."""
+        row.save()
 
     def begun(self, row: Row) -> Row | None:
         """Write down what has to be before the bank is asked, and return the row to ask about.
@@ -34,9 +98,37 @@ class Kind(Generic[Row]):
         """
         raise NotImplementedError
 
+    def consequences(self, row: Row, said: Said[Row]) -> Effect:
+        """Write the answer's consequences into the locked rows; return what all kinds have of them.
+
+        The row is open, its lease is over, and the asker may apply the answer.
+        """
+        raise NotImplementedError
+
+    def hear_late(self, asked: Row, row: Row, outcome: Outcome) -> None:
+        """Take in the bank's word about a locked row that has ended, or has become another one."""
+
     def resolve(self, row: Row, outcome: Outcome) -> Any:
         """Apply the bank's answer, in a transaction of its own."""
         raise NotImplementedError
+
+
+def still_open(
+    row: InDoubt, outcome: Outcome, *, not_sent: Callable[[], None], send_again: bool
+) -> None:
+    """Let the row be asked about again, after an answer that has not ended it.
+
+    Changes the row in memory; the caller saves it.
+
+    :param not_sent: notes that it certainly did not leave: it is sent again by itself.
+    :param send_again: a "no record" that is to be believed lets it be sent again in the next round.
+    """
+    if outcome.answer in NEVER_SENT:
+        not_sent()
+    if outcome.answer is Answer.NO_RECORD and send_again:
+        schedule.look_at(row, clock.now())
+    else:
+        schedule.ask_later(row)
 
 
 def all_kinds() -> dict[Kind[Any], int]:
@@ -46,5 +138,5 @@ def all_kinds() -> dict[Kind[Any], int]:
 
 @cache
 def _kind(path: str) -> Kind[Any]:
-    kind: Kind[Any] = import_string(path)()
-    return kind
+    kind = import_string(path)
+    return kind() if isinstance(kind, type) else kind

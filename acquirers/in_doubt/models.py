@@ -16,6 +16,8 @@ class InDoubt(models.Model):
     # The relations that are read with a row that the bank is asked about.
     read_with: ClassVar[tuple[str, ...]] = ()
 
+    # Each kind has its own reference to the merchant, in its keys.
+    merchant_id: str
     # The request that began it; events that end it name this request as their cause.
     request_id = models.CharField(max_length=40)
     asked_at = models.DateTimeField()
@@ -23,6 +25,8 @@ class InDoubt(models.Model):
     due_at = models.DateTimeField(null=True)
     # Until then (real time) only the holder of the lease asks the bank.
     lease_until = models.DateTimeField(null=True)
+    # When it became known how it ended; null while it is open.
+    closed_at = models.DateTimeField(null=True)
     inquiry_count = models.SmallIntegerField(default=0)
     # The answers "no record" that came late enough after `asked_at` to be believed.
     no_record_count = models.SmallIntegerField(default=0)

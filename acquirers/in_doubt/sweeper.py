@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from django.db import DatabaseError, transaction
 
-from acquirers.in_doubt import kinds, leases, looking, schedule
+from acquirers.in_doubt import kinds, leases, looking, schedule, settling
 from acquirers.in_doubt.kinds import Kind
 from acquirers.in_doubt.models import InDoubt
 from acquirers.outcomes import Outcome
@@ -90,7 +90,10 @@ class _Run:
 
     def _resolve(self, kind: Kind[Any], row: InDoubt, asking: Future[Outcome]) -> None:
         with _alone(row, "row_not_resolved"), request_logs.job(self._job):
-            kind.resolve(row, asking.result())
+            if type(kind).resolve is Kind.resolve:
+                settling.settle(kind, row, asking.result())
+            else:
+                kind.resolve(row, asking.result())
 
 
 @contextmanager

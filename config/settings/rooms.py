@@ -106,7 +106,7 @@ FOUND_WITH_KEY = {
 IN_DOUBT = {
     "payments.intents.inquiries.Attempts": 8,
     "payments.intents.modifications.Modifications": 4,
-    "payments.refunds.asking.Refunds": 4,
+    "payments.refunds.asking.REFUNDS": 4,
     "payments.disputes.deliveries.Deliveries": 2,
     "payouts.sending.Payouts": 4,
 }

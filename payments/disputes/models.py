@@ -127,7 +127,6 @@ class DisputeDelivery(InDoubt):
     # The answer that ended it, as `acquirers.outcomes.Answer` names it.
     answer = models.CharField(max_length=24, null=True)
     created_at = models.DateTimeField()
-    closed_at = models.DateTimeField(null=True)
 
     objects = MerchantManager()
 

@@ -1,59 +1,121 @@
-"""Refunds at the bank: sent, asked about, and sent again where that is safe."""
+"""Refunds in conversation with the bank: sent, asked about, sent again where that is safe."""
 
 from django.db import transaction
 
+from acquirers import declines
+from acquirers.exchanges import Spoken
 from acquirers.in_doubt import answers, leases, schedule
-from acquirers.in_doubt.kinds import Kind
-from acquirers.outcomes import Deed, Outcome
-from core import clock, context
+from acquirers.in_doubt.kinds import Effect, Facts, Kind, Said, still_open
+from acquirers.models import BankExchange
+from acquirers.outcomes import Answer, Deed, Outcome
+from core import clock
+from ledger import book
 from payments.intents import repayments
 from payments.intents.states import Errand
-from payments.refunds import bank_answers, render, rows
+from payments.refunds import late_answers, render, rows
 from payments.refunds.models import Refund
 from payments.refunds.states import FailureReason, Method, Status
+
+EXCHANGES = {
+    Method.VOID: BankExchange.Operation.VOID,
+    Method.REFUND: BankExchange.Operation.REFUND,
+}
+FAILURES = {
+    "lost_card": FailureReason.LOST_OR_STOLEN_CARD,
+    "stolen_card": FailureReason.LOST_OR_STOLEN_CARD,
+    "expired_card": FailureReason.EXPIRED_OR_CANCELED_CARD,
+}
 
 
 class Refunds(Kind[Refund]):
     """Refunds that are on their way, or whose end is not known."""
 
     model = Refund
+    door = rows.DOOR
 
+    def facts(self, asked: Refund, outcome: Outcome) -> Facts[Refund]:
+        refund = rows.locked(asked)
+        spoken = Spoken(asked.attempt, EXCHANGES[Method(asked.method)], asked.id)
+        # The answer to a void says nothing about the refund that the void has become since.
+        is_open = refund.status == Status.PENDING and refund.method == asked.method
+        return Facts(refund, refund, spoken, answers.believed(refund, outcome), is_open)
+
+    @transaction.atomic(durable=True)
     def begun(self, row: Refund) -> Refund | None:
-        return begun(row)
+        """Write down that a refund leaves for the bank now, if it does; return it with its errand.
+
+        :param row: the caller holds its lease.
+        :returns: None if there is nothing to do at the bank; the lease is over then.
+        """
+        refund = rows.locked(row)
+        if leases.is_overtaken(row, refund):
+            return None
+        if refund.status != Status.PENDING:
+            # Decided by a person: the bank is asked what it says by now.
+            return refund if refund.due_at is not None else None
+        if refund.is_waiting:
+            _wait_on(refund)
+            return None
+        refund.errand = _errand(refund)
+        if refund.errand is not Errand.ASK:
+            refund.sent_at = refund.sent_at or clock.now()
+            schedule.begin_again(refund, clock.now())
+            refund.save(update_fields=["sent_at", "asked_at", "no_record_count"])
+        return refund
 
     def ask(self, row: Refund) -> Outcome:
-        return ask(row)
+        """Do the refund's errand at the bank.
 
-    def resolve(self, row: Refund, outcome: Outcome) -> Refund:
-        return bank_answers.apply(row, outcome)
+        A void is simply asked for again: a bank releases an authorisation once. A refund that a
+        person has decided is asked about only.
+        """
+        if row.status != Status.PENDING:
+            return inquire(row)
+        if row.method == Method.VOID:
+            is_first = row.errand is Errand.SEND
+            return repayments.void(row.attempt) if is_first else repayments.void_again(row.attempt)
+        reference, amount = row.acquirer_reference, row.amount
+        return repayments.run(row.errand, row.attempt, reference=reference, amount=amount)
+
+    def consequences(self, row: Refund, said: Said[Refund]) -> Effect:
+        outcome = said.outcome
+        match outcome.answer:
+            case Answer.APPROVED:
+                return _succeed(row, outcome)
+            case Answer.DECLINED:
+                reason = reason_of(outcome.response_code) or FailureReason.DECLINED
+                return Effect(rows.end_failed(row, reason))
+            case Answer.SETTLED if row.method == Method.VOID:
+                return _become_refund(row, goes_on=said.goes_on)
+        still_open(row, outcome, not_sent=lambda: _not_sent(row), send_again=True)
+        if outcome.answer is Answer.PENDING:
+            _note_reference(row, outcome)
+        return Effect(Status.PENDING if render.refund(row) != said.before else None)
+
+    def hear_late(self, asked: Refund, row: Refund, outcome: Outcome) -> None:
+        if row.method != asked.method:
+            late_answers.hear_of_void(row, outcome.answer)
+        else:
+            late_answers.hear(row, outcome.answer)
 
 
-@transaction.atomic(durable=True)
-def begun(leased: Refund) -> Refund | None:
-    """Write down that a refund leaves for the bank now, if it does; return it with its errand.
+REFUNDS = Refunds()
 
-    :param leased: the caller holds its lease.
-    :returns: None if there is nothing to do at the bank; the lease is over then.
+
+def inquire(refund: Refund) -> Outcome:
+    """Inquire how the refund ended, which changes nothing at the bank."""
+    if refund.method == Method.VOID:
+        return repayments.inquire(refund.attempt, Deed.VOID)
+    return repayments.inquire_refund(refund.attempt, reference=refund.acquirer_reference)
+
+
+def reason_of(response_code: str | None) -> FailureReason | None:
+    """Return the reason that a bank's code stands for, in the words of `failure_reason`.
+
+    :param response_code: ISO 8583.
     """
-    refund = rows.locked(leased)
-    if leases.is_overtaken(leased, refund):
-        return None
-    if refund.status != Status.PENDING:
-        return _decided(refund)
-    if refund.is_waiting:
-        _wait_on(refund)
-        return None
-    refund.errand = _errand(refund)
-    if refund.errand is not Errand.ASK:
-        refund.sent_at = refund.sent_at or clock.now()
-        schedule.begin_again(refund, clock.now())
-        refund.save(update_fields=["sent_at", "asked_at", "no_record_count"])
-    return refund
-
-
-def _decided(refund: Refund) -> Refund | None:
-    """Return a refund that a person has decided: the bank is asked what it says by now."""
-    return refund if refund.due_at is not None else None
+    decline = declines.BY_RESPONSE_CODE.get(response_code or "")
+    return FAILURES.get(decline.decline_code or "") if decline else None
 
 
 def _errand(refund: Refund) -> Errand:
@@ -66,50 +128,36 @@ def _wait_on(refund: Refund) -> None:
     """Let a refund that waits for funds fail once it has waited for 30 days."""
     leases.end_with(refund)
     if clock.now() >= rows.gives_up_at(refund):
-        rows.fail(refund, FailureReason.INSUFFICIENT_FUNDS, render.refund(refund))
+        rows.fail(refund, FailureReason.INSUFFICIENT_FUNDS)
         return
     schedule.look_at(refund, rows.gives_up_at(refund))
     refund.save(update_fields=["due_at", "lease_until"])
 
 
-def ask(refund: Refund) -> Outcome:
-    """Do the refund's errand at the bank; the caller holds its lease, and no transaction is open.
-
-    A void is simply asked for again: a bank releases an authorisation once. What a person has
-    decided is asked about only.
-    """
-    attempt = refund.attempt
-    if refund.status != Status.PENDING:
-        return inquire(refund)
-    if refund.method == Method.VOID:
-        is_first = refund.errand is Errand.SEND
-        return repayments.void(attempt) if is_first else repayments.void_again(attempt)
-    reference, amount = refund.acquirer_reference, refund.amount
-    return repayments.run(refund.errand, attempt, reference=reference, amount=amount)
+def _succeed(refund: Refund, outcome: Outcome) -> Effect:
+    book.refund_paid(refund.id, merchant_id=refund.merchant_id, now=clock.now())
+    _note_reference(refund, outcome)
+    rows.close(refund)
+    return Effect(Status.SUCCEEDED)
 
 
-def inquire(refund: Refund) -> Outcome:
-    """Inquire how the refund ended, which changes nothing at the bank."""
-    if refund.method == Method.VOID:
-        return repayments.inquire(refund.attempt, Deed.VOID)
-    return repayments.inquire_refund(refund.attempt, reference=refund.acquirer_reference)
+def _become_refund(refund: Refund, *, goes_on: bool) -> Effect:
+    """Go on as a refund, in the same object: the bank's day is over, and nothing was voided."""
+    book.void_undone(refund.id, merchant_id=refund.merchant_id, now=clock.now())
+    refund.method, refund.sent_at = Method.REFUND, None
+    schedule.look_at(refund, clock.now())
+    rows.book_or_wait(refund)
+    if refund.is_waiting or not goes_on:
+        return Effect(Status.PENDING)
+    leases.begin(refund)
+    return Effect(Status.PENDING, next=refund)
 
 
-def pursue(refund: Refund) -> Refund:
-    """Ask the bank for a refund, and apply its answer; the caller holds the lease.
-
-    A void that came after the bank's day goes on as a refund at once.
-    """
-    context.mark_irrevocable()
-    with leases.given_back(refund):
-        outcome = ask(refund)
-        ended = answers.apply_with_retry(refund, lambda: bank_answers.apply(refund, outcome))
-    is_unsent = ended.method != refund.method and ended.status == Status.PENDING
-    ours = leases.take(ended) if is_unsent else None
-    return go_on(ours) if ours else ended
+def _not_sent(refund: Refund) -> None:
+    refund.sent_at = None
 
 
-def go_on(leased: Refund) -> Refund:
-    """Do the next thing at the bank for a refund whose lease the caller holds."""
-    ready = begun(leased)
-    return pursue(ready) if ready else leased
+def _note_reference(refund: Refund, outcome: Outcome) -> None:
+    # A void is on no statement: whatever number the bank gives it, the cardholder never sees it.
+    if refund.method == Method.REFUND:
+        refund.reference = outcome.network_reference or refund.reference

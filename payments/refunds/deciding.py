@@ -3,6 +3,7 @@
 It goes the same way as the one about a payment, which `payments.intents.deciding` leads.
 """
 
+from acquirers.in_doubt import settling
 from acquirers.outcomes import Answer, Outcome
 from cases.models import Case
 from cases.states import Decision
@@ -10,7 +11,8 @@ from core import context
 from merchants.models import User
 from payments.intents import deciding, late_answers
 from payments.intents.deciding import GIVEN_BACK, Decided, Question, Word
-from payments.refunds import asking, bank_answers, rows
+from payments.refunds import asking, rows
+from payments.refunds.asking import REFUNDS
 from payments.refunds.models import Refund
 from payments.refunds.states import Status
 
@@ -50,10 +52,10 @@ class _Refund(Question):
         return row.status == Status.PENDING
 
     def apply(self, row: Refund, said: Outcome) -> None:
-        bank_answers.applied(row, said)
+        settling.settled(REFUNDS, row, said)
 
     def apply_word(self, row: Refund, answer: Answer, said: Outcome) -> None:
         # A refund fails by the bank's refusal; "not charged" would send it again.
         ends = Answer.APPROVED if answer is Answer.APPROVED else Answer.DECLINED
-        bank_answers.applied(row, Outcome(ends), request_id=context.request_id())
+        settling.settled(REFUNDS, row, Outcome(ends), cause=context.request_id())
         late_answers.ask_daily(self.locked())

@@ -8,7 +8,6 @@ from functools import partial
 
 import structlog
 
-from acquirers.in_doubt import schedule
 from acquirers.outcomes import Answer
 from cases import cases
 from cases.models import Case
@@ -25,12 +24,14 @@ log = structlog.get_logger(__name__)
 
 
 def hear(refund: Refund, answer: Answer) -> None:
-    """Take in the bank's word about a locked refund that has ended."""
+    """Take in the bank's word about a locked refund that has ended.
+
+    :param answer: "no record" only if it is to be believed.
+    """
     case = cases.lock_decided(refund.attempt, operation_id=refund.id)
     if case is not None:
-        said = _believed(refund, answer)
-        compare = partial(_compare, refund, case, said)
-        late_answers.lay_beside(refund, case, is_word=said in WORDS, compare=compare)
+        compare = partial(_compare, refund, case, answer)
+        late_answers.lay_beside(refund, case, is_word=answer in WORDS, compare=compare)
     elif answer is Answer.APPROVED and refund.status != Status.SUCCEEDED:
         log.error("refund_done_after_its_end", refund=refund.id, status=refund.status)
         _call_for_person(refund, f"which is {refund.status}")
@@ -53,13 +54,6 @@ def _call_for_person(refund: Refund, state: str) -> None:
     cases.open_case(
         Kind.BANK_CONTRADICTS_BOOK, refund.attempt, operation_id=refund.id, finding=finding
     )
-
-
-def _believed(refund: Refund, answer: Answer) -> Answer:
-    if answer is not Answer.NO_RECORD:
-        return answer
-    schedule.count_no_record(refund)
-    return answer if schedule.absence_is_confirmed(refund) else Answer.UNKNOWN
 
 
 def _compare(refund: Refund, case: Case, answer: Answer) -> None:

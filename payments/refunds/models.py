@@ -55,7 +55,6 @@ class Refund(InDoubt):
     # When it may first have left for the bank; null while nothing certainly has.
     sent_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
-    closed_at = models.DateTimeField(null=True)
 
     objects = MerchantManager()
 

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from acquirers.notices.refusals import NotKnown
 from payments.intents.models import Attempt
-from payments.refunds import bank_answers, render, rows
+from payments.refunds import asking, rows
 from payments.refunds.models import Refund
 from payments.refunds.states import FailureReason, Method, Status
 
@@ -30,5 +30,5 @@ def refund_bounced(notice: Bounced, attempt: Attempt) -> None:
         raise NotKnown(notice.refund_reference)
     refund = rows.locked(found)
     if refund.status in (Status.PENDING, Status.SUCCEEDED):
-        reason = bank_answers.reason_of(notice.network_reason_code)
-        rows.fail(refund, reason or FailureReason.UNKNOWN, render.refund(refund))
+        reason = asking.reason_of(notice.network_reason_code)
+        rows.fail(refund, reason or FailureReason.UNKNOWN)

@@ -3,11 +3,10 @@
 Source of the rules: contract 6.
 """
 
-from acquirers import slots
-from acquirers.in_doubt import resuming
+from acquirers.in_doubt import settling
 from merchants.idempotency import Earlier
 from merchants.models import Merchant
-from payments.refunds import asking
+from payments.refunds.asking import REFUNDS
 from payments.refunds.models import Refund
 from payments.refunds.states import PendingReason
 
@@ -28,7 +27,4 @@ def resume(merchant: Merchant, earlier: Earlier) -> Refund:
 def _finish(merchant: Merchant, earlier: Earlier) -> None:
     rows = Refund.objects.for_merchant(merchant).filter(id=earlier.object_id)
     unfinished = rows.filter(pending_reason=PendingReason.PROCESSING)
-    if unfinished.exists():
-        with slots.for_merchant(merchant.id):
-            if refund := resuming.leased(unfinished):
-                asking.go_on(refund)
+    settling.resume(REFUNDS, merchant.id, unfinished)

@@ -6,7 +6,7 @@ from django.db import transaction
 
 import acquirers
 from acquirers import references, slots
-from acquirers.in_doubt import leases
+from acquirers.in_doubt import leases, settling
 from acquirers.in_doubt.models import begun
 from core import clock, context, ids
 from core.metadata import merge
@@ -18,7 +18,8 @@ from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import AttemptStatus, Errand
 from payments.intents.states import Status as PaymentStatus
-from payments.refunds import asking, render, rows
+from payments.refunds import render, rows
+from payments.refunds.asking import REFUNDS
 from payments.refunds.models import Refund
 from payments.refunds.refusals import AlreadyRefunded, AmountAboveRefundable, PaymentDisputed
 from payments.refunds.states import CREATED, UPDATED, Method
@@ -43,7 +44,7 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> Refund:
     """
     inquiries.ask_first(merchant, draft[PARAM])
     refund = _open(merchant, draft)
-    return refund if refund.is_waiting else asking.pursue(refund)
+    return refund if refund.is_waiting else settling.pursue(REFUNDS, refund)
 
 
 @transaction.atomic(durable=True)

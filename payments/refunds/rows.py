@@ -66,18 +66,18 @@ def gives_up_at(refund: Refund) -> datetime:
     return refund.created_at + WAITS_FOR
 
 
-def fail(
-    refund: Refund,
-    reason: FailureReason,
-    before: dict[str, Any],
-    *,
-    request_id: str | None = None,
-) -> None:
+def fail(refund: Refund, reason: FailureReason) -> None:
     """Fail a locked refund that is pending, or that has bounced: its money is the merchant's."""
+    before = render.refund(refund)
+    move(refund, end_failed(refund, reason), before)
+
+
+def end_failed(refund: Refund, reason: FailureReason) -> Status:
+    """Write into the rows and the ledger that a refund has failed; return its next status."""
     _give_back(refund)
     refund.failure_reason = reason
     close(refund)
-    move(refund, Status.FAILED, before, request_id=request_id)
+    return Status.FAILED
 
 
 def cancel(refund: Refund, before: dict[str, Any], *, request_id: str) -> None:

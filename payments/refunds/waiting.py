@@ -83,7 +83,7 @@ def _crowded() -> list[Refund]:
 def _fail_if_crowded(found: Refund) -> None:
     refund = rows.locked(found)
     if refund.is_waiting and _is_crowded(refund.intent):
-        rows.fail(refund, FailureReason.DISPUTED, render.refund(refund))
+        rows.fail(refund, FailureReason.DISPUTED)
 
 
 def _is_crowded(intent: PaymentIntent) -> bool:

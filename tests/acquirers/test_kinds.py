@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 60
 MANY = 10_000
 ATTEMPTS = "payments.intents.inquiries.Attempts"
 MODIFICATIONS = "payments.intents.modifications.Modifications"
-REFUNDS = "payments.refunds.asking.Refunds"
+REFUNDS = "payments.refunds.asking.REFUNDS"
 SLOTS = {
     "attempt": settings.IN_DOUBT[ATTEMPTS],
     "modification": settings.IN_DOUBT[MODIFICATIONS],
@@ -67,7 +67,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> SilentBank:
     bank = SilentBank()
     monkeypatch.setattr(inquiries, "ask", bank.hears("attempt"))
     monkeypatch.setattr(modifications, "ask", bank.hears("modification"))
-    monkeypatch.setattr(asking, "ask", bank.hears("refund"))
+    monkeypatch.setattr(asking.REFUNDS, "ask", bank.hears("refund"))
     return bank
 
 

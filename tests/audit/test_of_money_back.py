@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from acquirers.in_doubt import settling
 from acquirers.notices import tasks as notices
 from acquirers.outcomes import Answer, Outcome
 from acquirers.sandbox.gateway import SandboxGateway
 from core import clock
 from payments.disputes.models import Dispute
-from payments.refunds import asking, bank_answers
+from payments.refunds import asking
 from payments.refunds.models import Refund
 from testbank import decisions
 from tests.audit.test_audit import audit, differences_of, unguarded
@@ -162,7 +163,7 @@ def test_a_refund_that_the_bank_made_after_its_end_is_named(
         refund = acme.refund(acme.pay()["id"], 4000)
     assert (refund["status"], audit()[0]) == ("failed", 1)
 
-    bank_answers.apply(Refund.objects.get(), yes[0])
+    settling.settle(asking.REFUNDS, Refund.objects.get(), yes[0])
 
     status, said = audit()
     assert (status, acme.refunded(refund["id"])["status"]) == (1, "failed")
@@ -179,11 +180,11 @@ def test_a_yes_that_its_bounce_has_overtaken_is_no_difference(
     refund = acme.refund(paid, 4000)
     bank.fault = None
     asked = Refund.objects.get()
-    yes = asking.ask(asked)
+    yes = asking.REFUNDS.ask(asked)
     decisions.bounce(asked.acquirer_reference)
     notices.take_in()
 
-    bank_answers.apply(asked, yes)
+    settling.settle(asking.REFUNDS, asked, yes)
 
     assert acme.refunded(refund["id"])["status"] == "failed"
     assert acme.payment(paid)["amount_refundable"] == 12500

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.conf import settings
 
-from acquirers.in_doubt import leases
+from acquirers.in_doubt import leases, settling
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case
@@ -13,7 +13,7 @@ from cases.refusals import BankIsBeingAsked, CaseChanged, MayNotResolve, NotDeci
 from cases.states import Decision, Kind
 from core import clock
 from merchants.models import AuditEntry, User
-from payments.refunds import bank_answers, deciding, tasks
+from payments.refunds import asking, deciding, tasks
 from payments.refunds.models import Refund
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree, audit
 from tests.stage.bank_days import begin_at_noon, end_the_day
@@ -258,7 +258,7 @@ def test_a_yes_to_a_refund_that_had_failed_is_a_case_at_once(
     assert refund.status == "failed"
 
     for _ in range(2):
-        bank_answers.apply(refund, Outcome(Answer.APPROVED))
+        settling.settle(asking.REFUNDS, refund, Outcome(Answer.APPROVED))
 
     case = Case.objects.get()
     assert (case.kind, case.status, case.operation_id) == (
@@ -273,9 +273,9 @@ def test_a_yes_to_the_void_that_has_become_a_refund_is_a_case_at_once(
     case: Case, bank: BankTransport, acme: ApiClient
 ) -> None:
     refund = of(silent_refund(acme, bank, None))
-    bank_answers.apply(refund, Outcome(Answer.SETTLED))
+    settling.settle(asking.REFUNDS, refund, Outcome(Answer.SETTLED))
 
-    bank_answers.apply(refund, Outcome(Answer.APPROVED))
+    settling.settle(asking.REFUNDS, refund, Outcome(Answer.APPROVED))
 
     found = Case.objects.get(kind=Kind.BANK_CONTRADICTS_BOOK)
     assert (found.operation_id, of(found).method) == (refund.id, "refund")

@@ -5,11 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from acquirers.in_doubt import settling
 from acquirers.outcomes import Answer, Outcome
 from cases.models import Case
 from cases.states import Decision
 from merchants.models import User
-from payments.refunds import bank_answers, tasks
+from payments.refunds import asking, tasks
 from payments.refunds.models import Refund
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport
@@ -112,7 +113,7 @@ def test_the_requests_own_answer_while_the_bank_is_asked_is_not_overruled(
     with ThreadPoolExecutor(1) as pool:
         decided = in_background(pool, deciding_as(operators[0], case, NOT_RELEASED))
         held.await_asked()
-        bank_answers.apply(of(case), Outcome(Answer.APPROVED))
+        settling.settle(asking.REFUNDS, of(case), Outcome(Answer.APPROVED))
         held.answer(99)
 
         assert decided.result() == "bank"

@@ -8,17 +8,16 @@ from tests.stage.unseen import application as web
 
 # isort: split
 # Django is set up from here on.
-from acquirers.in_doubt import answers
+from acquirers.in_doubt import answers, settling
 from core.rest import expansion
 from merchants import idempotency
 from payments.disputes import deliveries
 from payments.intents import authorization, modifications, pages
-from payments.refunds import asking
 from testbank.wsgi import application as honest_bank
 from tests.stage.deadly import BANK_WORKS_SECONDS, deadly
 from tests.stage.mortal import INSIDE
 
-ASKS_THE_BANK = ((authorization, "authorize"), (modifications, "run"), (asking, "pursue"))
+ASKS_THE_BANK = ((authorization, "authorize"), (modifications, "run"), (settling, "pursue"))
 # At each of them a payment, a payer's return, a capture, a cancellation and a refund can die.
 BOUNDARIES = {
     "after_the_first_transaction": ASKS_THE_BANK,

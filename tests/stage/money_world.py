@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 import acquirers
-from acquirers.in_doubt import answers, kinds
+from acquirers.in_doubt import answers, kinds, settling
 from acquirers.models import Terminal
 from acquirers.noticed import NoticesUnreadable
 from acquirers.notices import applying, polling, storing
@@ -78,8 +78,8 @@ PRICES = (Terms(250), Terms(250, returns_fee=True), Terms(2_000), Terms(777, 3, 
 
 # Where the process dies that refunds: the function that is not reached, or is reached last.
 BOUNDARIES: dict[str, tuple[Any, str, bool]] = {
-    "row committed": (asking, "pursue", False),
-    "bank asked": (asking, "ask", True),
+    "row committed": (settling, "pursue", False),
+    "bank asked": (asking.REFUNDS, "ask", True),
     "bank answered": (answers, "apply_with_retry", False),
     "settled": (answers, "apply_with_retry", True),
     "before the answer": (expansion, "expand", False),

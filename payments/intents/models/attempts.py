@@ -83,7 +83,6 @@ class Attempt(InDoubt):
     bank_text = models.CharField(max_length=200, null=True)
     bank_numbers = JSONField(null=True)
     created_at = models.DateTimeField()
-    closed_at = models.DateTimeField(null=True)
     # When a charge after the end was given back: only in rows of `render.ATTEMPTS`.
     reversed_at: datetime | None
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from acquirers.in_doubt import settling
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
 from core.rest import expansion
-from payments.refunds import asking, bank_answers
+from payments.refunds import asking
 from payments.refunds.models import Refund
 from payments.refunds.states import Method
 from tests.stage.bank_days import begin_at_noon, end_the_day
@@ -269,10 +270,10 @@ def test_settled_is_believed_after_a_silence_only_with_an_inquiry(
 
 # Between a refund's row and its answer: the function at whose call, or behind which, it dies.
 DEATHS = {
-    "before the bank": (asking, "ask", False),
-    "after the bank": (asking, "ask", True),
-    "before the end is written": (bank_answers, "apply", False),
-    "after the end is written": (bank_answers, "apply", True),
+    "before the bank": (asking.REFUNDS, "ask", False),
+    "after the bank": (asking.REFUNDS, "ask", True),
+    "before the end is written": (settling, "settle", False),
+    "after the end is written": (settling, "settle", True),
     "before the answer": (expansion, "expand", False),
 }
 WRITTEN = ("after the end is written", "before the answer")
