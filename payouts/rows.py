@@ -35,6 +35,14 @@ def pay(payout: Payout, trace_id: str | None, *, arrived_at: datetime | None) ->
     :param arrived_at: by the bank; None if it does not say, and it is taken to be now.
     """
     before = render.payout(payout)
+    move(payout, end_paid(payout, trace_id, arrived_at=arrived_at), before)
+
+
+def end_paid(payout: Payout, trace_id: str | None, *, arrived_at: datetime | None) -> Status:
+    """Write into the row and the ledger that its money has arrived; return its next status.
+
+    :param arrived_at: by the bank; None if it does not say, and it is taken to be now.
+    """
     now = clock.now()
     book.payout_paid(payout.id, merchant_id=payout.merchant_id, now=now)
     timezone = payout.merchant.timezone
@@ -42,7 +50,7 @@ def pay(payout: Payout, trace_id: str | None, *, arrived_at: datetime | None) ->
     payout.arrival_at = local_days.begins(day, timezone)
     payout.trace_id = trace_id or payout.trace_id
     close(payout)
-    move(payout, Status.PAID, before)
+    return Status.PAID
 
 
 def _between(sent_at: datetime | None, arrived_at: datetime, now: datetime) -> datetime:
@@ -53,13 +61,18 @@ def _between(sent_at: datetime | None, arrived_at: datetime, now: datetime) -> d
 def fail(payout: Payout, failure_code: str | None, trace_id: str | None = None) -> None:
     """Fail a locked payout that is in transit or was paid: its money is available again."""
     before = render.payout(payout)
+    move(payout, end_failed(payout, failure_code, trace_id), before)
+
+
+def end_failed(payout: Payout, failure_code: str | None, trace_id: str | None = None) -> Status:
+    """Write into the row and the ledger that it has failed; return its next status."""
     give_back = book.payout_bounced if payout.status == Status.PAID else book.payout_returned
     give_back(payout.id, merchant_id=payout.merchant_id, now=clock.now())
     is_known = failure_code in FailureCode.values
     payout.failure_code = failure_code if is_known else FailureCode.COULD_NOT_PROCESS
     payout.trace_id = trace_id or payout.trace_id
     close(payout)
-    move(payout, Status.FAILED, before)
+    return Status.FAILED
 
 
 def close(payout: Payout) -> None:

@@ -107,8 +107,8 @@ IN_DOUBT = {
     "payments.intents.inquiries.Attempts": 8,
     "payments.intents.modifications.Modifications": 4,
     "payments.refunds.asking.REFUNDS": 4,
-    "payments.disputes.deliveries.Deliveries": 2,
-    "payouts.sending.Payouts": 4,
+    "payments.disputes.deliveries.DELIVERIES_OWED": 2,
+    "payouts.sending.PAYOUTS": 4,
 }
 # The functions that apply what banks tell on their own, by the notice's kind. A kind without one
 # is kept until there is one.

@@ -4,12 +4,12 @@ No merchant's request waits for the bank: the sweeper sends them, at once and th
 """
 
 import structlog
-from django.db import transaction
 
 import acquirers
-from acquirers import exchanges, refused_requests
-from acquirers.in_doubt import answers, leases, schedule
-from acquirers.in_doubt.kinds import Kind
+from acquirers import refused_requests
+from acquirers.exchanges import Spoken
+from acquirers.in_doubt import leases, schedule
+from acquirers.in_doubt.kinds import Effect, Facts, Kind, Said
 from acquirers.in_doubt.models import begun
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
@@ -39,11 +39,29 @@ class Deliveries(Kind[DisputeDelivery]):
 
     model = DisputeDelivery
 
-    def ask(self, row: DisputeDelivery) -> Outcome:
-        return send(row)
+    def facts(self, asked: DisputeDelivery, outcome: Outcome) -> Facts[DisputeDelivery]:
+        row = _locked(asked)
+        spoken = Spoken(asked.dispute.attempt, EXCHANGES[DeliveryKind(row.kind)], row.id)
+        return Facts(row, row, spoken, outcome, is_open=row.status == DeliveryStatus.OWED)
 
-    def resolve(self, row: DisputeDelivery, outcome: Outcome) -> DisputeDelivery:
-        return resolve(row, outcome)
+    def ask(self, row: DisputeDelivery) -> Outcome:
+        """Send the bank what it is owed, once more."""
+        attempt = row.dispute.attempt
+        return refused_requests.watched(attempt.terminal, _sent(row, attempt))
+
+    def consequences(self, row: DisputeDelivery, said: Said[DisputeDelivery]) -> Effect:
+        status = ENDED.get(said.outcome.answer)
+        if status is None:
+            schedule.ask_later(row)  # It is sent again then.
+            return Effect()
+        _close(row, status)
+        row.answer = said.outcome.answer.value
+        if status is DeliveryStatus.REFUSED:
+            log.error("dispute_delivery_refused", delivery=row.id, dispute=row.dispute_id)
+        return Effect()
+
+
+DELIVERIES_OWED = Deliveries()
 
 
 def owe_evidence(dispute: Dispute) -> None:
@@ -80,12 +98,6 @@ def supersede(dispute: Dispute) -> None:
         row.save()
 
 
-def send(row: DisputeDelivery) -> Outcome:
-    """Send the bank what it is owed, once more; the caller holds the lease and no transaction."""
-    attempt = row.dispute.attempt
-    return refused_requests.watched(attempt.terminal, _sent(row, attempt))
-
-
 def _sent(row: DisputeDelivery, attempt: Attempt) -> Outcome:
     gateway, order = acquirers.of(attempt), order_of(attempt)
     bank_reference = row.dispute.bank_reference
@@ -96,32 +108,6 @@ def _sent(row: DisputeDelivery, attempt: Attempt) -> Outcome:
     return gateway.submit_evidence(
         order, dispute=bank_reference, number=row.number, evidence=row.evidence
     )
-
-
-@transaction.atomic(durable=True)
-def resolve(asked: DisputeDelivery, outcome: Outcome) -> DisputeDelivery:
-    """Apply the bank's answer; what it has not acknowledged is sent again later."""
-    row = _locked(asked)
-    operation = EXCHANGES[DeliveryKind(row.kind)]
-    exchanges.record(
-        asked.dispute.attempt,
-        outcome.exchange,
-        outcome.answer,
-        operation=operation,
-        operation_id=row.id,
-    )
-    if row.status != DeliveryStatus.OWED or not answers.counts(outcome, asked=asked, locked=row):
-        return row
-    if status := ENDED.get(outcome.answer):
-        _close(row, status)
-        row.answer = outcome.answer.value
-    else:
-        schedule.ask_later(row)
-        leases.end_with(row)
-    if row.status == DeliveryStatus.REFUSED:
-        log.error("dispute_delivery_refused", delivery=row.id, dispute=row.dispute_id)
-    row.save()
-    return row
 
 
 def _locked(asked: DisputeDelivery) -> DisputeDelivery:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from acquirers.in_doubt import settling
 from acquirers.notices.tasks import take_in
 from core import clock
 from ledger import accounts
@@ -19,7 +20,6 @@ from ledger import balance as balances
 from ledger.tasks import settle_due
 from merchants import accounts as accounts_of_merchants
 from merchants.models import Merchant, PayoutAccount
-from payouts import sending
 from payouts.models import Payout
 from payouts.tasks import pay_out_daily
 from tests.stage import transfer_books
@@ -183,13 +183,13 @@ def test_a_cancellation_at_the_second_of_the_sending_is_one_or_the_other(shop: A
 def test_the_banks_word_may_come_before_the_answer_to_the_sending(
     shop: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = sending.apply
+    real = settling.settle
 
     def after_the_notice(*given: Any) -> Any:
         hear_after(5)
         return real(*given)
 
-    monkeypatch.setattr(sending, "apply", after_the_notice)
+    monkeypatch.setattr(settling, "settle", after_the_notice)
     made = pay_out(shop, 1000)
 
     sweep_after(DELAY)

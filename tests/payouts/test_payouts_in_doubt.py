@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from acquirers.in_doubt import settling
 from acquirers.rails import TransferLine
 from acquirers.sandbox.transfers import SandboxTransfers
 from acquirers.transfers import taking_in
@@ -139,11 +140,11 @@ def test_a_bank_that_may_not_be_asked_twice_is_inquired_by_the_schedule(
 @pytest.mark.parametrize(
     ("module", "name", "afterwards"),
     [
-        (sending, "begun", True),
-        (sending, "ask", False),
-        (sending, "ask", True),
-        (sending, "apply", False),
-        (sending, "apply", True),
+        (sending.PAYOUTS, "begun", True),
+        (sending.PAYOUTS, "ask", False),
+        (sending.PAYOUTS, "ask", True),
+        (settling, "settle", False),
+        (settling, "settle", True),
     ],
 )
 def test_whenever_the_sender_dies_the_bank_has_it_once(

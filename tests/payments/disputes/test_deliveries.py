@@ -6,11 +6,12 @@ from datetime import timedelta
 import pytest
 from django.db import IntegrityError, transaction
 
-from acquirers.in_doubt import leases
+from acquirers.in_doubt import leases, settling
 from acquirers.models import BankExchange, Terminal
 from acquirers.outcomes import Answer
 from core import clock
 from payments.disputes import deliveries
+from payments.disputes.deliveries import DELIVERIES_OWED as OWED
 from payments.disputes.models import DisputeDelivery
 from payments.intents.models import Attempt
 from tests.stage.complaints import TEXT, Complaint
@@ -211,7 +212,7 @@ def test_silence_of_an_asker_that_was_overtaken_changes_nothing(
     before = DisputeDelivery.objects.values().get()
     teller.says = Answer.UNKNOWN
 
-    deliveries.resolve(asked, deliveries.send(asked))
+    settling.settle(OWED, asked, OWED.ask(asked))
 
     assert DisputeDelivery.objects.values().get() == before
 
@@ -221,7 +222,7 @@ def test_an_acknowledgement_counts_from_every_asker(complaint: Complaint, teller
     asked = leases.take(DisputeDelivery.objects.get())
     DisputeDelivery.objects.update(lease_until=clock.now() + timedelta(hours=1))
 
-    deliveries.resolve(asked, deliveries.send(asked))
+    settling.settle(OWED, asked, OWED.ask(asked))
 
     assert owed() == [("evidence", "acknowledged", "approved")]
 
@@ -233,7 +234,7 @@ def test_an_acknowledgement_that_comes_late_changes_nothing(
     asked = leases.take(DisputeDelivery.objects.get())
     complaint.won()
 
-    deliveries.resolve(asked, deliveries.send(asked))
+    settling.settle(OWED, asked, OWED.ask(asked))
 
     assert owed() == [("evidence", "superseded", None)]
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from acquirers.in_doubt import settling
 from core.rest import expansion
 from events import outbox
 from merchants import idempotency
@@ -94,7 +95,7 @@ def test_what_died_is_delivered_without_a_retry(complaint: Complaint) -> None:
 
 def test_a_delivery_that_died_at_the_bank_is_sent_again_the_same(complaint: Complaint) -> None:
     complaint.opened().submit()
-    with dies(deliveries, "resolve"), pytest.raises(Died):
+    with dies(settling, "settle"), pytest.raises(Died):
         sweep()
     leases_run_out()
     DisputeDelivery.objects.update(lease_until=None)
