@@ -105,7 +105,7 @@ FOUND_WITH_KEY = {
 # delay no other kind.
 IN_DOUBT = {
     "payments.intents.inquiries.Attempts": 8,
-    "payments.intents.modifications.Modifications": 4,
+    "payments.intents.modifications.MODIFICATIONS": 4,
     "payments.refunds.asking.REFUNDS": 4,
     "payments.disputes.deliveries.DELIVERIES_OWED": 2,
     "payouts.sending.PAYOUTS": 4,

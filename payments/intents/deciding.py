@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from django.db import transaction
 
 from acquirers import slots
-from acquirers.in_doubt import answers, leases
+from acquirers.in_doubt import answers, leases, settling
 from acquirers.in_doubt.models import InDoubt
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
@@ -27,13 +27,13 @@ from payments.intents import (
     authorization,
     inquiries,
     late_answers,
-    modification_answers,
     modification_rows,
     modifications,
     second_word,
 )
 from payments.intents.models import Attempt, Modification
 from payments.intents.modification_effects import EXPIRED
+from payments.intents.modifications import MODIFICATIONS
 from payments.intents.states import AttemptStatus, ModificationKind, ModificationStatus
 
 DECIDED = "operators.decide_case"  # The name of this work in the request logs.
@@ -210,11 +210,11 @@ class _Modification(Question):
         return modification_rows.locked(self.row)
 
     def apply(self, row: Modification, said: Outcome) -> None:
-        modification_answers.applied(row, said)
+        settling.settled(MODIFICATIONS, row, said)
 
     def apply_word(self, row: Modification, answer: Answer, said: Outcome) -> None:
         # Without the exchange, which was an inquiry and is written down: nothing was sent since.
-        modification_answers.applied(row, Outcome(answer), request_id=context.request_id())
+        settling.settled(MODIFICATIONS, row, Outcome(answer), cause=context.request_id())
         late_answers.ask_daily(self.locked())
 
 

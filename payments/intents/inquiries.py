@@ -12,14 +12,15 @@ from django.db import transaction
 import acquirers
 from acquirers import exchanges, standings
 from acquirers.declines import AUTHENTICATION_ABANDONED
-from acquirers.in_doubt import leases
+from acquirers.in_doubt import leases, settling
 from acquirers.in_doubt.kinds import Kind
 from acquirers.outcomes import Answer, Outcome
 from core import clock
 from merchants.models import Merchant
-from payments.intents import authorization, deadlines, modification_rows, modifications, render
+from payments.intents import authorization, deadlines, modification_rows, render
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.modification_effects import EXPIRED
+from payments.intents.modifications import MODIFICATIONS
 from payments.intents.orders import order_of
 from payments.intents.states import (
     IN_FLIGHT,
@@ -98,7 +99,7 @@ def ask_first(merchant: Merchant, intent_id: str) -> None:
 def _ask_about(modification: Modification) -> None:
     # Ended since it was found: to ask for its release once more could give captured money back.
     if modification.status == ModificationStatus.PROCESSING:
-        modifications.resolve(modification, modifications.ask(modification))
+        settling.settle(MODIFICATIONS, modification, MODIFICATIONS.ask(modification))
 
 
 def _modification_of(intent: PaymentIntent) -> Modification | None:

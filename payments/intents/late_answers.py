@@ -45,12 +45,15 @@ def ask_daily(row: InDoubt) -> None:
 
 
 def hear(row: Modification, outcome: Outcome) -> None:
-    """Take in the bank's word about a locked row that has ended; payment and attempt are locked."""
+    """Take in the bank's word about a locked row that has ended; payment and attempt are locked.
+
+    :param outcome: "no record" only if it is to be believed.
+    """
     is_late = _is_done(row, outcome.answer) and row.status == ModificationStatus.FAILED
     is_booked = is_late and _booked(row, outcome)
     case = cases.lock_decided(row.attempt, operation_id=row.id)
     if case is not None:
-        said = _believed(row, outcome.answer)
+        said = outcome.answer
         compare = partial(_compare, row, case, said, is_booked=is_booked)
         lay_beside(row, case, is_word=said in WORDS, compare=compare)
     elif is_late and not is_booked:
@@ -119,19 +122,6 @@ def lay_beside(row: InDoubt, case: Case, *, is_word: bool, compare: Callable[[],
     elif row.due_at is not None and row.due_at > _asked_until(case):
         schedule.never_look(row)
     row.save()
-
-
-def _believed(row: Modification, answer: Answer) -> Answer:
-    """Return the answer, or UNKNOWN for a "no record" that is not to be believed yet.
-
-    That a late charge was not given back as it was asked for says little: a person may have seen
-    to it at the bank in another way.
-    """
-    if answer is not Answer.NO_RECORD:
-        return answer
-    schedule.count_no_record(row)
-    is_sure = schedule.absence_is_confirmed(row) and row.kind != ModificationKind.REVERSE
-    return answer if is_sure else Answer.UNKNOWN
 
 
 def _asked_until(case: Case) -> datetime:

@@ -1,26 +1,12 @@
-"""The bank's answers to captures, voids and reversals, applied to payment, attempt and row.
+"""The consequences of the bank's answers to captures, voids and reversals."""
 
-The first process that learns how a modification ended applies the answer: the request, its retry,
-or the sweeper.
-"""
-
-from typing import NamedTuple
-
-from django.db import transaction
-
-from acquirers import exchanges
 from acquirers.declines import PROCESSING_ERROR
-from acquirers.in_doubt import answers, leases, schedule
-from acquirers.models import BankExchange
+from acquirers.in_doubt import schedule
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
-from core import context
-from merchants import idempotency
 from payments.intents import (
     authorization,
-    late_answers,
     modification_effects,
     modification_rows,
-    render,
     reversals,
 )
 from payments.intents.models import Attempt, Modification
@@ -33,108 +19,14 @@ from payments.intents.states import (
     ModificationStatus,
     Status,
 )
-from payments.intents.transition import move
-
-EXCHANGES = {
-    ModificationKind.CAPTURE: BankExchange.Operation.CAPTURE,
-    ModificationKind.VOID: BankExchange.Operation.VOID,
-    ModificationKind.FALL_BACK: BankExchange.Operation.VOID,
-    ModificationKind.REVERSE: BankExchange.Operation.REVERSAL,
-}
 
 
-class Applied(NamedTuple):
-    """The modification as `apply` left it, with its attempt and payment.
+def apply(modification: Modification, outcome: Outcome) -> Status:
+    """Write the answer's consequences into the locked rows; return the payment's next status.
 
-    :param release: the release of a refused capture, which the asker goes on with: it has its
-        lease.
+    :param outcome: "no record" only if it is to be believed.
     """
-
-    modification: Modification
-    release: Modification | None = None
-
-
-@transaction.atomic(durable=True)
-def apply(modification: Modification, outcome: Outcome) -> Applied:
-    """Apply the bank's answer to the modification that it was asked for; safe to call twice.
-
-    :param modification: as the asker read it before it asked, with its lease.
-    """
-    return applied(modification, outcome)
-
-
-def applied(
-    modification: Modification, outcome: Outcome, *, request_id: str | None = None
-) -> Applied:
-    """Apply the bank's answer as `apply` does, in the caller's transaction.
-
-    :param request_id: the request that the event names as its cause: an operator's, whose
-        decision stands in for the bank's answer; None for the one that began the modification.
-    """
-    asked, modification = modification, modification_rows.locked(modification)
-    _record_exchanges(modification, outcome)
-    if modification.status != ModificationStatus.PROCESSING:
-        _finish_unless_released(modification)
-        late_answers.hear(modification, outcome)
-        return Applied(modification)  # Another process has applied an answer already.
-    if not reversals.is_about(modification, asked, outcome):
-        return Applied(modification)
-    if outcome.answer in RELEASED:
-        # It went back in the way that was asked for, whatever the bank has told since.
-        modification.dispute_reference = asked.dispute_reference
-    if not answers.counts(outcome, asked=asked, locked=modification):
-        return Applied(modification)
-    intent = modification.attempt.intent
-    before = render.payment_intent(intent)
-    status = _apply(modification, outcome)
-    leases.end_with(modification)
-    modification.save()
-    release = _release_refused(modification)
-    if release is None:
-        _finish(modification)
-    if status != intent.status:
-        cause = request_id or modification.request_id or context.request_id()
-        move(intent, status, before, request_id=cause)
-    return Applied(modification, release)
-
-
-def _record_exchanges(modification: Modification, outcome: Outcome) -> None:
-    operation = EXCHANGES[ModificationKind(modification.kind)]
-    attempt = modification.attempt
-    exchanges.record_modification(attempt, outcome, operation=operation, row_id=modification.id)
-
-
-def _finish(modification: Modification) -> None:
-    """Write the recovery point: of this request, and of the one that began what ended."""
-    idempotency.finish()
-    if modification.status != ModificationStatus.PROCESSING:
-        idempotency.finish_for(modification.merchant_id, modification.request_id)
-
-
-def _finish_unless_released(modification: Modification) -> None:
-    # A refused capture ends with its release, which another process may still be asking for.
-    if not modification_rows.has_open(modification.attempt):
-        idempotency.finish()
-
-
-def _release_refused(modification: Modification) -> Modification | None:
-    """Begin to release what the bank has refused to capture (contract 3, capture)."""
-    is_refused = modification.ended_with(Answer.DECLINED)
-    if modification.kind != ModificationKind.CAPTURE or not is_refused:
-        return None
-    return modification_rows.begin(
-        modification.attempt, ModificationKind.FALL_BACK, request_id=modification.request_id
-    )
-
-
-def _apply(modification: Modification, outcome: Outcome) -> Status:
-    """Write the answer's consequences into the rows; return the payment's next status."""
-    answer = outcome.answer
-    if answer is Answer.NO_RECORD:
-        schedule.count_no_record(modification)
-        if not schedule.absence_is_confirmed(modification):
-            answer = Answer.UNKNOWN
-    if answer in (Answer.UNKNOWN, Answer.PENDING):
+    if outcome.answer in (Answer.UNKNOWN, Answer.PENDING):
         return _still_unknown(modification)
     match modification.kind:
         case ModificationKind.CAPTURE:
@@ -144,6 +36,23 @@ def _apply(modification: Modification, outcome: Outcome) -> Status:
         case ModificationKind.FALL_BACK:
             return _fallen_back(modification, outcome)
     return _reversed(modification, outcome)
+
+
+def release_refused(modification: Modification, *, goes_on: bool) -> Modification | None:
+    """Begin to release what the bank has refused to capture (contract 3, capture).
+
+    :param goes_on: the asker asks for the release, too; otherwise the sweeper does.
+    :returns: the release, its lease held; None if the asker has nothing more to ask.
+    """
+    is_refused = modification.ended_with(Answer.DECLINED)
+    if modification.kind != ModificationKind.CAPTURE or not is_refused:
+        return None
+    modification.save()  # Before its successor: one open row for each attempt.
+    attempt, cause = modification.attempt, modification.request_id
+    if goes_on:
+        return modification_rows.begin(attempt, ModificationKind.FALL_BACK, request_id=cause)
+    modification_rows.leave_to_sweeper(attempt, ModificationKind.FALL_BACK, request_id=cause)
+    return None
 
 
 def _still_unknown(modification: Modification) -> Status:

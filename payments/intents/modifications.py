@@ -1,24 +1,55 @@
 """Modifications of an authorised attempt at the bank: capture it, void it, give it back."""
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import acquirers
 from acquirers import refused_requests
-from acquirers.in_doubt import answers, leases
-from acquirers.in_doubt.kinds import Kind
-from acquirers.outcomes import Deed, Outcome
-from core import context
-from payments.intents import modification_answers, repayments, reversals
+from acquirers.exchanges import Spoken
+from acquirers.in_doubt import answers, settling
+from acquirers.in_doubt.kinds import Effect, Facts, Kind, Said
+from acquirers.models import BankExchange
+from acquirers.outcomes import Answer, Deed, Outcome
+from payments.intents import (
+    late_answers,
+    modification_answers,
+    modification_rows,
+    repayments,
+    reversals,
+)
 from payments.intents.models import Modification
 from payments.intents.modification_effects import EXPIRED
 from payments.intents.orders import order_of
+from payments.intents.repayments import RELEASED
 from payments.intents.states import ModificationKind, ModificationStatus
+from payments.intents.transition import DOOR
+
+EXCHANGES = {
+    ModificationKind.CAPTURE: BankExchange.Operation.CAPTURE,
+    ModificationKind.VOID: BankExchange.Operation.VOID,
+    ModificationKind.FALL_BACK: BankExchange.Operation.VOID,
+    ModificationKind.REVERSE: BankExchange.Operation.REVERSAL,
+}
 
 
 class Modifications(Kind[Modification]):
     """Captures, voids and reversals whose end is not known."""
 
     model = Modification
+    door = DOOR
+
+    def facts(self, asked: Modification, outcome: Outcome) -> Facts[Modification]:
+        row = modification_rows.locked(asked)
+        spoken = Spoken(row.attempt, EXCHANGES[ModificationKind(row.kind)], row.id)
+        known, subject = answers.believed(row, outcome), row.attempt.intent
+        if row.status == ModificationStatus.PROCESSING:
+            is_open = reversals.is_about(row, asked, outcome)
+            return Facts(row, subject, spoken, known, is_open)
+        if known.answer is Answer.NO_RECORD and row.kind == ModificationKind.REVERSE:
+            # A person may have seen to a late charge at the bank in another way.
+            known = replace(known, answer=Answer.UNKNOWN)
+        # A refused capture ends with its release, which another process may still be asking for.
+        is_followed = modification_rows.has_open(row.attempt)
+        return Facts(row, subject, spoken, known, is_open=False, is_followed=is_followed)
 
     def begun(self, row: Modification) -> Modification | None:
         if row.status != ModificationStatus.PROCESSING:
@@ -27,10 +58,35 @@ class Modifications(Kind[Modification]):
         return reversals.begun(row) if is_refund else row
 
     def ask(self, row: Modification) -> Outcome:
-        return ask(row)
+        """Inquire how it ended; one that must succeed in the end is asked for again.
 
-    def resolve(self, row: Modification, outcome: Outcome) -> Modification:
-        return resolve(row, outcome)
+        That is every release that no merchant asked for: of a refused capture, of a late charge,
+        of an expired authorisation. A late charge may have to be refunded instead. What a person
+        has decided is asked about only.
+        """
+        if row.status != ModificationStatus.PROCESSING:
+            return inquire(row)
+        if row.kind == ModificationKind.REVERSE:
+            return reversals.ask(row)
+        if row.kind == ModificationKind.FALL_BACK or row.reason == EXPIRED:
+            return answers.in_doubt(_void(row))
+        return inquire(row)
+
+    def consequences(self, row: Modification, said: Said[Modification]) -> Effect:
+        if said.outcome.answer in RELEASED:
+            # It went back in the way that was asked for, whatever the bank has told since.
+            row.dispute_reference = said.asked.dispute_reference
+        shown = row.attempt.intent.status
+        status = modification_answers.apply(row, said.outcome)
+        release = modification_answers.release_refused(row, goes_on=said.goes_on)
+        return Effect(status if status != shown else None, release)
+
+    def hear_late(self, asked: Modification, row: Modification, outcome: Outcome) -> None:
+        if row.status != ModificationStatus.PROCESSING:
+            late_answers.hear(row, outcome)
+
+
+MODIFICATIONS = Modifications()
 
 
 def run(modification: Modification) -> Modification:
@@ -39,41 +95,17 @@ def run(modification: Modification) -> Modification:
     :returns: the modification as it is now, its payment with it; the release, if the bank refused
         a capture.
     """
-    return _run(modification, _order)
+    return settling.pursue(MODIFICATIONS, modification, ask=_order)
 
 
-def run_again(modification: Modification) -> Modification:
-    """Ask for a modification once more; the first request may have reached the bank, or may yet.
+def order_again(modification: Modification) -> Outcome:
+    """Ask for a modification whose first request may have reached the bank, or may yet.
 
-    So "not sent" counts as unknown here. Only for a bank whose references are idempotent.
+    Where references are not idempotent it is asked about only. "Not sent" counts as unknown here.
     """
-    return _run(modification, lambda again: answers.in_doubt(_order(again)))
-
-
-def _run(modification: Modification, order: Callable[[Modification], Outcome]) -> Modification:
-    context.mark_irrevocable()
-    with leases.given_back(modification):
-        outcome = order(modification)
-        applied = answers.apply_with_retry(
-            modification, lambda: modification_answers.apply(modification, outcome)
-        )
-    return _run(applied.release, _void) if applied.release else applied.modification
-
-
-def ask(modification: Modification) -> Outcome:
-    """Inquire how the modification ended; one that must succeed in the end is asked for again.
-
-    That is every release that no merchant asked for: of a refused capture, of a late charge, of an
-    expired authorisation. A late charge may have to be refunded instead. What a person has decided
-    is asked about only.
-    """
-    if modification.status != ModificationStatus.PROCESSING:
-        return inquire(modification)
-    if modification.kind == ModificationKind.REVERSE:
-        return reversals.ask(modification)
-    if modification.kind == ModificationKind.FALL_BACK or modification.reason == EXPIRED:
-        return answers.in_doubt(_void(modification))
-    return inquire(modification)
+    if not acquirers.of(modification.attempt).capabilities.references_are_idempotent:
+        return MODIFICATIONS.ask(modification)
+    return answers.in_doubt(_order(modification))
 
 
 def inquire(modification: Modification) -> Outcome:
@@ -82,11 +114,6 @@ def inquire(modification: Modification) -> Outcome:
     if modification.refund_reference and modification.refund_sent_at:
         return repayments.inquire_refund(attempt, reference=modification.refund_reference)
     return repayments.inquire(attempt, Deed.CAPTURE if is_capture else Deed.VOID)
-
-
-def resolve(modification: Modification, outcome: Outcome) -> Modification:
-    """Apply the answer to `ask`; it never tells that a capture was refused: no release follows."""
-    return modification_answers.apply(modification, outcome).modification
 
 
 def _order(modification: Modification) -> Outcome:

@@ -8,14 +8,15 @@ from django.db.models import QuerySet
 
 import acquirers
 from acquirers import exchanges, slots
-from acquirers.in_doubt import answers, leases, resuming
+from acquirers.in_doubt import answers, leases, resuming, settling
 from acquirers.outcomes import Answer, Outcome
 from core import clock
 from merchants.idempotency import Earlier
 from merchants.models import Merchant
-from payments.intents import authorization, confirmation, inquiries, intents, modifications
+from payments.intents import authorization, confirmation, inquiries, intents
 from payments.intents.cancellations import CancelFailed
 from payments.intents.models import Attempt, Modification, PaymentIntent
+from payments.intents.modifications import MODIFICATIONS, order_again
 from payments.intents.states import AttemptStatus, ModificationKind, ModificationStatus, Status
 from vault import cvc as vault_cvc
 
@@ -44,10 +45,10 @@ def _finish(merchant: Merchant, earlier: Earlier, cvc: str | None) -> None:
         with slots.for_merchant(merchant.id):
             if attempt := resuming.leased(attempts):
                 _finish_attempt(attempt, cvc)
-    elif modified.exists():
-        with slots.for_merchant(merchant.id):
-            if modification := resuming.leased(modified):
-                _finish_modification(modification)
+        return
+    ended = settling.resume(MODIFICATIONS, merchant.id, modified, ask=order_again)
+    if ended and ended.kind == ModificationKind.VOID and ended.ended_with(Answer.DECLINED):
+        raise CancelFailed(ended.attempt.intent)
 
 
 def _open_attempts(merchant: Merchant, earlier: Earlier) -> QuerySet[Attempt]:
@@ -79,16 +80,6 @@ def _finish_attempt(attempt: Attempt, cvc: str | None) -> None:
         confirmation.pursue(attempt, cvc=cvc)
     else:
         _ask_first(attempt, cvc)
-
-
-def _finish_modification(modification: Modification) -> None:
-    if acquirers.of(modification.attempt).capabilities.references_are_idempotent:
-        ended = modifications.run_again(modification)
-    else:
-        with leases.given_back(modification):
-            ended = modifications.resolve(modification, modifications.ask(modification))
-    if ended.kind == ModificationKind.VOID and ended.ended_with(Answer.DECLINED):
-        raise CancelFailed(ended.attempt.intent)
 
 
 def _awaits_its_beginning(attempt: Attempt) -> bool:

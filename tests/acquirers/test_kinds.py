@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank
 PATIENCE_SECONDS = 60
 MANY = 10_000
 ATTEMPTS = "payments.intents.inquiries.Attempts"
-MODIFICATIONS = "payments.intents.modifications.Modifications"
+MODIFICATIONS = "payments.intents.modifications.MODIFICATIONS"
 REFUNDS = "payments.refunds.asking.REFUNDS"
 SLOTS = {
     "attempt": settings.IN_DOUBT[ATTEMPTS],
@@ -66,7 +66,7 @@ class SilentBank:
 def silent(monkeypatch: pytest.MonkeyPatch) -> SilentBank:
     bank = SilentBank()
     monkeypatch.setattr(inquiries, "ask", bank.hears("attempt"))
-    monkeypatch.setattr(modifications, "ask", bank.hears("modification"))
+    monkeypatch.setattr(modifications.MODIFICATIONS, "ask", bank.hears("modification"))
     monkeypatch.setattr(asking.REFUNDS, "ask", bank.hears("refund"))
     return bank
 

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from acquirers.in_doubt import settling
 from acquirers.notices.models import Notice
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
@@ -17,8 +18,9 @@ from core import clock
 from events.models import Event
 from ledger.models import Entry
 from merchants.models import User
-from payments.intents import authorization, modification_answers
+from payments.intents import authorization
 from payments.intents.models import Attempt, Modification
+from payments.intents.modifications import MODIFICATIONS
 from testbank import behaviours, decisions
 from testbank.models import Chargeback, Dispute
 from tests.stage import bank_books
@@ -148,7 +150,7 @@ def test_what_can_be_voided_no_more_is_refunded(acme: ApiClient, canceled: str) 
 
 def found_settled() -> None:
     """Let the bank say to the void that its day is over."""
-    modification_answers.apply(charged_of_yesterday(), Outcome(Says.SETTLED))
+    settling.settle(MODIFICATIONS, charged_of_yesterday(), Outcome(Says.SETTLED))
 
 
 @AT_THE_SANDBOX
@@ -227,11 +229,11 @@ def test_an_answer_to_the_void_says_nothing_about_the_refund_that_it_became(
     canceled: str, bank: BankTransport
 ) -> None:
     asked = charged_of_yesterday()
-    modification_answers.apply(asked, Outcome(Says.SETTLED))
+    settling.settle(MODIFICATIONS, asked, Outcome(Says.SETTLED))
     reference = Modification.objects.get().refund_reference
 
     for late in (Says.SETTLED, Says.APPROVED, Says.DECLINED):
-        modification_answers.apply(asked, Outcome(late))
+        settling.settle(MODIFICATIONS, asked, Outcome(late))
 
     now = Modification.objects.get()
     assert (now.status, now.refund_reference) == ("processing", reference)

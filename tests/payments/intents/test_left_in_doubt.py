@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
+from acquirers.in_doubt import settling
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from acquirers.three_d_secure import Redirect
 from core import clock
-from payments.intents import authorization, modification_answers, modifications, returns
+from payments.intents import authorization, modifications, returns
 from payments.intents import confirmation as confirming
 from payments.intents import three_d_secure as authenticating
 from payments.intents.models import Attempt, Modification, PaymentIntent
+from payments.intents.modifications import MODIFICATIONS
 from testbank import behaviours
 from tests.stage import bank_books
 from tests.stage.audited import audit
@@ -258,7 +260,7 @@ def test_an_answer_to_a_capture_does_not_end_the_cancellation_that_followed(walk
     walk.reach_again().sweep(600, times=4)
     assert walk.cut_off("lost").cancel().status == "processing"
 
-    modification_answers.apply(at_the_bank, Outcome(Says.APPROVED))
+    settling.settle(MODIFICATIONS, at_the_bank, Outcome(Says.APPROVED))
 
     assert walk.status == "processing"
     walk.reach_again().sweep()
@@ -273,7 +275,7 @@ def test_an_answer_to_a_capture_does_not_end_the_release_that_followed_its_refus
     as_first_asked = Modification.objects.get(kind="capture")
     as_first_asked.status = "processing"
 
-    modification_answers.apply(as_first_asked, Outcome(Says.APPROVED, captured=12500))
+    settling.settle(MODIFICATIONS, as_first_asked, Outcome(Says.APPROVED, captured=12500))
 
     assert Modification.objects.get(status="processing").kind == "fallback"
     leases_run_out()
@@ -302,7 +304,7 @@ def test_a_refusal_of_one_capture_does_not_end_the_next(walk: Walk) -> None:
     walk.reach_again().sweep(600, times=4)
     assert walk.cut_off("lost").capture().status == "processing"
 
-    modification_answers.apply(first, Outcome(Says.DECLINED))
+    settling.settle(MODIFICATIONS, first, Outcome(Says.DECLINED))
 
     assert Modification.objects.get(status="processing").kind == "capture"
     walk.reach_again().sweep()
