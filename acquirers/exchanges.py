@@ -81,26 +81,10 @@ def record(
     )
 
 
-def record_modification(
-    attempt: KnownAttempt, outcome: Outcome, *, operation: BankExchange.Operation, row_id: str
-) -> None:
-    """Write down each exchange that a modification's or a refund's outcome was learnt by.
-
-    Their `sent_at` orders them.
-
-    :param operation: the request's, for those that are no inquiries.
-    """
-    if outcome.after:
-        record_modification(attempt, outcome.after, operation=operation, row_id=row_id)
-    asked = _INQUIRIES[operation] if outcome.is_from_inquiry else operation
-    record(attempt, outcome.exchange, outcome.answer, operation=asked, operation_id=row_id)
-
-
 def record_inquiry(attempt: KnownAttempt, outcome: Outcome) -> None:
     """Write down the inquiry that the outcome of an authorisation was learnt by, if it was one.
 
     An authorisation that was answered at once needs no row: the attempt's columns say the same.
     """
     if outcome.is_from_inquiry:
-        operation = BankExchange.Operation.AUTHORIZATION_INQUIRY
-        record(attempt, outcome.exchange, outcome.answer, operation=operation)
+        record_all(Spoken(attempt, _Operation.AUTHORIZATION_INQUIRY), outcome)

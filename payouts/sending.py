@@ -90,7 +90,7 @@ class Payouts(Kind[Payout]):
             log.warning("payout_paid_before_its_end", payout=row.id)
 
 
-PAYOUTS = Payouts()
+KIND = Payouts()
 
 
 def _not_sent(payout: Payout) -> None:

@@ -56,11 +56,12 @@ class Effect(NamedTuple):
     """The part of an answer's consequences that every kind has.
 
     :param status: the subject's next one; None if no event tells of the answer.
-    :param next: a row, saved and with its lease held, that the asker goes on with.
+    :param follow: begins what follows, once the row is saved; returns the row that the asker goes
+        on with, its lease held, or None if the sweeper goes on.
     """
 
     status: str | None = None
-    next: Any = None
+    follow: Callable[[], Any] | None = None
 
 
 class Kind(Generic[Row]):
@@ -108,10 +109,6 @@ class Kind(Generic[Row]):
     def hear_late(self, asked: Row, row: Row, outcome: Outcome) -> None:
         """Take in the bank's word about a locked row that has ended, or has become another one."""
 
-    def resolve(self, row: Row, outcome: Outcome) -> Any:
-        """Apply the bank's answer, in a transaction of its own."""
-        raise NotImplementedError
-
 
 def still_open(
     row: InDoubt, outcome: Outcome, *, not_sent: Callable[[], None], send_again: bool
@@ -138,5 +135,5 @@ def all_kinds() -> dict[Kind[Any], int]:
 
 @cache
 def _kind(path: str) -> Kind[Any]:
-    kind = import_string(path)
-    return kind() if isinstance(kind, type) else kind
+    kind: Kind[Any] = import_string(path)
+    return kind

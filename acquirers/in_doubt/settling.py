@@ -20,6 +20,7 @@ from merchants import idempotency
 
 Row = TypeVar("Row", bound=InDoubt)
 Ask = Callable[[Any], Outcome]
+Then = Callable[[Row], Row]
 
 
 class Settled(NamedTuple, Generic[Row]):
@@ -32,10 +33,13 @@ class Settled(NamedTuple, Generic[Row]):
     next: Row | None = None
 
 
-def pursue(kind: Kind[Row], leased: Row, *, ask: Ask | None = None) -> Row:
+def pursue(
+    kind: Kind[Row], leased: Row, *, ask: Ask | None = None, then: Then[Row] | None = None
+) -> Row:
     """Ask the bank, apply its answer, and go on with what follows; the caller holds the lease.
 
     :param ask: in place of the kind's own: a first sending, or one that has the security code.
+    :param then: goes on with the row that follows, in place of `go_on`.
     :raises InternalError: the answer cannot be stored, and no time is left for a second try.
     """
     context.mark_irrevocable()
@@ -46,7 +50,7 @@ def pursue(kind: Kind[Row], leased: Row, *, ask: Ask | None = None) -> Row:
         )
     if ended.next is None:
         return ended.row
-    return go_on(kind, ended.next, ask=ask)
+    return then(ended.next) if then else go_on(kind, ended.next, ask=ask)
 
 
 def go_on(kind: Kind[Row], leased: Row, *, ask: Ask | None = None) -> Row:
@@ -118,23 +122,27 @@ def settled(
     before = kind.door.render(facts.subject) if kind.door else {}
     leases.end_with(row)
     effect = kind.consequences(row, Said(asked, known, before, goes_on))
-    _write(kind, facts, effect, before=before, cause=cause)
-    return Settled(row, effect.next)
+    return Settled(row, _write(kind, facts, effect, before=before, cause=cause))
 
 
 def _write(
     kind: Kind[Row], facts: Facts[Row], effect: Effect, *, before: dict[str, Any], cause: str | None
-) -> None:
-    """Write the row, the recovery points of the requests that end with it, and the event."""
-    row, status, is_last = facts.row, effect.status, effect.next is None
+) -> Row | None:
+    """Write the row, the recovery points of the requests that end with it, and the event.
+
+    :returns: the row that the asker goes on with.
+    """
+    row, status = facts.row, effect.status
     if status is None or facts.subject is not row:
         kind.save(row)  # Otherwise the door writes it.
-    if is_last and row.closed_at is not None:
-        idempotency.finish_for(row.merchant_id, row.request_id)
+    following: Row | None = effect.follow() if effect.follow else None
     is_answer = kind.stores_answer and status is not None
-    if is_last and not is_answer:
+    if following is None and row.closed_at is not None:
+        idempotency.finish_for(row.merchant_id, row.request_id)
+    if following is None and not is_answer:
         idempotency.finish()
     if status is not None and kind.door:
         cause = cause or row.request_id or context.request_id()
         answer = idempotency.answer if is_answer else None
         kind.door.move(facts.subject, status, before, request_id=cause, answer=answer)
+    return following

@@ -90,10 +90,7 @@ class _Run:
 
     def _resolve(self, kind: Kind[Any], row: InDoubt, asking: Future[Outcome]) -> None:
         with _alone(row, "row_not_resolved"), request_logs.job(self._job):
-            if type(kind).resolve is Kind.resolve:
-                settling.settle(kind, row, asking.result())
-            else:
-                kind.resolve(row, asking.result())
+            settling.settle(kind, row, asking.result())
 
 
 @contextmanager

@@ -104,11 +104,11 @@ FOUND_WITH_KEY = {
 # about at once: so a silent bank costs one time-out and not one for each row, and rows of one kind
 # delay no other kind.
 IN_DOUBT = {
-    "payments.intents.inquiries.Attempts": 8,
-    "payments.intents.modifications.MODIFICATIONS": 4,
-    "payments.refunds.asking.REFUNDS": 4,
-    "payments.disputes.deliveries.DELIVERIES_OWED": 2,
-    "payouts.sending.PAYOUTS": 4,
+    "payments.intents.attempts.KIND": 8,
+    "payments.intents.modifications.KIND": 4,
+    "payments.refunds.asking.KIND": 4,
+    "payments.disputes.deliveries.KIND": 2,
+    "payouts.sending.KIND": 4,
 }
 # The functions that apply what banks tell on their own, by the notice's kind. A kind without one
 # is kept until there is one.

@@ -61,7 +61,7 @@ class Deliveries(Kind[DisputeDelivery]):
         return Effect()
 
 
-DELIVERIES_OWED = Deliveries()
+KIND = Deliveries()
 
 
 def owe_evidence(dispute: Dispute) -> None:

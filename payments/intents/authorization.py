@@ -1,45 +1,31 @@
-"""Authorisations: ask the bank for an attempt's money, and apply its answer.
-
-The answer is applied in the same way for the request, its retry, the payer's return and the
-sweeper.
-"""
+"""Authorisations: ask the bank for an attempt's money, and what its answer does to the payment."""
 
 from typing import Any
 
 import structlog
-from django.db import transaction
 
 import acquirers
-from acquirers import exchanges, refused_requests
+from acquirers import refused_requests
 from acquirers.declines import AUTHENTICATION_FAILED, PROCESSING_ERROR, Decline, explain
 from acquirers.gateway import AuthorizationRequest
-from acquirers.in_doubt import answers, leases, schedule
+from acquirers.in_doubt import schedule
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.three_d_secure import Proof
-from cases import cases
-from cases.states import Kind
 from core import clock, local_days, rows
 from core.errors import ResourceMissing
 from events import transitions
 from ledger import book
 from ledger.book import Sale
 from ledger.models import Movement
-from merchants import idempotency
-from payments.intents import deadlines, fraud, modification_rows, render, second_word
+from payments.intents import deadlines, fraud
 from payments.intents.endings import end_unpaid
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.orders import order_of
 from payments.intents.states import (
     ATTEMPTS,
-    OPEN_ATTEMPT,
-    SUCCESSFUL_ATTEMPT,
-    UNPAID,
     AttemptStatus,
-    ModificationKind,
-    ModificationStatus,
     Status,
 )
-from payments.intents.transition import move
 
 BY_ID = "id = %(id)s::text"
 
@@ -75,99 +61,16 @@ def locked(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
     return intent, fresh
 
 
-@transaction.atomic(durable=True)
-def apply(attempt: Attempt, outcome: Outcome) -> PaymentIntent:
-    """Apply the bank's answer; safe to call twice with the same answer.
+def apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
+    """Write the answer's consequences into both locked rows; return the payment's next status.
 
-    The direct answer, a retry, the payer's return and the sweeper all end here. The payment stays
-    `processing` while the bank has not said whether it charged.
+    :param outcome: "no record" only if it is to be believed.
     """
-    return applied(attempt, outcome, request_id=attempt.request_id)
-
-
-def applied(asked: Attempt, outcome: Outcome, *, request_id: str) -> PaymentIntent:
-    """Apply the bank's answer as `apply` does, in the caller's transaction.
-
-    :param request_id: the request that the event names as its cause: the one that began the
-        attempt, or an operator's, whose decision stands in for the bank's answer.
-    """
-    intent, attempt = locked(asked)
-    exchanges.record_inquiry(attempt, outcome)
-    if attempt.status not in OPEN_ATTEMPT:
-        idempotency.finish()
-        _hear_late(intent, attempt, outcome)
-        return intent  # Another process has applied an answer already.
-    if not answers.counts(outcome, asked=asked, locked=attempt):
-        return intent  # The new holder of the lease may have sent what this asker did not.
-    before = render.payment_intent(intent)
-    status = _apply(intent, attempt, outcome)
-    fraud.hear_bank(attempt, outcome)
-    leases.end_with(attempt)
-    rows.update(attempt)
-    if attempt.status not in OPEN_ATTEMPT:
-        idempotency.finish_for(attempt.merchant_id, attempt.request_id)
-    if status == Status.PROCESSING == intent.status:
-        idempotency.finish()
-        return intent  # Still no answer: no event.
-    show_attempt(intent, attempt)
-    move(intent, status, before, request_id=request_id, answer=idempotency.answer)
-    return intent
-
-
-def _hear_late(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> None:
-    """Take in what the bank says of an attempt that has ended."""
-    _reverse_if_late(attempt, outcome)
-    if not second_word.hear(intent, attempt, outcome):
-        _ask_no_longer_than_needed(attempt, outcome)
-
-
-def _reverse_if_late(attempt: Attempt, outcome: Outcome) -> None:
-    """Begin to reverse a charge that the bank made although the attempt had closed without one.
-
-    The sweeper asks the bank for it, until it has given the money back.
-    """
-    was_authorized = attempt.authorization_code or attempt.status in SUCCESSFUL_ATTEMPT
-    if outcome.answer is not Answer.APPROVED or was_authorized or _is_reversed(attempt):
-        return
-    modification_rows.leave_to_sweeper(
-        attempt, ModificationKind.REVERSE, request_id=attempt.request_id
-    )
-    cases.open_case(Kind.LATE_SUCCESS_REVERSED, attempt)
-    log.error("attempt_charged_late", attempt=attempt.id)
-
-
-def _ask_no_longer_than_needed(attempt: Attempt, outcome: Outcome) -> None:
-    """Let the bank be asked about an attempt that ended unpaid until it is known what it holds."""
-    if attempt.due_at is None or attempt.status not in UNPAID:
-        return
-    if outcome.answer is Answer.NO_RECORD:
-        schedule.count_no_record(attempt)
-    if not _is_unknown(attempt, outcome):
-        schedule.never_look(attempt)
-    leases.end_with(attempt)
-    attempt.save()
-
-
-def _is_unknown(attempt: Attempt, outcome: Outcome) -> bool:
-    if outcome.answer is Answer.NO_RECORD:
-        return not schedule.absence_is_confirmed(attempt)
-    return outcome.answer in (Answer.UNKNOWN, Answer.PENDING)
-
-
-def _is_reversed(attempt: Attempt) -> bool:
-    rows = attempt.modifications.filter(kind=ModificationKind.REVERSE)
-    return rows.exclude(status=ModificationStatus.FAILED).exists()
-
-
-def _apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
-    """Write the answer's consequences into both rows; return the payment's next status."""
     attempt.authorization_code = outcome.authorization_code
     attempt.network_reference = outcome.network_reference
     attempt.bank_code, attempt.bank_text = outcome.exchange.code, outcome.exchange.text
     attempt.bank_numbers = {**(attempt.bank_numbers or {}), **outcome.exchange.numbers} or None
-    if outcome.answer is Answer.NO_RECORD:
-        schedule.count_no_record(attempt)
-    if _is_unknown(attempt, outcome):
+    if outcome.answer in (Answer.UNKNOWN, Answer.PENDING):
         return _still_unknown(intent, attempt)
     if outcome.answer is Answer.APPROVED:
         return _authorized(intent, attempt)

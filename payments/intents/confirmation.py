@@ -4,14 +4,16 @@ No transaction is open while the bank works. A crash leaves an open attempt behi
 asks the bank about its reference.
 """
 
+from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from django.db import transaction
 
 import acquirers
 from acquirers import exchanges, references, slots, standings
-from acquirers.in_doubt import answers, leases
+from acquirers.in_doubt import answers, leases, settling
 from acquirers.in_doubt.models import begun
+from acquirers.in_doubt.settling import Ask
 from acquirers.outcomes import Answer, Outcome
 from core import clock, context, ids, instances, rows
 from core.errors import LockTimeout, ParameterMissing
@@ -19,6 +21,7 @@ from ledger import accounts as ledger_accounts
 from merchants import accounts, idempotency, sites
 from merchants.models import Merchant
 from payments.intents import (
+    attempts,
     authorization,
     blocking,
     demands,
@@ -153,7 +156,10 @@ def _asked_meanwhile(intent: PaymentIntent) -> Asked | None:
         outcome = standings.authorization(acquirers.of(attempt).inquire(order_of(attempt)))
         if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
             return Asked(attempt, outcome)
-        resolved = answers.apply_with_retry(attempt, lambda: authorization.apply(attempt, outcome))
+        ended = answers.apply_with_retry(
+            attempt, lambda: settling.settle(attempts.KIND, attempt, outcome, goes_on=True)
+        )
+    resolved = ended.row.intent
     if resolved.status not in CHARGED_OR_UNKNOWN:
         raise LockTimeout
     # Claimed only now: if this request dies earlier, its retry must confirm anew.
@@ -260,25 +266,16 @@ def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
     return pursue(attempt, cvc=terms.cvc)
 
 
-def pursue(attempt: Attempt, *, cvc: str | None) -> PaymentIntent:
-    """Ask the bank to charge the attempt or authenticate its payer; the caller holds the lease."""
-    with leases.given_back(attempt):
-        if attempt.authentication_demanded:
-            # If it cannot begin, the attempt fails: no charge without the authentication.
-            return three_d_secure.begin(attempt, cvc)
-        return conclude(attempt, authorization.authorize(attempt, cvc=cvc), cvc=cvc)
+def pursue(attempt: Attempt, *, cvc: str | None, ask: Ask | None = None) -> PaymentIntent:
+    """Ask the bank to charge the attempt or authenticate its payer; the caller holds the lease.
 
+    A soft decline is followed by one more attempt, with 3-D Secure.
 
-def conclude(attempt: Attempt, outcome: Outcome, *, cvc: str | None) -> PaymentIntent:
-    """Apply the bank's answer; after a soft decline, begin one more attempt with 3-D Secure.
-
-    That needs a return URL, and the declined attempt must not have demanded 3-D Secure itself.
+    :param ask: in place of the first sending: a retry asks what became of it.
     """
-    is_soft = outcome.answer is Answer.AUTHENTICATION_REQUIRED and attempt.return_url
-    if is_soft and not attempt.authentication_demanded:
-        successor = answers.apply_with_retry(
-            attempt, lambda: three_d_secure.begin_anew(attempt, outcome)
-        )
-        if successor:
-            return pursue(successor, cvc=cvc)
-    return answers.apply_with_retry(attempt, lambda: authorization.apply(attempt, outcome))
+    begin = partial(three_d_secure.begin, cvc=cvc)
+    if attempt.authentication_demanded and ask is None:
+        # If it cannot begin, the attempt fails: no charge without the authentication.
+        return begin(attempt).intent
+    ask = ask or partial(authorization.authorize, cvc=cvc)
+    return settling.pursue(attempts.KIND, attempt, ask=ask, then=begin).intent

@@ -24,8 +24,8 @@ from core import context
 from merchants import request_logs
 from merchants.models import User
 from payments.intents import (
+    attempts,
     authorization,
-    inquiries,
     late_answers,
     modification_rows,
     modifications,
@@ -33,7 +33,6 @@ from payments.intents import (
 )
 from payments.intents.models import Attempt, Modification
 from payments.intents.modification_effects import EXPIRED
-from payments.intents.modifications import MODIFICATIONS
 from payments.intents.states import AttemptStatus, ModificationKind, ModificationStatus
 
 DECIDED = "operators.decide_case"  # The name of this work in the request logs.
@@ -173,7 +172,7 @@ class _Authorization(Question):
         return ABOUT_CHARGE
 
     def ask(self) -> Outcome:
-        return inquiries.ask(self.row)
+        return attempts.KIND.ask(self.row)
 
     def is_open(self, row: Attempt) -> bool:
         return row.status == AttemptStatus.PROCESSING
@@ -182,11 +181,11 @@ class _Authorization(Question):
         return authorization.locked(self.row)[1]
 
     def apply(self, row: Attempt, said: Outcome) -> None:
-        authorization.applied(row, said, request_id=row.request_id)
+        settling.settled(attempts.KIND, row, said)
 
     def apply_word(self, row: Attempt, answer: Answer, said: Outcome) -> None:
         told = Outcome(answer, exchange=said.exchange)
-        authorization.applied(row, told, request_id=context.request_id())
+        settling.settled(attempts.KIND, row, told, cause=context.request_id())
         second_word.ask_daily(self.locked())
 
 
@@ -210,11 +209,11 @@ class _Modification(Question):
         return modification_rows.locked(self.row)
 
     def apply(self, row: Modification, said: Outcome) -> None:
-        settling.settled(MODIFICATIONS, row, said)
+        settling.settled(modifications.KIND, row, said)
 
     def apply_word(self, row: Modification, answer: Answer, said: Outcome) -> None:
         # Without the exchange, which was an inquiry and is written down: nothing was sent since.
-        settling.settled(MODIFICATIONS, row, Outcome(answer), cause=context.request_id())
+        settling.settled(modifications.KIND, row, Outcome(answer), cause=context.request_id())
         late_answers.ask_daily(self.locked())
 
 

@@ -47,7 +47,6 @@ def release_refused(modification: Modification, *, goes_on: bool) -> Modificatio
     is_refused = modification.ended_with(Answer.DECLINED)
     if modification.kind != ModificationKind.CAPTURE or not is_refused:
         return None
-    modification.save()  # Before its successor: one open row for each attempt.
     attempt, cause = modification.attempt, modification.request_id
     if goes_on:
         return modification_rows.begin(attempt, ModificationKind.FALL_BACK, request_id=cause)

@@ -1,6 +1,7 @@
 """Modifications of an authorised attempt at the bank: capture it, void it, give it back."""
 
 from dataclasses import replace
+from functools import partial
 
 import acquirers
 from acquirers import refused_requests
@@ -78,7 +79,7 @@ class Modifications(Kind[Modification]):
             row.dispute_reference = said.asked.dispute_reference
         shown = row.attempt.intent.status
         status = modification_answers.apply(row, said.outcome)
-        release = modification_answers.release_refused(row, goes_on=said.goes_on)
+        release = partial(modification_answers.release_refused, row, goes_on=said.goes_on)
         return Effect(status if status != shown else None, release)
 
     def hear_late(self, asked: Modification, row: Modification, outcome: Outcome) -> None:
@@ -86,7 +87,7 @@ class Modifications(Kind[Modification]):
             late_answers.hear(row, outcome)
 
 
-MODIFICATIONS = Modifications()
+KIND = Modifications()
 
 
 def run(modification: Modification) -> Modification:
@@ -95,7 +96,7 @@ def run(modification: Modification) -> Modification:
     :returns: the modification as it is now, its payment with it; the release, if the bank refused
         a capture.
     """
-    return settling.pursue(MODIFICATIONS, modification, ask=_order)
+    return settling.pursue(KIND, modification, ask=_order)
 
 
 def order_again(modification: Modification) -> Outcome:
@@ -104,7 +105,7 @@ def order_again(modification: Modification) -> Outcome:
     Where references are not idempotent it is asked about only. "Not sent" counts as unknown here.
     """
     if not acquirers.of(modification.attempt).capabilities.references_are_idempotent:
-        return MODIFICATIONS.ask(modification)
+        return KIND.ask(modification)
     return answers.in_doubt(_order(modification))
 
 

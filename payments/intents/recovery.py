@@ -3,6 +3,8 @@
 Source of the rules: contract 6.
 """
 
+from functools import partial
+
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -13,10 +15,9 @@ from acquirers.outcomes import Answer, Outcome
 from core import clock
 from merchants.idempotency import Earlier
 from merchants.models import Merchant
-from payments.intents import authorization, confirmation, inquiries, intents
+from payments.intents import attempts, authorization, confirmation, intents, modifications
 from payments.intents.cancellations import CancelFailed
 from payments.intents.models import Attempt, Modification, PaymentIntent
-from payments.intents.modifications import MODIFICATIONS, order_again
 from payments.intents.states import AttemptStatus, ModificationKind, ModificationStatus, Status
 from vault import cvc as vault_cvc
 
@@ -40,13 +41,15 @@ def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentI
 
 def _finish(merchant: Merchant, earlier: Earlier, cvc: str | None) -> None:
     """Bring to its end what the earlier request has left open at the bank, if there is anything."""
-    attempts, modified = _open_attempts(merchant, earlier), _open_modifications(merchant, earlier)
-    if attempts.exists():
+    unasked, modified = _open_attempts(merchant, earlier), _open_modifications(merchant, earlier)
+    if unasked.exists():
         with slots.for_merchant(merchant.id):
-            if attempt := resuming.leased(attempts):
+            if attempt := resuming.leased(unasked):
                 _finish_attempt(attempt, cvc)
         return
-    ended = settling.resume(MODIFICATIONS, merchant.id, modified, ask=order_again)
+    ended = settling.resume(
+        modifications.KIND, merchant.id, modified, ask=modifications.order_again
+    )
     if ended and ended.kind == ModificationKind.VOID and ended.ended_with(Answer.DECLINED):
         raise CancelFailed(ended.attempt.intent)
 
@@ -76,10 +79,8 @@ def _hold_again(intent: PaymentIntent, cvc: str) -> None:
 
 
 def _finish_attempt(attempt: Attempt, cvc: str | None) -> None:
-    if _awaits_its_beginning(attempt):
-        confirmation.pursue(attempt, cvc=cvc)
-    else:
-        _ask_first(attempt, cvc)
+    ask = None if _awaits_its_beginning(attempt) else partial(_ask_first, cvc=cvc)
+    confirmation.pursue(attempt, cvc=cvc, ask=ask)
 
 
 def _awaits_its_beginning(attempt: Attempt) -> bool:
@@ -87,12 +88,11 @@ def _awaits_its_beginning(attempt: Attempt) -> bool:
     return attempt.authentication_demanded and attempt.acs_url is None
 
 
-def _ask_first(attempt: Attempt, cvc: str | None) -> None:
-    with leases.given_back(attempt):
-        outcome = inquiries.ask(attempt)
-        if outcome.answer is Answer.NO_RECORD and _may_send_again(attempt, cvc):
-            outcome = _send_again(attempt, cvc, outcome)
-        confirmation.conclude(attempt, outcome, cvc=cvc)
+def _ask_first(attempt: Attempt, *, cvc: str | None) -> Outcome:
+    outcome = attempts.KIND.ask(attempt)
+    if outcome.answer is Answer.NO_RECORD and _may_send_again(attempt, cvc):
+        return _send_again(attempt, cvc, outcome)
+    return outcome
 
 
 def _may_send_again(attempt: Attempt, cvc: str | None) -> bool:

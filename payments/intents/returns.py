@@ -6,14 +6,14 @@ from django.db import transaction
 
 import acquirers
 from acquirers import slots, standings
-from acquirers.in_doubt import answers, leases, schedule
+from acquirers.in_doubt import leases, schedule, settling
 from acquirers.outcomes import Answer, Outcome
 from acquirers.three_d_secure import AskTheBank, Authenticated, Forged, NotAuthenticated, Return
 from core import clock, connections, context
 from core.arrival import ClientHungUp
 from core.errors import UpstreamUnavailable
 from events import transitions
-from payments.intents import authorization
+from payments.intents import attempts, authorization
 from payments.intents.models import Attempt
 from payments.intents.orders import order_of
 from payments.intents.states import ATTEMPTS, UNPAID, AttemptStatus
@@ -85,9 +85,7 @@ def _resolve_once(attempt: Attempt, answer: Return) -> bool:
     context.mark_irrevocable()
     if leased.hand_off:
         vault_cvc.drop(leased.id)  # The bank has it from the payer's browser.
-    with leases.given_back(leased):
-        outcome = _outcome(leased, answer)
-        answers.apply_with_retry(leased, lambda: authorization.apply(leased, outcome))
+    settling.pursue(attempts.KIND, leased, ask=lambda attempt: _outcome(attempt, answer))
     return True
 
 

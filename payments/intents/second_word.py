@@ -41,10 +41,8 @@ def hear(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> bool:
     case = cases.lock_decided(attempt)
     if case is None:
         return False
-    if outcome.answer is Answer.NO_RECORD:
-        schedule.count_no_record(attempt)
     leases.end_with(attempt)
-    if _is_unknown(attempt, outcome):
+    if outcome.answer in (Answer.UNKNOWN, Answer.PENDING):
         _ask_again(attempt, case)
     else:
         _compare(intent, attempt, case, outcome)
@@ -95,12 +93,6 @@ def _keep_numbers(attempt: Attempt, outcome: Outcome) -> None:
     attempt.network_reference = outcome.network_reference or attempt.network_reference
     numbers = {**(attempt.bank_numbers or {}), **outcome.exchange.numbers}
     attempt.bank_numbers = numbers or None
-
-
-def _is_unknown(attempt: Attempt, outcome: Outcome) -> bool:
-    if outcome.answer is Answer.NO_RECORD:
-        return not schedule.absence_is_confirmed(attempt)
-    return outcome.answer in (Answer.UNKNOWN, Answer.PENDING)
 
 
 def _is_asked(attempt: Attempt) -> bool:

@@ -1,91 +1,55 @@
 """3-D Secure begins: the bank names the page where the payer goes (contract 3)."""
 
-from typing import Any
-
 from django.db import transaction
 
 import acquirers
-from acquirers import exchanges, references
-from acquirers.declines import explain
 from acquirers.gateway import AuthenticationRequest
-from acquirers.in_doubt import answers, leases, schedule
-from acquirers.in_doubt.models import begun
+from acquirers.in_doubt import answers, leases, schedule, settling
 from acquirers.outcomes import Answer, Outcome
 from acquirers.three_d_secure import FormPost, Redirect
-from core import clock, ids
+from core import clock
 from events import transitions
 from merchants import idempotency
-from payments.intents import authorization, deadlines, fraud, payer_links, render
-from payments.intents.endings import end_unpaid
-from payments.intents.models import Attempt, PaymentIntent
+from payments.intents import attempts, authorization, deadlines, payer_links, render
+from payments.intents.models import Attempt
 from payments.intents.orders import order_of
-from payments.intents.states import ATTEMPTS, OPEN_ATTEMPT, AttemptStatus, Status
+from payments.intents.states import ATTEMPTS, AttemptStatus, Status
 from payments.intents.transition import move
 from vault import cvc as vault_cvc
 
 
-def begin(attempt: Attempt, cvc: str | None) -> PaymentIntent:
+def begin(attempt: Attempt, *, cvc: str | None) -> Attempt:
     """Send the payer to the bank; the caller holds the attempt's lease.
 
     If the bank cannot begin, the attempt fails: it is never charged without authentication.
+
+    :returns: the attempt as it is then, its payment with it.
     """
-    gateway = acquirers.of(attempt)
-    beginning = gateway.begin(request_of(attempt, cvc))
-    if beginning is None:
-        outcome = Outcome(Answer.AUTHENTICATION_REQUIRED)
-        return answers.apply_with_retry(attempt, lambda: authorization.apply(attempt, outcome))
-    if cvc and gateway.capabilities.cvc_at_handoff:
-        # Before the payer can come: by the attempt, so that no other one can use it.
-        vault_cvc.hold(attempt.id, cvc)
-    return answers.apply_with_retry(attempt, lambda: _await_payer(attempt, beginning))
+    with leases.given_back(attempt):
+        gateway = acquirers.of(attempt)
+        beginning = gateway.begin(request_of(attempt, cvc))
+        if beginning is None:
+            return _fail(attempt)
+        if cvc and gateway.capabilities.cvc_at_handoff:
+            # Before the payer can come: by the attempt, so that no other one can use it.
+            vault_cvc.hold(attempt.id, cvc)
+        return answers.apply_with_retry(attempt, lambda: _await_payer(attempt, beginning))
 
 
-@transaction.atomic(durable=True)
-def begin_anew(declined: Attempt, outcome: Outcome) -> Attempt | None:
-    """Follow a soft decline by an attempt with 3-D Secure, once (contract 2).
-
-    :returns: the new attempt, its lease held; None if another process has closed the declined
-        one, or the payment has become `processing`: its payer can no longer be sent to the bank.
-    """
-    intent, declined = authorization.locked(declined)
-    if declined.status not in OPEN_ATTEMPT or intent.status == Status.PROCESSING:
-        return None  # `authorization.apply` comes next, and writes the inquiry down.
-    exchanges.record_inquiry(declined, outcome)
-    fraud.hear_bank(declined, outcome)
-    copied = fraud.successor_of(declined)
-    declined.error = authorization.error_of(declined, explain(outcome), outcome)
-    end_unpaid(declined, AttemptStatus.FAILED)
-    declined.closed_at = clock.now()
-    leases.end_with(declined)
-    declined.save()
-    return _successor(declined, copied)
-
-
-def _successor(declined: Attempt, judged: dict[str, Any]) -> Attempt:
-    now = clock.now()
-    copied = (
-        "merchant_id", "intent_id", "terminal", "amount", "surcharge", "surcharge_rate_bps",
-        "program", "currency", "installments",
-        "capture_method", "sealed_card_id", "card", "return_url", "three_d_secure_requested",
-        "request_id",
-    )  # fmt: skip
-    return Attempt.objects.create(
-        id=ids.new("att"),
-        acquirer_reference=references.new(),
-        authentication_demanded=True,
-        created_at=now,
-        **begun(now, lease_until=leases.end()),
-        **judged,
-        **{name: getattr(declined, name) for name in copied},
+def _fail(attempt: Attempt) -> Attempt:
+    outcome = Outcome(Answer.AUTHENTICATION_REQUIRED)
+    ended = answers.apply_with_retry(
+        attempt, lambda: settling.settle(attempts.KIND, attempt, outcome)
     )
+    return ended.row
 
 
 @transaction.atomic(durable=True)
-def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> PaymentIntent:
+def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> Attempt:
     asked = attempt
     intent, attempt = authorization.locked(asked)
     if attempt.status != AttemptStatus.PROCESSING or leases.is_overtaken(asked, attempt):
-        return intent
+        return attempt
     before = render.payment_intent(intent)
     transitions.change(attempt, AttemptStatus.REQUIRES_ACTION, table=ATTEMPTS)
     attempt.acs_url = beginning.url
@@ -105,7 +69,7 @@ def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> PaymentInt
     }
     cause = attempt.request_id
     move(intent, Status.REQUIRES_ACTION, before, request_id=cause, answer=idempotency.answer)
-    return intent
+    return attempt
 
 
 def request_of(attempt: Attempt, cvc: str | None) -> AuthenticationRequest:

@@ -99,7 +99,7 @@ class Refunds(Kind[Refund]):
             late_answers.hear(row, outcome.answer)
 
 
-REFUNDS = Refunds()
+KIND = Refunds()
 
 
 def inquire(refund: Refund) -> Outcome:
@@ -150,7 +150,7 @@ def _become_refund(refund: Refund, *, goes_on: bool) -> Effect:
     if refund.is_waiting or not goes_on:
         return Effect(Status.PENDING)
     leases.begin(refund)
-    return Effect(Status.PENDING, next=refund)
+    return Effect(Status.PENDING, follow=lambda: refund)
 
 
 def _not_sent(refund: Refund) -> None:

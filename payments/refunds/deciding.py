@@ -12,7 +12,6 @@ from merchants.models import User
 from payments.intents import deciding, late_answers
 from payments.intents.deciding import GIVEN_BACK, Decided, Question, Word
 from payments.refunds import asking, rows
-from payments.refunds.asking import REFUNDS
 from payments.refunds.models import Refund
 from payments.refunds.states import Status
 
@@ -52,10 +51,10 @@ class _Refund(Question):
         return row.status == Status.PENDING
 
     def apply(self, row: Refund, said: Outcome) -> None:
-        settling.settled(REFUNDS, row, said)
+        settling.settled(asking.KIND, row, said)
 
     def apply_word(self, row: Refund, answer: Answer, said: Outcome) -> None:
         # A refund fails by the bank's refusal; "not charged" would send it again.
         ends = Answer.APPROVED if answer is Answer.APPROVED else Answer.DECLINED
-        settling.settled(REFUNDS, row, Outcome(ends), cause=context.request_id())
+        settling.settled(asking.KIND, row, Outcome(ends), cause=context.request_id())
         late_answers.ask_daily(self.locked())

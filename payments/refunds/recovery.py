@@ -6,7 +6,7 @@ Source of the rules: contract 6.
 from acquirers.in_doubt import settling
 from merchants.idempotency import Earlier
 from merchants.models import Merchant
-from payments.refunds.asking import REFUNDS
+from payments.refunds import asking
 from payments.refunds.models import Refund
 from payments.refunds.states import PendingReason
 
@@ -27,4 +27,4 @@ def resume(merchant: Merchant, earlier: Earlier) -> Refund:
 def _finish(merchant: Merchant, earlier: Earlier) -> None:
     rows = Refund.objects.for_merchant(merchant).filter(id=earlier.object_id)
     unfinished = rows.filter(pending_reason=PendingReason.PROCESSING)
-    settling.resume(REFUNDS, merchant.id, unfinished)
+    settling.resume(asking.KIND, merchant.id, unfinished)

@@ -18,8 +18,7 @@ from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import AttemptStatus, Errand
 from payments.intents.states import Status as PaymentStatus
-from payments.refunds import render, rows
-from payments.refunds.asking import REFUNDS
+from payments.refunds import asking, render, rows
 from payments.refunds.models import Refund
 from payments.refunds.refusals import AlreadyRefunded, AmountAboveRefundable, PaymentDisputed
 from payments.refunds.states import CREATED, UPDATED, Method
@@ -44,7 +43,7 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> Refund:
     """
     inquiries.ask_first(merchant, draft[PARAM])
     refund = _open(merchant, draft)
-    return refund if refund.is_waiting else settling.pursue(REFUNDS, refund)
+    return refund if refund.is_waiting else settling.pursue(asking.KIND, refund)
 
 
 @transaction.atomic(durable=True)

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from acquirers.courses import Course
+from acquirers.in_doubt import settling
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
-from payments.intents import authorization
+from payments.intents import attempts
 from payments.intents.models import Attempt
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -64,6 +65,6 @@ def test_an_answer_with_such_a_number_is_applied_all_the_same(
         Answer.APPROVED, authorization_code="A1B2C3", exchange=exchange, is_from_inquiry=True
     )
 
-    assert authorization.apply(attempt, said).status == "succeeded"
+    assert settling.settle(attempts.KIND, attempt, said).row.intent.status == "succeeded"
 
     assert BankExchange.objects.get(attempt=attempt).numbers == {"host_ref": "612345678901"}

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from acquirers.in_doubt import sweeper
 from acquirers.outcomes import Answer, Outcome
 from core import clock, context
-from payments.intents import inquiries, modifications
+from payments.intents import attempts, modifications
 from payments.intents.models import Modification
 from payments.refunds import asking
 from payments.refunds.models import Refund
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank
 
 PATIENCE_SECONDS = 60
 MANY = 10_000
-ATTEMPTS = "payments.intents.inquiries.Attempts"
-MODIFICATIONS = "payments.intents.modifications.MODIFICATIONS"
-REFUNDS = "payments.refunds.asking.REFUNDS"
+ATTEMPTS = "payments.intents.attempts.KIND"
+MODIFICATIONS = "payments.intents.modifications.KIND"
+REFUNDS = "payments.refunds.asking.KIND"
 SLOTS = {
     "attempt": settings.IN_DOUBT[ATTEMPTS],
     "modification": settings.IN_DOUBT[MODIFICATIONS],
@@ -65,9 +65,9 @@ class SilentBank:
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> SilentBank:
     bank = SilentBank()
-    monkeypatch.setattr(inquiries, "ask", bank.hears("attempt"))
-    monkeypatch.setattr(modifications.MODIFICATIONS, "ask", bank.hears("modification"))
-    monkeypatch.setattr(asking.REFUNDS, "ask", bank.hears("refund"))
+    monkeypatch.setattr(attempts.KIND, "ask", bank.hears("attempt"))
+    monkeypatch.setattr(modifications.KIND, "ask", bank.hears("modification"))
+    monkeypatch.setattr(asking.KIND, "ask", bank.hears("refund"))
     return bank
 
 

@@ -163,7 +163,7 @@ def test_a_refund_that_the_bank_made_after_its_end_is_named(
         refund = acme.refund(acme.pay()["id"], 4000)
     assert (refund["status"], audit()[0]) == ("failed", 1)
 
-    settling.settle(asking.REFUNDS, Refund.objects.get(), yes[0])
+    settling.settle(asking.KIND, Refund.objects.get(), yes[0])
 
     status, said = audit()
     assert (status, acme.refunded(refund["id"])["status"]) == (1, "failed")
@@ -180,11 +180,11 @@ def test_a_yes_that_its_bounce_has_overtaken_is_no_difference(
     refund = acme.refund(paid, 4000)
     bank.fault = None
     asked = Refund.objects.get()
-    yes = asking.REFUNDS.ask(asked)
+    yes = asking.KIND.ask(asked)
     decisions.bounce(asked.acquirer_reference)
     notices.take_in()
 
-    settling.settle(asking.REFUNDS, asked, yes)
+    settling.settle(asking.KIND, asked, yes)
 
     assert acme.refunded(refund["id"])["status"] == "failed"
     assert acme.payment(paid)["amount_refundable"] == 12500

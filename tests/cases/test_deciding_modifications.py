@@ -17,9 +17,8 @@ from cases.refusals import (
 from cases.states import ABOUT_MONEY, Decision, Kind
 from merchants import accounts
 from merchants.models import AuditEntry, Merchant, RequestLog, User
-from payments.intents import authorization, tasks
+from payments.intents import attempts, modifications, tasks
 from payments.intents.models import Attempt, Modification
-from payments.intents.modifications import MODIFICATIONS
 from payments.refunds import deciding
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree, audit
@@ -230,7 +229,7 @@ def charged_late(acme: ApiClient, bank: BankTransport) -> Case:
     acme.post(f"/v1/payment_intents/{paid['id']}/cancel")
     attempt = Attempt.objects.get()
     bank_books.charge(GOOD_CARD, reference=attempt.acquirer_reference, merchant=attempt.merchant_id)
-    authorization.apply(attempt, Outcome(Answer.APPROVED, authorization_code="A1B2C3"))
+    settling.settle(attempts.KIND, attempt, Outcome(Answer.APPROVED, authorization_code="A1B2C3"))
     bank.fault = "lost"
     sweep_after(3600)
     tasks.watch_cases()
@@ -499,7 +498,7 @@ def test_a_captures_late_yes_is_booked_while_the_money_is_held(
     does_it_late(bank)
 
     for _ in range(2):
-        settling.settle(MODIFICATIONS, row, Outcome(Answer.APPROVED, captured=12500))
+        settling.settle(modifications.KIND, row, Outcome(Answer.APPROVED, captured=12500))
 
     row.refresh_from_db()
     assert (row.status, row.answer) == ("succeeded", "approved")
@@ -514,7 +513,7 @@ def test_a_voids_late_yes_is_booked_while_the_money_is_held(
     row = not_done(acme, bank, "cancel")
     does_it_late(bank)
 
-    settling.settle(MODIFICATIONS, row, Outcome(Answer.APPROVED))
+    settling.settle(modifications.KIND, row, Outcome(Answer.APPROVED))
 
     assert acme.payment(row.attempt.intent_id)["status"] == "canceled"
     assert_audit_is_clean()
@@ -529,7 +528,7 @@ def test_while_the_bank_is_asked_for_something_else_a_late_yes_waits_for_that(
     acme.post(f"/v1/payment_intents/{payment_id}/capture")
     does_it_late(bank)
 
-    settling.settle(MODIFICATIONS, row, Outcome(Answer.APPROVED, captured=12500))
+    settling.settle(modifications.KIND, row, Outcome(Answer.APPROVED, captured=12500))
     assert acme.payment(payment_id)["status"] == "processing"
     sweep_after(10)
 
@@ -545,7 +544,7 @@ def test_a_captures_late_yes_after_the_release_is_a_case(
     acme.post(f"/v1/payment_intents/{row.attempt.intent_id}/cancel")
 
     for _ in range(2):
-        settling.settle(MODIFICATIONS, row, Outcome(Answer.APPROVED, captured=12500))
+        settling.settle(modifications.KIND, row, Outcome(Answer.APPROVED, captured=12500))
 
     case = Case.objects.get(kind=Kind.BANK_CONTRADICTS_BOOK)
     assert (case.status, case.operation_id) == ("open", row.id)

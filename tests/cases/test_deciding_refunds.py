@@ -258,7 +258,7 @@ def test_a_yes_to_a_refund_that_had_failed_is_a_case_at_once(
     assert refund.status == "failed"
 
     for _ in range(2):
-        settling.settle(asking.REFUNDS, refund, Outcome(Answer.APPROVED))
+        settling.settle(asking.KIND, refund, Outcome(Answer.APPROVED))
 
     case = Case.objects.get()
     assert (case.kind, case.status, case.operation_id) == (
@@ -273,9 +273,9 @@ def test_a_yes_to_the_void_that_has_become_a_refund_is_a_case_at_once(
     case: Case, bank: BankTransport, acme: ApiClient
 ) -> None:
     refund = of(silent_refund(acme, bank, None))
-    settling.settle(asking.REFUNDS, refund, Outcome(Answer.SETTLED))
+    settling.settle(asking.KIND, refund, Outcome(Answer.SETTLED))
 
-    settling.settle(asking.REFUNDS, refund, Outcome(Answer.APPROVED))
+    settling.settle(asking.KIND, refund, Outcome(Answer.APPROVED))
 
     found = Case.objects.get(kind=Kind.BANK_CONTRADICTS_BOOK)
     assert (found.operation_id, of(found).method) == (refund.id, "refund")

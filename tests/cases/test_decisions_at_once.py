@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, transaction
 
-from acquirers.in_doubt import leases
+from acquirers.in_doubt import leases, settling
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case
@@ -16,7 +16,7 @@ from cases.refusals import CaseChanged
 from cases.states import Decision
 from events.models import Event
 from merchants.models import AuditEntry, User
-from payments.intents import authorization, deciding, tasks
+from payments.intents import attempts, deciding, tasks
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport
@@ -138,7 +138,9 @@ def test_the_banks_own_answer_while_it_is_asked_is_not_overruled(
         # The request that once asked for the money gets its answer after all.
         the_bank_says(YES)
         attempt = attempt_of(case)
-        authorization.apply(attempt, Outcome(Answer.APPROVED, authorization_code="A1B2C3"))
+        settling.settle(
+            attempts.KIND, attempt, Outcome(Answer.APPROVED, authorization_code="A1B2C3")
+        )
         held.answer(99)
 
         assert deciding_.result() == "bank"

@@ -14,9 +14,8 @@ from cases.models import Case, CaseChange
 from cases.states import Decision
 from events.models import Event
 from merchants.models import AuditEntry, User
-from payments.intents import deciding, tasks
+from payments.intents import deciding, modifications, tasks
 from payments.intents.models import Modification
-from payments.intents.modifications import MODIFICATIONS
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -127,7 +126,7 @@ def test_the_requests_own_answer_while_the_bank_is_asked_is_not_overruled(
     with ThreadPoolExecutor(1) as pool:
         decided = in_background(pool, deciding_as(operators[0], case, PAIRS[act][1]))
         held.await_asked()
-        settling.settle(MODIFICATIONS, of(case), Outcome(Answer.APPROVED))
+        settling.settle(modifications.KIND, of(case), Outcome(Answer.APPROVED))
         held.answer(99)
 
         assert decided.result() == "bank"

@@ -5,12 +5,13 @@ from datetime import timedelta
 import pytest
 from django.db import DatabaseError, connection, transaction
 
+from acquirers.in_doubt import settling
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case, CaseChange
 from cases.states import CASES, Kind
 from core import clock
-from payments.intents import authorization, tasks
+from payments.intents import attempts, tasks
 from payments.intents.models import Attempt, Modification
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
@@ -94,7 +95,7 @@ def charged_late(acme: ApiClient) -> Attempt:
     acme.post(f"/v1/payment_intents/{paid['id']}/cancel")
     attempt = Attempt.objects.get()
     bank_books.charge(GOOD_CARD, reference=attempt.acquirer_reference, merchant=attempt.merchant_id)
-    authorization.apply(attempt, Outcome(Answer.APPROVED, authorization_code="A1B2C3"))
+    settling.settle(attempts.KIND, attempt, Outcome(Answer.APPROVED, authorization_code="A1B2C3"))
     return attempt
 
 

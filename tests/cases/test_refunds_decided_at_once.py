@@ -113,7 +113,7 @@ def test_the_requests_own_answer_while_the_bank_is_asked_is_not_overruled(
     with ThreadPoolExecutor(1) as pool:
         decided = in_background(pool, deciding_as(operators[0], case, NOT_RELEASED))
         held.await_asked()
-        settling.settle(asking.REFUNDS, of(case), Outcome(Answer.APPROVED))
+        settling.settle(asking.KIND, of(case), Outcome(Answer.APPROVED))
         held.answer(99)
 
         assert decided.result() == "bank"

@@ -140,9 +140,9 @@ def test_a_bank_that_may_not_be_asked_twice_is_inquired_by_the_schedule(
 @pytest.mark.parametrize(
     ("module", "name", "afterwards"),
     [
-        (sending.PAYOUTS, "begun", True),
-        (sending.PAYOUTS, "ask", False),
-        (sending.PAYOUTS, "ask", True),
+        (sending.KIND, "begun", True),
+        (sending.KIND, "ask", False),
+        (sending.KIND, "ask", True),
         (settling, "settle", False),
         (settling, "settle", True),
     ],

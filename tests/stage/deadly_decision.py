@@ -14,7 +14,7 @@ from acquirers.in_doubt import answers  # noqa: E402
 from cases import cases  # noqa: E402
 from cases.states import Decision  # noqa: E402
 from merchants.models import User  # noqa: E402
-from payments.intents import deciding, inquiries, modifications  # noqa: E402
+from payments.intents import attempts, deciding, modifications  # noqa: E402
 from payments.intents.deciding import Word  # noqa: E402
 from tests.stage.deadly import deadly  # noqa: E402
 from tests.stage.undecided import DECISIONS_BOUNDARIES, REASON  # noqa: E402
@@ -23,7 +23,7 @@ LEASED, WORKING, ANSWERED, INSIDE, WRITTEN, COMMITTED = DECISIONS_BOUNDARIES
 
 
 def main(case_id: str, operator: str, decision: str, version: str) -> None:
-    inquiries.ask = deadly(deadly(inquiries.ask, WORKING), LEASED)
+    attempts.KIND.ask = deadly(deadly(attempts.KIND.ask, WORKING), LEASED)  # type: ignore[method-assign]
     modifications.inquire = deadly(deadly(modifications.inquire, WORKING), LEASED)
     answers.apply_with_retry = deadly(answers.apply_with_retry, ANSWERED, then=COMMITTED)
     cases.decide = deadly(cases.decide, INSIDE, then=WRITTEN)

@@ -9,7 +9,7 @@ from config.celery import app
 
 django.setup()  # Celery does it later, and the kinds need it.
 
-from acquirers.in_doubt import kinds  # noqa: E402
+from acquirers.in_doubt import kinds, settling  # noqa: E402
 from tests.stage.deadly import deadly  # noqa: E402
 from tests.stage.mortal import SWEEPERS_BOUNDARIES  # noqa: E402
 
@@ -17,6 +17,7 @@ BEGUN, ASKING, ANSWERED, SETTLED = SWEEPERS_BOUNDARIES
 
 for kind in kinds.all_kinds():
     kind.ask = deadly(deadly(kind.ask, ASKING), BEGUN)  # type: ignore[method-assign]
-    kind.resolve = deadly(kind.resolve, ANSWERED, then=SETTLED)  # type: ignore[method-assign]
+
+settling.settle = deadly(settling.settle, ANSWERED, then=SETTLED)
 
 __all__ = ["app"]

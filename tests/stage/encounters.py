@@ -75,7 +75,7 @@ def _dead_modification(shop: ApiClient, action: str) -> Payment:
 def _refunded(shop: ApiClient, amount: int, fault: str) -> Payment:
     """A charged payment, of which a refund did not leave, or was not answered."""
     payment_id = shop.pay()["id"]
-    with patch.object(asking.REFUNDS, "ask", lambda _row: Outcome(SAYS[fault])):
+    with patch.object(asking.KIND, "ask", lambda _row: Outcome(SAYS[fault])):
         shop.refund(payment_id, amount)
     return Payment(payment_id)
 
@@ -91,7 +91,7 @@ def _waiting(shop: ApiClient) -> Payment:
 def _dead_refund(shop: ApiClient) -> Payment:
     payment_id = shop.pay()["id"]
     body = {"payment_intent": payment_id, "amount": 5_000}
-    return _dead(shop, payment_id, REFUNDS, body, (asking.REFUNDS, "ask", True))
+    return _dead(shop, payment_id, REFUNDS, body, (asking.KIND, "ask", True))
 
 
 SAYS = {"not sent": Answer.NOT_SENT, "unanswered": Answer.UNKNOWN}

@@ -79,7 +79,7 @@ PRICES = (Terms(250), Terms(250, returns_fee=True), Terms(2_000), Terms(777, 3, 
 # Where the process dies that refunds: the function that is not reached, or is reached last.
 BOUNDARIES: dict[str, tuple[Any, str, bool]] = {
     "row committed": (settling, "pursue", False),
-    "bank asked": (asking.REFUNDS, "ask", True),
+    "bank asked": (asking.KIND, "ask", True),
     "bank answered": (answers, "apply_with_retry", False),
     "settled": (answers, "apply_with_retry", True),
     "before the answer": (expansion, "expand", False),

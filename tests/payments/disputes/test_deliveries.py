@@ -11,7 +11,6 @@ from acquirers.models import BankExchange, Terminal
 from acquirers.outcomes import Answer
 from core import clock
 from payments.disputes import deliveries
-from payments.disputes.deliveries import DELIVERIES_OWED as OWED
 from payments.disputes.models import DisputeDelivery
 from payments.intents.models import Attempt
 from tests.stage.complaints import TEXT, Complaint
@@ -212,7 +211,7 @@ def test_silence_of_an_asker_that_was_overtaken_changes_nothing(
     before = DisputeDelivery.objects.values().get()
     teller.says = Answer.UNKNOWN
 
-    settling.settle(OWED, asked, OWED.ask(asked))
+    settling.settle(deliveries.KIND, asked, deliveries.KIND.ask(asked))
 
     assert DisputeDelivery.objects.values().get() == before
 
@@ -222,7 +221,7 @@ def test_an_acknowledgement_counts_from_every_asker(complaint: Complaint, teller
     asked = leases.take(DisputeDelivery.objects.get())
     DisputeDelivery.objects.update(lease_until=clock.now() + timedelta(hours=1))
 
-    settling.settle(OWED, asked, OWED.ask(asked))
+    settling.settle(deliveries.KIND, asked, deliveries.KIND.ask(asked))
 
     assert owed() == [("evidence", "acknowledged", "approved")]
 
@@ -234,7 +233,7 @@ def test_an_acknowledgement_that_comes_late_changes_nothing(
     asked = leases.take(DisputeDelivery.objects.get())
     complaint.won()
 
-    settling.settle(OWED, asked, OWED.ask(asked))
+    settling.settle(deliveries.KIND, asked, deliveries.KIND.ask(asked))
 
     assert owed() == [("evidence", "superseded", None)]
 

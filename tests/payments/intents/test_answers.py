@@ -9,11 +9,10 @@ import pytest
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
-from acquirers.in_doubt import answers
+from acquirers.in_doubt import answers, settling
 from events import outbox
 from merchants import idempotency
 from merchants.models import IdempotencyKey
-from payments.intents import authorization
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
@@ -184,7 +183,7 @@ def test_what_ends_another_payment_is_no_answer(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a request whose claim names another object, only the recovery point is written."""
-    monkeypatch.setattr(authorization, "apply", naming_another(authorization.apply))
+    monkeypatch.setattr(settling, "settle", naming_another(settling.settle))
 
     answer = pay(acme)
 
@@ -194,11 +193,11 @@ def test_what_ends_another_payment_is_no_answer(
 
 
 def naming_another(apply: Callable[..., Any]) -> Callable[..., Any]:
-    def applied(*arguments: Any) -> Any:
+    def applied(*arguments: Any, **options: Any) -> Any:
         claim = idempotency.current()
         assert claim is not None
         with patch.object(claim, "object_id", "pi_other"):
-            done = apply(*arguments)
+            done = apply(*arguments, **options)
         assert not IdempotencyKey.objects.get().sealed_response
         return done
 

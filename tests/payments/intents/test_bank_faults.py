@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from acquirers.in_doubt import settling
 from core import context
 from merchants.models import RequestLog
-from payments.intents import authorization, inquiries
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
@@ -178,15 +178,15 @@ def test_a_bug_that_one_payment_meets_is_not_the_others_trouble(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stuck, *others = [acme.pay(CHARGED)["id"] for _ in range(4)]
-    real = authorization.apply
+    real = settling.settle
 
-    def apply(attempt: Attempt, *rest: Any) -> PaymentIntent:
+    def settle(kind: Any, attempt: Attempt, *rest: Any) -> Any:
         if attempt.intent_id == stuck:
             raise ZeroDivisionError
-        return real(attempt, *rest)
+        return real(kind, attempt, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(authorization, "apply", apply)
+        patch.setattr(settling, "settle", settle)
         sweep_after(10)
 
     assert {acme.payment(one)["status"] for one in others} == {"succeeded"}
@@ -198,14 +198,14 @@ def test_a_job_claims_no_change_that_another_made(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     acme.pay(CHARGED)
-    real = inquiries.resolve
+    real = settling.settle
 
-    def resolve(attempt: Attempt, outcome: Any) -> PaymentIntent:
+    def settle(*arguments: Any) -> Any:
         with context.work():
-            real(attempt, outcome)
-        return real(attempt, outcome)
+            real(*arguments)
+        return real(*arguments)
 
-    monkeypatch.setattr(inquiries, "resolve", resolve)
+    monkeypatch.setattr(settling, "settle", settle)
     sweep_after(10)
 
     assert PaymentIntent.objects.get().status == "succeeded"

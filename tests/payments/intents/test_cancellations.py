@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from acquirers.in_doubt import settling
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from core.redis import client as redis
-from payments.intents import authorization, modifications
+from payments.intents import attempts, modifications
 from payments.intents.models import Attempt
 from tests.stage import bank_books
 from tests.stage.audited import audit
@@ -198,7 +199,7 @@ def test_a_charge_that_comes_after_all_is_given_back(acme: ApiClient, bank: Bank
     cancel(acme, paid["id"])
     _the_bank_charges(attempt)
 
-    authorization.apply(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
+    settling.settle(attempts.KIND, attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
     sweep_after(0)
 
     attempt.refresh_from_db()

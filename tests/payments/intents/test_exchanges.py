@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from acquirers import exchanges
 from acquirers.courses import Course
+from acquirers.in_doubt import settling
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Exchange
 from acquirers.sandbox.gateway import SandboxGateway
-from payments.intents import confirmation as conclusions
 from payments.intents.models import Attempt, Modification
 from testbank.models import Authorization
 from tests.stage.audited import audit
@@ -103,7 +103,7 @@ def test_the_inquiry_before_a_retry_sends_again_is_kept(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     bank.fault = "lost"
-    with dies(exchanges, "record_inquiry"), pytest.raises(Died):
+    with dies(settling, "settle"), pytest.raises(Died):
         acme.post("/v1/payment_intents", payment(), idempotency_key="k")
     bank.fault = None
     leases_run_out()
@@ -118,7 +118,7 @@ def test_the_inquiry_by_which_a_retry_hears_of_a_soft_decline_too_late_is_kept_o
     acme: ApiClient, bank: BankTransport
 ) -> None:
     body = payment(SOFT_DECLINED, return_url=RETURN_URL)
-    with dies(conclusions, "conclude"), pytest.raises(Died):
+    with dies(settling, "settle"), pytest.raises(Died):
         acme.post("/v1/payment_intents", body, idempotency_key="k")
     leases_run_out()
     bank.fault = "delay"

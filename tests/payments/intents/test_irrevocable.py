@@ -3,8 +3,9 @@
 import pytest
 from django.db import OperationalError
 
+from acquirers.in_doubt import settling
 from merchants import idempotency
-from payments.intents import authorization, three_d_secure
+from payments.intents import three_d_secure
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
@@ -59,7 +60,7 @@ def test_a_database_lost_before_the_charge_is_a_503(
 def test_an_answer_whose_writing_fails_once_is_applied_again(
     acme: ApiClient, bank: BankTransport, database_fails: object
 ) -> None:
-    database_fails(authorization, "apply", times=1)
+    database_fails(settling, "settle", times=1)
 
     answer = acme.pay()
 
@@ -81,7 +82,7 @@ def test_an_authentication_that_cannot_be_written_down_is_a_500(
 def test_an_answer_whose_writing_keeps_failing_is_a_500(
     acme: ApiClient, bank: BankTransport, database_fails: object
 ) -> None:
-    database_fails(authorization, "apply")
+    database_fails(settling, "settle")
 
     assert acme.pay().refusal == (500, "internal_error", None)
 

@@ -18,9 +18,8 @@ from core import clock
 from events.models import Event
 from ledger.models import Entry
 from merchants.models import User
-from payments.intents import authorization
+from payments.intents import attempts, modifications
 from payments.intents.models import Attempt, Modification
-from payments.intents.modifications import MODIFICATIONS
 from testbank import behaviours, decisions
 from testbank.models import Chargeback, Dispute
 from tests.stage import bank_books
@@ -66,7 +65,7 @@ def canceled(acme: ApiClient, bank: BankTransport) -> str:
 def the_bank_charges_after_all(number: str = GOOD_CARD) -> None:
     attempt = Attempt.objects.get()
     bank_books.charge(number, reference=attempt.acquirer_reference, merchant=attempt.merchant_id)
-    authorization.apply(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
+    settling.settle(attempts.KIND, attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
 
 
 def attempt_of(acme: ApiClient, payment_id: str) -> dict[str, object]:
@@ -150,7 +149,7 @@ def test_what_can_be_voided_no_more_is_refunded(acme: ApiClient, canceled: str) 
 
 def found_settled() -> None:
     """Let the bank say to the void that its day is over."""
-    settling.settle(MODIFICATIONS, charged_of_yesterday(), Outcome(Says.SETTLED))
+    settling.settle(modifications.KIND, charged_of_yesterday(), Outcome(Says.SETTLED))
 
 
 @AT_THE_SANDBOX
@@ -229,11 +228,11 @@ def test_an_answer_to_the_void_says_nothing_about_the_refund_that_it_became(
     canceled: str, bank: BankTransport
 ) -> None:
     asked = charged_of_yesterday()
-    settling.settle(MODIFICATIONS, asked, Outcome(Says.SETTLED))
+    settling.settle(modifications.KIND, asked, Outcome(Says.SETTLED))
     reference = Modification.objects.get().refund_reference
 
     for late in (Says.SETTLED, Says.APPROVED, Says.DECLINED):
-        settling.settle(MODIFICATIONS, asked, Outcome(late))
+        settling.settle(modifications.KIND, asked, Outcome(late))
 
     now = Modification.objects.get()
     assert (now.status, now.refund_reference) == ("processing", reference)

@@ -11,11 +11,9 @@ from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from acquirers.three_d_secure import Redirect
 from core import clock
-from payments.intents import authorization, modifications, returns
-from payments.intents import confirmation as confirming
+from payments.intents import attempts, modifications, returns
 from payments.intents import three_d_secure as authenticating
 from payments.intents.models import Attempt, Modification, PaymentIntent
-from payments.intents.modifications import MODIFICATIONS
 from testbank import behaviours
 from tests.stage import bank_books
 from tests.stage.audited import audit
@@ -182,7 +180,7 @@ def the_bank_charges_after_all(attempt: Attempt) -> None:
     bank_books.charge(
         NOTHING_IS_RELEASED, reference=attempt.acquirer_reference, merchant=attempt.merchant_id
     )
-    authorization.apply(attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
+    settling.settle(attempts.KIND, attempt, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
     leases_run_out()
 
 
@@ -193,7 +191,7 @@ def test_a_soft_decline_that_a_retry_hears_of_too_late_fails_the_payment(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     body = payment(SOFT_DECLINED, return_url=RETURN_URL)
-    with dies(confirming, "conclude"), pytest.raises(Died):
+    with dies(settling, "settle"), pytest.raises(Died):
         acme.post(PATH, body, idempotency_key="k")
     leases_run_out()
     bank.fault = "delay"
@@ -212,7 +210,7 @@ def test_a_confirm_that_died_while_asking_about_the_attempt_before_is_made_by_it
     path = f"{PATH}/{challenged(acme)['id']}/confirm"
     sent = confirmation(**three_d_secure("none"))
     bank.fault = "delay"
-    with dies(authorization, "apply"), pytest.raises(Died):
+    with dies(settling, "settle"), pytest.raises(Died):
         acme.post(path, sent, idempotency_key="k")
     leases_run_out()
     bank.fault = None
@@ -260,7 +258,7 @@ def test_an_answer_to_a_capture_does_not_end_the_cancellation_that_followed(walk
     walk.reach_again().sweep(600, times=4)
     assert walk.cut_off("lost").cancel().status == "processing"
 
-    settling.settle(MODIFICATIONS, at_the_bank, Outcome(Says.APPROVED))
+    settling.settle(modifications.KIND, at_the_bank, Outcome(Says.APPROVED))
 
     assert walk.status == "processing"
     walk.reach_again().sweep()
@@ -275,7 +273,7 @@ def test_an_answer_to_a_capture_does_not_end_the_release_that_followed_its_refus
     as_first_asked = Modification.objects.get(kind="capture")
     as_first_asked.status = "processing"
 
-    settling.settle(MODIFICATIONS, as_first_asked, Outcome(Says.APPROVED, captured=12500))
+    settling.settle(modifications.KIND, as_first_asked, Outcome(Says.APPROVED, captured=12500))
 
     assert Modification.objects.get(status="processing").kind == "fallback"
     leases_run_out()
@@ -293,7 +291,7 @@ def test_what_was_concluded_before_the_payer_was_sent_to_the_bank_is_over(
     leases_run_out()
     walk.payment_id = walk.shop.post(PATH, body, idempotency_key="k")["id"]
 
-    authorization.apply(before, Outcome(says))
+    settling.settle(attempts.KIND, before, Outcome(says))
 
     assert walk.status == "requires_action"
 
@@ -304,7 +302,7 @@ def test_a_refusal_of_one_capture_does_not_end_the_next(walk: Walk) -> None:
     walk.reach_again().sweep(600, times=4)
     assert walk.cut_off("lost").capture().status == "processing"
 
-    settling.settle(MODIFICATIONS, first, Outcome(Says.DECLINED))
+    settling.settle(modifications.KIND, first, Outcome(Says.DECLINED))
 
     assert Modification.objects.get(status="processing").kind == "capture"
     walk.reach_again().sweep()
@@ -318,7 +316,7 @@ def test_the_banks_word_counts_whoever_brings_it(says: Says, status: str, walk: 
     before = Attempt.objects.get()
     Attempt.objects.update(lease_until=clock.now())
 
-    authorization.apply(before, Outcome(says))
+    settling.settle(attempts.KIND, before, Outcome(says))
 
     assert walk.reach_again().status == status
 

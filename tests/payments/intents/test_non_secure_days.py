@@ -7,11 +7,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from acquirers.in_doubt import settling
 from acquirers.outcomes import Answer, Outcome
 from core import clock
 from merchants import accounts
 from merchants.models import Merchant
-from payments.intents import authorization, non_secure
+from payments.intents import attempts, non_secure
 from payments.intents.models import Attempt, NonSecureDay
 from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport
@@ -165,7 +166,7 @@ def test_a_failure_after_midnight_is_no_gain_of_the_next_day(
     if next_day_has_begun:
         pay(shop)
 
-    authorization.apply(yesterday, Outcome(Answer.DECLINED))
+    settling.settle(attempts.KIND, yesterday, Outcome(Answer.DECLINED))
 
     assert taken() == (ONE if next_day_has_begun else 0)
     assert_our_own_books_agree()

@@ -7,9 +7,10 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 
+from acquirers.in_doubt import settling
 from acquirers.outcomes import Answer, Outcome
 from audit import queries
-from payments.intents import authorization, confirmation, non_secure
+from payments.intents import attempts, confirmation, non_secure
 from payments.intents.models import Attempt, NonSecureDay
 from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport
@@ -86,7 +87,7 @@ def test_what_is_heard_twice_is_given_back_once(shop: ApiClient) -> None:
     declined = Attempt.objects.get(status="failed")
 
     for _ in range(2):
-        authorization.apply(declined, Outcome(Answer.DECLINED))
+        settling.settle(attempts.KIND, declined, Outcome(Answer.DECLINED))
 
     assert taken() == ONE
 
@@ -96,7 +97,7 @@ def test_two_that_hear_at_once_give_back_once(shop: ApiClient) -> None:
     attempt = left_open(shop)
     assert taken() == 2 * ONE
 
-    together([lambda: authorization.apply(attempt, Outcome(Answer.DECLINED))] * 8)
+    together([lambda: settling.settle(attempts.KIND, attempt, Outcome(Answer.DECLINED))] * 8)
 
     assert taken() == ONE
     assert_our_own_books_agree()

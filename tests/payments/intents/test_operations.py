@@ -2,10 +2,11 @@
 
 import pytest
 
+from acquirers.in_doubt import settling
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from core import clock
-from payments.intents import authorization, modification_rows, modifications, returns
+from payments.intents import attempts, modification_rows, modifications, returns
 from payments.intents.models import Attempt
 from tests.payments.intents.test_races import then_wait
 from tests.stage import bank_books
@@ -98,7 +99,7 @@ def test_the_bank_is_asked_about_what_is_unknown_and_not_about_what_is_given_bac
     bank_books.charge(
         "4242424242424242", reference=given_up.acquirer_reference, merchant=acme.merchant.id
     )
-    authorization.apply(given_up, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
+    settling.settle(attempts.KIND, given_up, Outcome(Says.APPROVED, authorization_code="A1B2C3"))
 
     refused = asked(acme, paid["id"], "cancel")
 

@@ -7,9 +7,9 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError
 
-from acquirers.in_doubt import sweeper
+from acquirers.in_doubt import settling, sweeper
 from core import clock
-from payments.intents import authorization, deadlines, inquiries, tasks
+from payments.intents import attempts, deadlines, tasks
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
@@ -26,7 +26,7 @@ pytestmark = [
 
 PATH = "/v1/payment_intents"
 CHARGED, NOT_CHARGED, NEVER_KNOWN = "4000001100000017", "4000001100000025", "4000001100000058"
-SLOTS = settings.IN_DOUBT["payments.intents.inquiries.Attempts"]
+SLOTS = settings.IN_DOUBT["payments.intents.attempts.KIND"]
 LATER_YES, LATER_NO = "4000001100000033", "4000001100000041"
 PROCESSING_ERROR = "4000000000000119"
 DAY = 86_400
@@ -150,14 +150,14 @@ def test_the_bank_is_asked_less_and_less_often(acme: ApiClient, bank: BankTransp
 def test_a_payment_whose_request_is_at_work_is_left_alone(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = authorization.apply
+    real = settling.settle
 
-    def sweeping(*arguments: Any) -> PaymentIntent:
-        monkeypatch.setattr(authorization, "apply", real)
+    def sweeping(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(settling, "settle", real)
         sweep_after(DAY)
-        return real(*arguments)
+        return real(*arguments, **options)
 
-    monkeypatch.setattr(authorization, "apply", sweeping)
+    monkeypatch.setattr(settling, "settle", sweeping)
 
     assert acme.pay()["status"] == "succeeded"
     assert bank.inquiries_seen() == 0
@@ -167,15 +167,15 @@ def test_a_payment_that_cannot_be_resolved_now_does_not_hold_up_the_others(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stuck, free = acme.pay(CHARGED)["id"], acme.pay(CHARGED)["id"]
-    real = authorization.apply
+    real = settling.settle
 
-    def apply(attempt: Attempt, *rest: Any) -> PaymentIntent:
+    def settle(kind: Any, attempt: Attempt, *rest: Any) -> Any:
         if attempt.intent_id == stuck:
             raise OperationalError("canceling statement due to lock timeout")
-        return real(attempt, *rest)
+        return real(kind, attempt, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(authorization, "apply", apply)
+        patch.setattr(settling, "settle", settle)
         sweep_after(10)
     assert acme.payment(free)["status"] == "succeeded"
 
@@ -190,7 +190,7 @@ def test_an_error_before_the_bank_is_asked_about_one_does_not_hold_up_the_others
     unknown = acme.pay(CHARGED)
     Attempt.objects.filter(status="authorized").update(due_at=clock.now())
     monkeypatch.setattr(deadlines, "expires_at", lambda row: row.asked_at)
-    monkeypatch.delattr(inquiries, "_expire")
+    monkeypatch.delattr(attempts, "_expire")
 
     sweep_after(10)
 

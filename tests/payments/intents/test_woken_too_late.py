@@ -18,7 +18,7 @@ from core.errors import LockTimeout
 from merchants import accounts
 from merchants.idempotency import claims
 from merchants.models import IdempotencyKey, Merchant, NonSecureLimit
-from payments.intents import authorization, inquiries, modifications, non_secure
+from payments.intents import attempts, authorization, modifications, non_secure
 from payments.intents.models import Attempt, PaymentIntent
 from testbank import behaviours
 from tests.stage import bank_books
@@ -116,17 +116,17 @@ def test_a_retry_that_finds_no_record_sends_nothing_for_what_has_ended_since(
     with dies(authorization, "authorize"), pytest.raises(Died):
         acme.post(PATH, payment(), idempotency_key="k")
     leases_run_out()
-    ask = inquiries.ask
+    ask = attempts.KIND.ask
 
     def ask_and_stand_still(attempt: Attempt) -> Outcome:
-        monkeypatch.setattr(inquiries, "ask", ask)
+        monkeypatch.setattr(attempts.KIND, "ask", ask)
         outcome = ask(attempt)
         leases_run_out()
         for _ in range(4):
             sweep_after(DAY)
         return outcome
 
-    monkeypatch.setattr(inquiries, "ask", ask_and_stand_still)
+    monkeypatch.setattr(attempts.KIND, "ask", ask_and_stand_still)
 
     answer = acme.post(PATH, payment(), idempotency_key="k")
 

@@ -45,11 +45,11 @@ def now() -> dict[str, object]:
 
 @pytest.mark.parametrize("answer", [Answer.APPROVED, Answer.DECLINED])
 def test_the_banks_word_counts_once(answer: Answer, asked: Refund, acme: ApiClient) -> None:
-    settling.settle(asking.REFUNDS, asked, Outcome(answer))
+    settling.settle(asking.KIND, asked, Outcome(answer))
     ended, events = now(), len(acme.events_of(asked.id))
 
     for again in (answer, Answer.UNKNOWN, Answer.NOT_SENT, Answer.NO_RECORD):
-        settling.settle(asking.REFUNDS, asked, Outcome(again))
+        settling.settle(asking.KIND, asked, Outcome(again))
 
     assert now() == ended
     assert len(acme.events_of(asked.id)) == events == 2
@@ -63,7 +63,7 @@ def test_a_conclusion_counts_from_the_holder_of_the_lease_only(
     taken(asked)
     overtaking = Refund.objects.values().get()
 
-    settling.settle(asking.REFUNDS, asked, Outcome(answer))
+    settling.settle(asking.KIND, asked, Outcome(answer))
 
     assert Refund.objects.values().get() == overtaking
     assert before["sent_at"] == overtaking["sent_at"] is not None
@@ -72,7 +72,7 @@ def test_a_conclusion_counts_from_the_holder_of_the_lease_only(
 def test_the_banks_word_counts_from_an_asker_that_was_overtaken(asked: Refund) -> None:
     taken(asked)
 
-    settling.settle(asking.REFUNDS, asked, Outcome(Answer.APPROVED, network_reference="N1"))
+    settling.settle(asking.KIND, asked, Outcome(Answer.APPROVED, network_reference="N1"))
 
     assert (now()["status"], now()["reference"]) == ("succeeded", "N1")
 
@@ -86,11 +86,11 @@ def test_an_answer_to_the_void_says_nothing_about_the_refund_that_it_became(
     bank.fault = "lost"
     acme.refund(payment_id)
     slow = taken(Refund.objects.get())
-    settling.settle(asking.REFUNDS, taken(slow), Outcome(Answer.SETTLED))
+    settling.settle(asking.KIND, taken(slow), Outcome(Answer.SETTLED))
     became = now()
     assert (became["method"], became["status"]) == ("refund", "pending")
 
-    settling.settle(asking.REFUNDS, slow, Outcome(answer))
+    settling.settle(asking.KIND, slow, Outcome(answer))
 
     assert now() == became
     assert ("refund_done_another_way" in caplog.text) == (answer is Answer.APPROVED)
@@ -99,10 +99,10 @@ def test_an_answer_to_the_void_says_nothing_about_the_refund_that_it_became(
 def test_a_yes_after_a_failure_changes_nothing_and_is_told_to_operators(
     asked: Refund, acme: ApiClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settling.settle(asking.REFUNDS, asked, Outcome(Answer.DECLINED))
+    settling.settle(asking.KIND, asked, Outcome(Answer.DECLINED))
     failed = now()
 
-    settling.settle(asking.REFUNDS, asked, Outcome(Answer.APPROVED))
+    settling.settle(asking.KIND, asked, Outcome(Answer.APPROVED))
 
     assert now() == failed
     assert "refund_done_after_its_end" in caplog.text
@@ -116,14 +116,14 @@ def test_a_yes_after_a_failure_changes_nothing_and_is_told_to_operators(
     ],
 )  # fmt: skip
 def test_a_refusal_tells_why(code: str | None, reason: str, asked: Refund) -> None:
-    settling.settle(asking.REFUNDS, asked, Outcome(Answer.DECLINED, response_code=code))
+    settling.settle(asking.KIND, asked, Outcome(Answer.DECLINED, response_code=code))
 
     assert (now()["status"], now()["failure_reason"]) == ("failed", reason)
 
 
 def test_a_reference_that_the_bank_tells_early_is_an_update(asked: Refund, acme: ApiClient) -> None:
-    settling.settle(asking.REFUNDS, asked, Outcome(Answer.PENDING, network_reference="N1"))
-    settling.settle(asking.REFUNDS, taken(asked), Outcome(Answer.PENDING, network_reference="N1"))
+    settling.settle(asking.KIND, asked, Outcome(Answer.PENDING, network_reference="N1"))
+    settling.settle(asking.KIND, taken(asked), Outcome(Answer.PENDING, network_reference="N1"))
 
     created, updated = acme.events_of(asked.id)
     assert updated["type"] == "refund.updated"
@@ -134,7 +134,7 @@ def test_a_reference_that_the_bank_tells_early_is_an_update(asked: Refund, acme:
 @pytest.mark.parametrize("answer", [one for one in Answer if one not in ENDS])
 def test_nothing_but_a_yes_or_a_no_ends_it(answer: Answer, asked: Refund) -> None:
     for _ in range(5):
-        settling.settle(asking.REFUNDS, taken(Refund.objects.get()), Outcome(answer))
+        settling.settle(asking.KIND, taken(Refund.objects.get()), Outcome(answer))
 
     assert now()["status"] == "pending"
     assert Refund.objects.get().due_at is not None
@@ -167,7 +167,7 @@ def test_one_that_another_ends_before_it_goes_on_as_a_refund_is_answered_as_it_e
 ) -> None:
     begin_at_noon()
     paid = acme.pay(SETTLES_AT_ONCE)["id"]
-    real, is_first = asking.REFUNDS.begun, True
+    real, is_first = asking.KIND.begun, True
 
     def begun(refund: Refund) -> Refund | None:
         nonlocal is_first
@@ -176,7 +176,7 @@ def test_one_that_another_ends_before_it_goes_on_as_a_refund_is_answered_as_it_e
             copy_context().run(meanwhile, acme)  # In a request of its own.
         return real(refund)
 
-    monkeypatch.setattr(asking.REFUNDS, "begun", begun)
+    monkeypatch.setattr(asking.KIND, "begun", begun)
     answer = acme.refund(paid, idempotency_key="k")
 
     assert not is_first

@@ -270,8 +270,8 @@ def test_settled_is_believed_after_a_silence_only_with_an_inquiry(
 
 # Between a refund's row and its answer: the function at whose call, or behind which, it dies.
 DEATHS = {
-    "before the bank": (asking.REFUNDS, "ask", False),
-    "after the bank": (asking.REFUNDS, "ask", True),
+    "before the bank": (asking.KIND, "ask", False),
+    "after the bank": (asking.KIND, "ask", True),
     "before the end is written": (settling, "settle", False),
     "after the end is written": (settling, "settle", True),
     "before the answer": (expansion, "expand", False),
