@@ -1,7 +1,7 @@
 """The check of doors: statuses and due times of payments are written where their doors are.
 
 A status changes through `events.transitions`, a due time or a lease through
-`acquirers.in_doubt`. A write anywhere else would pass by the tables and the schedule.
+`acquirers.conversation`. A write anywhere else would pass by the tables and the schedule.
 """
 
 import ast
@@ -16,11 +16,11 @@ from devstack.state import ROOT
 ROOMS = ("acquirers", "events", "payments", "payouts")
 DOORS = {
     "status": {"events/transitions.py"},
-    "due_at": {"acquirers/in_doubt/schedule.py", "acquirers/in_doubt/models.py"},
-    "lease_until": {"acquirers/in_doubt/leases.py", "acquirers/in_doubt/models.py"},
+    "due_at": {"acquirers/conversation/schedule.py", "acquirers/conversation/models.py"},
+    "lease_until": {"acquirers/conversation/leases.py", "acquirers/conversation/models.py"},
 }
 # The sweeper writes many rows in one statement, after the doors have changed them in memory.
-TOGETHER = {"acquirers/in_doubt/sweeper.py"}
+TOGETHER = {"acquirers/conversation/sweeper.py"}
 SAVES = ("create", "update", "get_or_create", "update_or_create", "bulk_update")
 
 

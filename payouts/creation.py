@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 
 from acquirers import rails, references
-from acquirers.in_doubt.models import begun
+from acquirers.conversation.models import begun
 from core import clock, context, ids, local_days
 from core.metadata import merge
 from events import outbox

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation.models import InDoubt
 from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager
 from payouts.states import FailureCode, Status

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from acquirers.in_doubt import leases, schedule
+from acquirers.conversation import leases, schedule
 from core import clock, local_days
 from events.transitions import Door
 from ledger import book

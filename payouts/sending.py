@@ -7,8 +7,8 @@ import structlog
 from django.db import transaction
 
 from acquirers import rails
-from acquirers.in_doubt import answers, leases, schedule
-from acquirers.in_doubt.kinds import Effect, Facts, Kind, Said, still_open
+from acquirers.conversation import answers, leases, schedule
+from acquirers.conversation.kinds import Effect, Facts, Kind, Said, still_open
 from acquirers.outcomes import Answer, Outcome
 from acquirers.rails import TransferOrder, TransferOutcome
 from core import clock, context

@@ -7,10 +7,10 @@ import structlog
 
 import acquirers
 from acquirers import refused_requests
+from acquirers.conversation import leases, schedule
+from acquirers.conversation.kinds import Effect, Facts, Kind, Said
+from acquirers.conversation.models import begun
 from acquirers.exchanges import Spoken
-from acquirers.in_doubt import leases, schedule
-from acquirers.in_doubt.kinds import Effect, Facts, Kind, Said
-from acquirers.in_doubt.models import begun
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
 from core import clock, context, ids

@@ -9,11 +9,11 @@ from django.db import transaction
 
 import acquirers
 from acquirers import references, standings
+from acquirers.conversation import answers, leases
+from acquirers.conversation.kinds import Effect, Facts, Kind, Said
+from acquirers.conversation.models import begun
 from acquirers.declines import AUTHENTICATION_ABANDONED, explain
 from acquirers.exchanges import Spoken
-from acquirers.in_doubt import answers, leases
-from acquirers.in_doubt.kinds import Effect, Facts, Kind, Said
-from acquirers.in_doubt.models import begun
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
 from core import clock, ids, rows

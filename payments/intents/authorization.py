@@ -6,9 +6,9 @@ import structlog
 
 import acquirers
 from acquirers import refused_requests
+from acquirers.conversation import schedule
 from acquirers.declines import AUTHENTICATION_FAILED, PROCESSING_ERROR, Decline, explain
 from acquirers.gateway import AuthorizationRequest
-from acquirers.in_doubt import schedule
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.three_d_secure import Proof
 from core import clock, local_days, rows

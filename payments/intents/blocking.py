@@ -1,7 +1,7 @@
 """Attempts that a rule blocks: they fail in the transaction that writes them, and no bank hears."""
 
+from acquirers.conversation import leases
 from acquirers.declines import FRAUD_BLOCKED
-from acquirers.in_doubt import leases
 from acquirers.outcomes import Answer, Outcome
 from merchants import idempotency
 from payments.intents import authorization, render

@@ -11,9 +11,9 @@ from django.db import transaction
 
 import acquirers
 from acquirers import exchanges, references, slots, standings
-from acquirers.in_doubt import answers, leases, settling
-from acquirers.in_doubt.models import begun
-from acquirers.in_doubt.settling import Ask
+from acquirers.conversation import answers, leases, settling
+from acquirers.conversation.models import begun
+from acquirers.conversation.settling import Ask
 from acquirers.outcomes import Answer, Outcome
 from core import clock, context, ids, instances, rows
 from core.errors import LockTimeout, ParameterMissing

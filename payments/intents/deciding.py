@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from django.db import transaction
 
 from acquirers import slots
-from acquirers.in_doubt import answers, leases, settling
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation import answers, leases, settling
+from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case

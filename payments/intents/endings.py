@@ -1,6 +1,6 @@
 """Ends of attempts that took nothing, by whatever way."""
 
-from acquirers.in_doubt import schedule
+from acquirers.conversation import schedule
 from events import transitions
 from payments.intents import non_secure
 from payments.intents.models import Attempt

@@ -6,7 +6,7 @@ A deadline passes when the payer does not come back, or when an authorisation ex
 
 import structlog
 
-from acquirers.in_doubt import leases, settling
+from acquirers.conversation import leases, settling
 from merchants.models import Merchant
 from payments.intents import attempts, modifications
 from payments.intents.models import Modification, PaymentIntent

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from acquirers.in_doubt import leases
+from acquirers.conversation import leases
 from core import clock, ids, instances, rows
 from core.errors import LockTimeout, ResourceMissing
 from core.metadata import merge

@@ -11,8 +11,8 @@ from functools import partial
 
 import structlog
 
-from acquirers.in_doubt import leases, schedule
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation import leases, schedule
+from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case

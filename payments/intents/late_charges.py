@@ -2,7 +2,7 @@
 
 import structlog
 
-from acquirers.in_doubt import leases, schedule
+from acquirers.conversation import leases, schedule
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.states import Kind

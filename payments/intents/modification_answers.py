@@ -1,7 +1,7 @@
 """The consequences of the bank's answers to captures, voids and reversals."""
 
+from acquirers.conversation import schedule
 from acquirers.declines import PROCESSING_ERROR
-from acquirers.in_doubt import schedule
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from payments.intents import (
     authorization,

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from acquirers.in_doubt import leases, schedule
-from acquirers.in_doubt.models import begun
+from acquirers.conversation import leases, schedule
+from acquirers.conversation.models import begun
 from acquirers.outcomes import Answer
 from core import clock, context, ids
 from events import transitions

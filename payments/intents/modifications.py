@@ -5,9 +5,9 @@ from functools import partial
 
 import acquirers
 from acquirers import refused_requests
+from acquirers.conversation import answers, settling
+from acquirers.conversation.kinds import Effect, Facts, Kind, Said
 from acquirers.exchanges import Spoken
-from acquirers.in_doubt import answers, settling
-from acquirers.in_doubt.kinds import Effect, Facts, Kind, Said
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Deed, Outcome
 from payments.intents import (

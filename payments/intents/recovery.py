@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 import acquirers
 from acquirers import exchanges, slots
-from acquirers.in_doubt import answers, leases, resuming, settling
+from acquirers.conversation import answers, leases, resuming, settling
 from acquirers.outcomes import Answer, Outcome
 from core import clock
 from merchants.idempotency import Earlier

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import acquirers
 from acquirers import refused_requests, standings
-from acquirers.in_doubt import answers
+from acquirers.conversation import answers
 from acquirers.outcomes import Answer, Deed, Outcome
 from payments.intents.models import Attempt
 from payments.intents.orders import order_of

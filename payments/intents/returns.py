@@ -6,7 +6,7 @@ from django.db import transaction
 
 import acquirers
 from acquirers import slots, standings
-from acquirers.in_doubt import leases, schedule, settling
+from acquirers.conversation import leases, schedule, settling
 from acquirers.outcomes import Answer, Outcome
 from acquirers.three_d_secure import AskTheBank, Authenticated, Forged, NotAuthenticated, Return
 from core import clock, connections, context

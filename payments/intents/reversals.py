@@ -9,7 +9,7 @@ import structlog
 from django.db import transaction
 
 from acquirers import references
-from acquirers.in_doubt import answers, leases, schedule
+from acquirers.conversation import answers, leases, schedule
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import clock
 from payments.intents import modification_rows, repayments

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from acquirers.in_doubt import leases, schedule
+from acquirers.conversation import leases, schedule
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case

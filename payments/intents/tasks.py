@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from acquirers.in_doubt import sweeper
+from acquirers.conversation import sweeper
 from core import context
 from payments.intents import card_destruction, card_testing, case_watch
 

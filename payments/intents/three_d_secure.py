@@ -3,8 +3,8 @@
 from django.db import transaction
 
 import acquirers
+from acquirers.conversation import answers, leases, schedule, settling
 from acquirers.gateway import AuthenticationRequest
-from acquirers.in_doubt import answers, leases, schedule, settling
 from acquirers.outcomes import Answer, Outcome
 from acquirers.three_d_secure import FormPost, Redirect
 from core import clock

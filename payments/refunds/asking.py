@@ -3,9 +3,9 @@
 from django.db import transaction
 
 from acquirers import declines
+from acquirers.conversation import answers, leases, schedule
+from acquirers.conversation.kinds import Effect, Facts, Kind, Said, still_open
 from acquirers.exchanges import Spoken
-from acquirers.in_doubt import answers, leases, schedule
-from acquirers.in_doubt.kinds import Effect, Facts, Kind, Said, still_open
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Deed, Outcome
 from core import clock

@@ -3,7 +3,7 @@
 It goes the same way as the one about a payment, which `payments.intents.deciding` leads.
 """
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.outcomes import Answer, Outcome
 from cases.models import Case
 from cases.states import Decision

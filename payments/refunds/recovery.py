@@ -3,7 +3,7 @@
 Source of the rules: contract 6.
 """
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from merchants.idempotency import Earlier
 from merchants.models import Merchant
 from payments.refunds import asking

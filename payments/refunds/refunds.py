@@ -6,8 +6,8 @@ from django.db import transaction
 
 import acquirers
 from acquirers import references, slots
-from acquirers.in_doubt import leases, settling
-from acquirers.in_doubt.models import begun
+from acquirers.conversation import leases, settling
+from acquirers.conversation.models import begun
 from core import clock, context, ids
 from core.metadata import merge
 from events import outbox

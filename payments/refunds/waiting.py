@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.db.models import F, Sum
 
-from acquirers.in_doubt import schedule
+from acquirers.conversation import schedule
 from core import clock, context
 from core.one_by_one import alone
 from merchants import request_logs

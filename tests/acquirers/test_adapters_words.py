@@ -12,7 +12,7 @@ from devstack.state import ROOT
 
 ROOMS = ("payments", "audit", "ledger", "events", "webhooks", "vault", "merchants", "core")
 # The adapters' own folders; the rest of the room is for every acquirer.
-OF_EVERY_ACQUIRER = ("acquirers/*.py", "acquirers/in_doubt/*.py", "acquirers/wire/*.py")
+OF_EVERY_ACQUIRER = ("acquirers/*.py", "acquirers/conversation/*.py", "acquirers/wire/*.py")
 # The one place that finds the adapter of a terminal's kind.
 FINDS_THE_ADAPTER = {"acquirers/__init__.py"}
 # The kinds, and the words of the test bank that our own enums do not have too.

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from acquirers.conversation import settling
 from acquirers.courses import Course
-from acquirers.in_doubt import settling
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
 from payments.intents import attempts

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection, connections
 from pytest_django import DjangoAssertNumQueries
 
-from acquirers.in_doubt import sweeper
+from acquirers.conversation import sweeper
 from acquirers.outcomes import Answer, Outcome
 from core import clock, context
 from payments.intents import attempts, modifications

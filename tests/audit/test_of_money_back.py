@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.notices import tasks as notices
 from acquirers.outcomes import Answer, Outcome
 from acquirers.sandbox.gateway import SandboxGateway

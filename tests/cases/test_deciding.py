@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core import mail
 
-from acquirers.in_doubt import leases
+from acquirers.conversation import leases
 from acquirers.models import BankExchange
 from cases import cases
 from cases.models import Case, CaseChange

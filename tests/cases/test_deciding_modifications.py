@@ -2,7 +2,7 @@
 
 import pytest
 
-from acquirers.in_doubt import leases, settling
+from acquirers.conversation import leases, settling
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
 from cases import cases

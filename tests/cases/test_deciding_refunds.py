@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.conf import settings
 
-from acquirers.in_doubt import leases, settling
+from acquirers.conversation import leases, settling
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case

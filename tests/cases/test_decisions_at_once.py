@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, transaction
 
-from acquirers.in_doubt import leases, settling
+from acquirers.conversation import leases, settling
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case

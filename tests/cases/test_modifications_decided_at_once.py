@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError
 
-from acquirers.in_doubt import leases, settling
+from acquirers.conversation import leases, settling
 from acquirers.outcomes import Answer, Outcome
 from cases.models import Case, CaseChange
 from cases.states import Decision

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case, CaseChange

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.outcomes import Answer, Outcome
 from cases.models import Case
 from cases.states import Decision

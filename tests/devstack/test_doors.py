@@ -13,7 +13,7 @@ IN_A_DOOR = "def begin(row):\n    row.lease_until = end()\n"
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """Return a checkout with one door, which writes a lease."""
-    door = tmp_path / "acquirers" / "in_doubt" / "leases.py"
+    door = tmp_path / "acquirers" / "conversation" / "leases.py"
     door.parent.mkdir(parents=True)
     door.write_text(IN_A_DOOR)
     (tmp_path / "payments").mkdir()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from acquirers.in_doubt import leases
+from acquirers.conversation import leases
 from cases import cases
 from cases.models import Case
 from cases.states import Decision

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.notices.tasks import take_in
 from core import clock
 from ledger import accounts

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.rails import TransferLine
 from acquirers.sandbox.transfers import SandboxTransfers
 from acquirers.transfers import taking_in

@@ -10,7 +10,7 @@ import django
 
 django.setup()
 
-from acquirers.in_doubt import answers  # noqa: E402
+from acquirers.conversation import answers  # noqa: E402
 from cases import cases  # noqa: E402
 from cases.states import Decision  # noqa: E402
 from merchants.models import User  # noqa: E402

@@ -9,7 +9,7 @@ from config.celery import app
 
 django.setup()  # Celery does it later, and the kinds need it.
 
-from acquirers.in_doubt import kinds, settling  # noqa: E402
+from acquirers.conversation import kinds, settling  # noqa: E402
 from tests.stage.deadly import deadly  # noqa: E402
 from tests.stage.mortal import SWEEPERS_BOUNDARIES  # noqa: E402
 

@@ -8,7 +8,7 @@ from tests.stage.unseen import application as web
 
 # isort: split
 # Django is set up from here on.
-from acquirers.in_doubt import answers, settling
+from acquirers.conversation import answers, settling
 from core.rest import expansion
 from merchants import idempotency
 from payments.disputes import deliveries

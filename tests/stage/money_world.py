@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 import acquirers
-from acquirers.in_doubt import answers, kinds, settling
+from acquirers.conversation import answers, kinds, settling
 from acquirers.models import Terminal
 from acquirers.noticed import NoticesUnreadable
 from acquirers.notices import applying, polling, storing

@@ -17,7 +17,7 @@ import requests
 from django.core.management import call_command
 from django.utils import timezone
 
-from acquirers.in_doubt.kinds import all_kinds
+from acquirers.conversation.kinds import all_kinds
 from core import clock
 from payments.intents.models import Attempt, Modification
 from payments.refunds.models import Refund

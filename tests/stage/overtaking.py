@@ -10,7 +10,7 @@ from unittest.mock import patch
 from django.db import connections
 from django.db.models import Model
 
-from acquirers.in_doubt import leases
+from acquirers.conversation import leases
 from core import rows
 from core.querysets import MerchantRows
 from payments.intents.models import PaymentIntent

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.test import override_settings
 
-from acquirers.in_doubt import sweeper
+from acquirers.conversation import sweeper
 from core import clock, context
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from django.utils import timezone
 
-from acquirers.in_doubt import leases, sweeper
+from acquirers.conversation import leases, sweeper
 from core import clock
 from merchants.models import IdempotencyKey
 from payments.intents import tasks

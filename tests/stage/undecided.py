@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.db import connections, transaction
 
-from acquirers.in_doubt import leases
+from acquirers.conversation import leases
 from cases import cases
 from cases.models import Case, CaseChange, CaseNote
 from cases.refusals import BankIsBeingAsked, CaseChanged

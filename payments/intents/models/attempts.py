@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import models
 from django.db.models import F, Q
 
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation.models import InDoubt
 from acquirers.models import Terminal
 from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Answer
 from core.fields import CodeField, id_field
 from core.querysets import MerchantManager

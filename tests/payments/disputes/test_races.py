@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acquirers.in_doubt import sweeper
+from acquirers.conversation import sweeper
 from acquirers.notices.models import Inbox
 from core import clock, context
 from payments.disputes import tasks

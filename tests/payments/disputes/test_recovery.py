@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from core.rest import expansion
 from events import outbox
 from merchants import idempotency

@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
-from acquirers.in_doubt import answers, settling
+from acquirers.conversation import answers, settling
 from events import outbox
 from merchants import idempotency
 from merchants.models import IdempotencyKey

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from core import context
 from merchants.models import RequestLog
 from payments.intents.models import Attempt, PaymentIntent

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from core.redis import client as redis

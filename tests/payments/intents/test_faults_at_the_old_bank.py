@@ -164,7 +164,7 @@ def test_the_check_finds_a_lease_that_is_not_taken(
     acme: ApiClient, bank: OldBankWay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     past = timezone.now() - timedelta(seconds=1)
-    monkeypatch.setattr("acquirers.in_doubt.leases.end", lambda: past)
+    monkeypatch.setattr("acquirers.conversation.leases.end", lambda: past)
 
     with pytest.raises(AssertionError):
         a_request_at_work_is_left_alone(acme, bank)

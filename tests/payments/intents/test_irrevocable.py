@@ -3,7 +3,7 @@
 import pytest
 from django.db import OperationalError
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from merchants import idempotency
 from payments.intents import three_d_secure
 from tests.stage.bank_transport import BankTransport

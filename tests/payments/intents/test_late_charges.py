@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.notices.models import Notice
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome

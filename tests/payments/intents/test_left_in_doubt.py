@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from acquirers.three_d_secure import Redirect

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.outcomes import Answer, Outcome
 from audit import queries
 from payments.intents import attempts, confirmation, non_secure

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from core import clock

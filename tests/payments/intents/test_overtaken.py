@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from acquirers.in_doubt import leases
+from acquirers.conversation import leases
 from core import clock
 from core.models import Clock
 from payments.intents.models import Attempt, Modification

@@ -161,7 +161,7 @@ def test_nothing_is_changed_while_the_bank_is_asked(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The answer is never applied: what a crash after the bank's answer leaves behind.
-    monkeypatch.setattr("acquirers.in_doubt.settling.settle", _crash)
+    monkeypatch.setattr("acquirers.conversation.settling.settle", _crash)
     body = acme.post("/v1/payment_intents", payment(), idempotency_key="k")
     [event] = Event.objects.all()
 

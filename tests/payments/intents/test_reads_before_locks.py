@@ -14,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from acquirers.in_doubt import looking
+from acquirers.conversation import looking
 from tests.service.test_other_merchants import ARGUMENT
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient

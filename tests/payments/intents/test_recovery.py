@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 from django.utils import timezone
 
-from acquirers.in_doubt import answers
+from acquirers.conversation import answers
 from acquirers.sandbox.gateway import SandboxGateway
 from core import clock
 from events.models import Event
@@ -356,7 +356,7 @@ def test_a_crash_of_ours_lets_the_retry_in_at_once(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("acquirers.in_doubt.settling.settle", _crash)
+        patch.setattr("acquirers.conversation.settling.settle", _crash)
         assert pay(acme).status == 500
 
     answer = pay(acme)
@@ -426,7 +426,7 @@ def first_send_is_slow(
     """Pay with a request that is on its way to the bank when everything else has failed."""
     bank.fault = "lost"
     with monkeypatch.context() as patch:
-        patch.setattr("acquirers.in_doubt.settling.settle", _crash)
+        patch.setattr("acquirers.conversation.settling.settle", _crash)
         assert pay(client).status == 500
     bank.fault = None
     return bank.lost[-1]

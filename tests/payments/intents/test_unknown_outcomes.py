@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError
 
-from acquirers.in_doubt import settling, sweeper
+from acquirers.conversation import settling, sweeper
 from core import clock
 from payments.intents import attempts, deadlines, tasks
 from payments.intents.models import Attempt, Modification, PaymentIntent

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from acquirers.in_doubt import leases
+from acquirers.conversation import leases
 from acquirers.outcomes import Outcome
 from core import context
 from core.errors import LockTimeout

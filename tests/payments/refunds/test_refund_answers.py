@@ -6,7 +6,7 @@ from contextvars import copy_context
 
 import pytest
 
-from acquirers.in_doubt import leases, settling
+from acquirers.conversation import leases, settling
 from acquirers.outcomes import Answer, Outcome
 from payments.refunds import asking, render
 from payments.refunds.models import Refund

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acquirers.in_doubt import settling
+from acquirers.conversation import settling
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
 from core.rest import expansion

@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation.models import InDoubt
 from core.errors import LockTimeout
 
 Row = TypeVar("Row", bound=InDoubt)

@@ -1,7 +1,7 @@
 """The one conversation with a bank: ask, apply the answer, go on with what follows from it.
 
 The request, its retry, the payer's return, the sweeper and an operator's decision end here. A kind
-says what differs (`acquirers.in_doubt.kinds`); the order of things is the same for all.
+says what differs (`acquirers.conversation.kinds`); the order of things is the same for all.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from acquirers import exchanges, slots
-from acquirers.in_doubt import answers, leases, resuming
-from acquirers.in_doubt.kinds import Effect, Facts, Kind, Said
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation import answers, leases, resuming
+from acquirers.conversation.kinds import Effect, Facts, Kind, Said
+from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Outcome
 from core import context
 from merchants import idempotency

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from acquirers.conversation import schedule
+from acquirers.conversation.models import InDoubt
 from acquirers.exchanges import Spoken
-from acquirers.in_doubt import schedule
-from acquirers.in_doubt.models import InDoubt
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import clock
 from events.transitions import Door

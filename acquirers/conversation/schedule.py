@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation.models import InDoubt
 from core import clock
 
 # The waits before the first inquiry, the second, …; the last one repeats.

@@ -7,8 +7,8 @@ from typing import TypeVar
 import structlog
 from django.db import DatabaseError
 
-from acquirers.in_doubt import leases, schedule
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation import leases, schedule
+from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import context
 from core.errors import InternalError

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation.models import InDoubt
 from core import clock, prepared
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import structlog
 from django.db import DatabaseError, transaction
 
-from acquirers.in_doubt import kinds, leases, looking, schedule, settling
-from acquirers.in_doubt.kinds import Kind
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation import kinds, leases, looking, schedule, settling
+from acquirers.conversation.kinds import Kind
+from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Outcome
 from core import clock, context
 from merchants import request_logs

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from acquirers.in_doubt import leases
-from acquirers.in_doubt.models import InDoubt
+from acquirers.conversation import leases
+from acquirers.conversation.models import InDoubt
 from core import context
 from merchants.idempotency import IdempotencyKeyInUse
 
