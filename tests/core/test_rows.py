@@ -36,7 +36,7 @@ WRITES: dict[str, tuple[type[Model], ...]] = {
     "merchants/request_logs.py": (RequestLog,),
     "payments/intents/intents.py": (PaymentIntent,),
     "payments/intents/confirmation.py": (Attempt,),
-    "payments/intents/authorization.py": (Attempt,),
+    "payments/intents/attempts.py": (Attempt,),
     "payments/intents/transition.py": (PaymentIntent,),
     "testbank/book.py": (Authorization, Capture),
 }
