@@ -87,7 +87,7 @@ class Attempts(Kind[Attempt]):
         return Effect(status)
 
     def hear_late(self, asked: Attempt, row: Attempt, outcome: Outcome) -> None:
-        if row.status not in OPEN_ATTEMPT:
+        if row.status not in OPEN_ATTEMPT and not _is_back(asked, row, outcome):
             late_charges.hear(row.intent, row, outcome)
 
 
@@ -95,7 +95,10 @@ KIND = Attempts()
 
 
 def _is_back(asked: Attempt, now: Attempt, outcome: Outcome) -> bool:
-    """Tell whether the payer came back after the bank was asked: only a charge counts then."""
+    """Tell whether the payer may have come back after the bank was asked.
+
+    Only a charge counts then, also of an attempt that has ended: they may have paid since.
+    """
     was_away = asked.status == AttemptStatus.REQUIRES_ACTION
     return was_away and now.status != asked.status and outcome.answer is not Answer.APPROVED
 

@@ -37,8 +37,9 @@ class Refunds(Kind[Refund]):
         refund = rows.locked(asked)
         spoken = Spoken(asked.attempt, EXCHANGES[Method(asked.method)], asked.id)
         # The answer to a void says nothing about the refund that the void has become since.
-        is_open = refund.status == Status.PENDING and refund.method == asked.method
-        return Facts(refund, refund, spoken, answers.believed(refund, outcome), is_open)
+        is_pending, is_followed = refund.status == Status.PENDING, refund.method != asked.method
+        known = answers.believed(refund, outcome)
+        return Facts(refund, refund, spoken, known, is_pending and not is_followed, is_followed)
 
     @transaction.atomic(durable=True)
     def begun(self, row: Refund) -> Refund | None:
