@@ -9,6 +9,8 @@ settings.configure(
     SECRET_KEY="not a secret: nothing here is signed",  # noqa: S106
     ALLOWED_HOSTS=["127.0.0.1"],
     ROOT_URLCONF="bench.bare",
+    # The web server asks whether a request came in the clear.
+    BASE_URL="http://127.0.0.1",
     # It says how long the answer is, without which no client can keep its connection.
     MIDDLEWARE=["django.middleware.common.CommonMiddleware"],
     REST_FRAMEWORK={

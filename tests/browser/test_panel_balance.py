@@ -70,7 +70,10 @@ def payout(merchant: Merchant, status: str) -> Payout:
         with transaction.atomic():
             made.sent_at = clock.now()
             payout_rows.move(made, Status.IN_TRANSIT, render.payout(made))
-            (payout_rows.pay if status == "paid" else payout_rows.fail)(made, None)
+            if status == "paid":
+                payout_rows.pay(made, None, arrived_at=None)
+            else:
+                payout_rows.fail(made, None)
     return made
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.core.management.base import CommandError
 
@@ -186,7 +185,7 @@ class TransferWorld(World):
         self.bank.lost.clear()
 
     def today(self) -> date:
-        return clock.now().astimezone(ZoneInfo(self.shop.merchant.timezone)).date()
+        return local_days.of(clock.now(), self.shop.merchant.timezone)
 
     def business_days(self) -> calendar.Calendar:
         return calendar.of(self.shop.merchant.country)
@@ -196,7 +195,7 @@ class TransferWorld(World):
     def days_with_money(self) -> list[date]:
         """Return the bank's days on which it moved money."""
         moments = (row for model in MOVED for row in model.objects.values_list("created_at"))
-        return sorted({moment.astimezone(ZONE).date() for (moment,) in moments})
+        return sorted({local_days.of(moment, ZONE) for (moment,) in moments})
 
     def read_file(self, number: int, wrong: str | None = None) -> bool:
         """Read the bank's file of one of its days; a difference may be planted in it."""
