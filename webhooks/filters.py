@@ -36,7 +36,7 @@ class DeliveredEventFilters(EventFilters):
     delivery_success = Delivered("id")
 
     def parts(self, rows: Rows) -> Parts | None:
-        # Those that were not delivered are few, and found by their deliveries.
+        # Few events were not delivered, and their deliveries find them.
         is_for_few = self.form.cleaned_data["delivery_success"] is False
         return None if is_for_few else super().parts(rows)
 
