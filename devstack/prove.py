@@ -33,7 +33,9 @@ PARTS = {
     "keys": "key rotation and card destruction that are killed, and secrets in files",
     "ledger": "sums of the ledger whose job is killed, beside writers, and in another cluster",
     "bench": "benchmarks that find all their figures and leave nothing running",
+    "cases": "all cases of the tables of which the gate plays two",
 }
+CASES = "cases"
 AT_THE_OLD_BANK = "doors"
 # Proofs often wait for a process to start or to die: two workers on each core keep it busy.
 WORKERS_OF_A_CORE, WORKERS_MAX = 2, 8
@@ -124,7 +126,7 @@ def files_of_parts() -> dict[str, list[str]]:
     if done.returncode:
         sys.exit(done.stdout)
     found: dict[str, list[str]] = json.loads(file.read_text())
-    return found
+    return {**found, CASES: ["tests"]}
 
 
 def _prove(part: str, files: dict[str, list[str]], run: Run) -> str:
@@ -152,7 +154,8 @@ def command(part: str, files: list[str]) -> list[str]:
     # A kill at the old bank is of two parts: it runs in this one.
     own = "" if part == AT_THE_OLD_BANK else f" and not proof(part={AT_THE_OLD_BANK!r})"
     proofs = f"proof(part={part!r}){own}"
-    return [sys.executable, "-m", "pytest", *files, "-m", proofs, *spread, *told]
+    wanted = ["not proof", "--cut-tables"] if part == CASES else [proofs]
+    return [sys.executable, "-m", "pytest", *files, "-m", *wanted, *spread, *told]
 
 
 def environment(seed: int, tally: Path) -> dict[str, str]:
