@@ -218,6 +218,7 @@ def test_what_comes_too_late_is_declined(bank: BankTransport) -> None:
     assert submit("D" * 20) == Outcome(Answer.DECLINED, response_code="25")
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     ("fault", "answer", "is_done"),
     [

@@ -183,6 +183,7 @@ def test_a_live_installation_without_an_acquirer_is_unavailable(settings: Any) -
 # --- Why a payment failed ---------------------------------------------------------------------
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     ("response_code", "code", "decline_code", "advice_code"),
     [
@@ -225,6 +226,7 @@ def test_a_block_for_the_highest_risk_is_a_fraud_block(bank: BankTransport) -> N
     assert declines.explain(outcome).code == "fraud_blocked"
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("response_code", ["34", "41", "43", "93"])
 def test_a_payer_never_learns_that_the_card_is_known_as_stolen(response_code: str) -> None:
     reason = declines.explain(Outcome(Answer.DECLINED, response_code=response_code))
@@ -242,6 +244,7 @@ def test_a_request_that_was_never_sent_may_be_tried_again_later() -> None:
 # --- A link that fails ------------------------------------------------------------------------
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     ("fault", "answer", "is_booked"),
     [
@@ -317,6 +320,7 @@ def test_a_good_answer_is_understood(bank: BankTransport) -> None:
     assert authorize() == Outcome(Answer.APPROVED, "00", "A1B2C3", "net_1", "normal", 12)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     "told",
     [
@@ -399,6 +403,7 @@ def test_a_silent_bank_is_waited_for_until_the_time_out_and_has_charged(settings
 # --- Nothing of the card leaks ----------------------------------------------------------------
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("fault", [None, "cut_before", "cut_after", "delay", "garble"])
 def test_no_card_data_is_logged_whatever_fails(
     fault: str | None,

@@ -89,6 +89,7 @@ def test_no_record_is_no_decline(bank: BankTransport) -> None:
     assert inquired().answer is Answer.NO_RECORD
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     ("fault", "answer", "is_booked"),
     [

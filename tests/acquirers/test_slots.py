@@ -113,6 +113,7 @@ def test_without_a_slot_the_retry_of_a_request_that_died_leaves_it_as_it_was(
     assert (retry().status, PaymentIntent.objects.get().status) == (200, "succeeded")
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(("status", "name"), WALKED)
 def test_without_a_slot_no_door_reaches_the_bank(
     status: str, name: str, acme: ApiClient, bank: BankTransport

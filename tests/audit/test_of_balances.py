@@ -47,6 +47,7 @@ PLANTED = [
 ]  # fmt: skip
 
 
+@pytest.mark.every_case("each difference in the books must be found")
 @pytest.mark.parametrize(("statement", "checks"), PLANTED, ids=range(len(PLANTED)))
 def test_a_planted_difference_is_named_by_its_checks(
     statement: str, checks: set[str], merchant: Merchant

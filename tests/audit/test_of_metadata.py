@@ -62,6 +62,7 @@ def an_entry_of_nothing(paid: str) -> None:
     unguarded("UPDATE intents_metadataentry SET intent_id = intent_id || 'x' WHERE key = 'clerk'")
 
 
+@pytest.mark.every_case("each difference in the books must be found")
 @pytest.mark.parametrize(
     ("plant", "named"),
     [

@@ -152,6 +152,7 @@ def test_the_bank_is_asked_in_that_moment_and_the_answer_is_kept(
     assert (kept.operation, kept.answer) == ("authorization_inquiry", "unknown")
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(("word", "status"), [(YES, "succeeded"), (NO, "requires_payment_method")])
 @pytest.mark.parametrize("decision", [CHARGED, NOT_CHARGED])
 def test_the_banks_word_in_that_moment_wins(

@@ -240,6 +240,7 @@ OURS = {"expired": expired, "fallback": refused_capture, "reverse": charged_late
 ENDS = {"expired": "canceled", "fallback": "requires_payment_method", "reverse": "canceled"}
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("what", OURS)
 def test_a_release_of_our_own_can_only_be_called_done(
     what: str, acme: ApiClient, bank: BankTransport, operator: User
@@ -278,6 +279,7 @@ def assert_nothing_happened(case: Case) -> None:
     assert not AuditEntry.objects.filter(action="case.decided").exists()
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("decision", [*ABOUT_MONEY, Decision.ACKNOWLEDGED])
 @pytest.mark.parametrize("act", ["capture", "cancel"])
 def test_a_decision_about_something_else_is_refused(

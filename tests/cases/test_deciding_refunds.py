@@ -135,6 +135,7 @@ def test_a_refund_that_is_called_not_given_back_fails_and_can_be_asked_for_again
     assert_audit_is_clean()
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @AMOUNTS
 @pytest.mark.parametrize("decision", [RELEASED, NOT_RELEASED])
 def test_the_banks_word_in_that_moment_wins(

@@ -31,6 +31,7 @@ WRITTEN = {
 MASK = "424242******4242"
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("how", WRITTEN)
 @pytest.mark.parametrize(
     ("place", "param"),
@@ -65,6 +66,7 @@ def test_a_card_number_outside_its_field_is_refused(
     assert_nothing_stored()
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("literal", [CARD, f"{CARD}.0", "4.242424242424242e15", f"-{CARD}"])
 @pytest.mark.parametrize("name", ["amount", "unknown"])
 def test_a_card_number_as_a_number_is_refused(acme: ApiClient, literal: str, name: str) -> None:
@@ -74,6 +76,7 @@ def test_a_card_number_as_a_number_is_refused(acme: ApiClient, literal: str, nam
     assert CARD not in str(answer.body)
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     ("body", "param"),
     [
@@ -96,6 +99,7 @@ def test_a_name_that_is_a_card_number_is_masked(
     assert_nothing_stored()
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "key",
     [CARD, "4242-4242-4242-4242", f"order {CARD}", "4242, 4242, 4242, 4242", "%34242424242424242"],

@@ -161,6 +161,7 @@ def test_a_card_number_is_refused_before_the_key_is_looked_at() -> None:
     assert_refused(raw("GET", f"/v1/balance?q={CARD}"))
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("how", SOME)
 @pytest.mark.parametrize(
     "path", ["/{}", "/nothing?q={}", "/docs/errors?q={}", "/3ds/{}", "/3ds/att_x.y/return?q={}"]

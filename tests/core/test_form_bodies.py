@@ -169,6 +169,7 @@ def test_an_empty_form_is_an_empty_object(acme: ApiClient) -> None:
 # --- What is refused --------------------------------------------------------------------------
 
 
+@pytest.mark.every_case("amounts and their rounding")
 @pytest.mark.parametrize(
     "amount",
     ["12.5", "12500.0", "1e4", "true", "+1", " 1", "1 ", "1_0", "0x10", "010", "--1", "١٢", "1,0",
@@ -180,6 +181,7 @@ def test_an_amount_is_written_as_json_would_write_it(acme: ApiClient, amount: st
     assert answer.refusal == (400, "parameter_invalid", "amount")
 
 
+@pytest.mark.every_case("amounts and their rounding")
 @pytest.mark.parametrize(
     ("amount", "code"),
     [("0", "amount_too_small"), ("-5", "amount_too_small"), ("9" * 100, "amount_too_large")],

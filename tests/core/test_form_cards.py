@@ -47,6 +47,7 @@ def test_the_request_log_shows_a_form_as_the_json_it_stands_for(
     }  # fmt: skip
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     ("form", "param"),
     [
@@ -86,6 +87,7 @@ def test_card_data_elsewhere_is_refused_with_its_path(
     assert_nothing_stored()
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "form",
     [

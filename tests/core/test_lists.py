@@ -205,6 +205,7 @@ def test_a_customers_payments_are_found_by_its_id(acme: ApiClient, five: list[st
     assert found(acme, f"customer={customer}") == [theirs]
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("customer", ["cus_nobody", "x", "", "theirs"])
 def test_a_customer_who_is_not_the_merchants_is_missing(
     acme: ApiClient, globex: ApiClient, customer: str

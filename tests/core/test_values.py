@@ -13,6 +13,7 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 CANARY = "canary-Zq81"
 
 
+@pytest.mark.every_case("amounts and their rounding")
 @pytest.mark.parametrize(
     ("literal", "code"),
     [
@@ -139,6 +140,7 @@ def test_another_currency_is_refused(acme: ApiClient, currency: Any, code: str) 
     assert answer.refusal == (400, code, "currency")
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "body",
     [

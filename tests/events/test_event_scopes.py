@@ -49,6 +49,7 @@ def test_each_object_has_the_scope_of_its_resource() -> None:
     assert {about.name for about in AGGREGATES} - {about.name for about in SCOPED} == {"balance"}
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize("about", SCOPED, ids=lambda about: about.name)
 def test_its_events_are_left_out_of_lists_and_counts(
     about: Any, acme: ApiClient, told: list[Event]
@@ -65,6 +66,7 @@ def test_its_events_are_left_out_of_lists_and_counts(
         assert (none["data"], none["total_count"]) == ([], 0), query
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize("about", SCOPED, ids=lambda about: about.name)
 def test_by_its_id_an_event_is_403(about: Any, acme: ApiClient, told: list[Event]) -> None:
     scoped = acme.with_scopes(**{about.scope: "none"})

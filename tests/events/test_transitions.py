@@ -36,6 +36,7 @@ def pairs_of_trigger(table: Table) -> set[tuple[str, ...]]:
     return set(PAIR.findall(definition))
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.django_db
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.noun)
 def test_the_database_lets_through_what_the_table_lists(table: Table) -> None:

@@ -44,6 +44,7 @@ def till() -> Till:
     return Till(merchant)
 
 
+@pytest.mark.every_case("amounts and their rounding")
 @pytest.mark.parametrize(
     ("example", "kind", "written", "net"),
     [pytest.param(*row, id=row[0]) for row in EXAMPLE.findall(PAGE)],

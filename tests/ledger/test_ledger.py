@@ -108,6 +108,7 @@ def test_balances_are_the_merchants_own(
     assert (acme.pending(), globex.pending()) == (12500, 0)
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("table", [*FROZEN, "ledger_account"])
 @pytest.mark.parametrize("change", ["UPDATE {} SET id = id", "DELETE FROM {}"])
 @pytest.mark.usefixtures("charged")
@@ -116,6 +117,7 @@ def test_what_is_written_is_not_changed_or_deleted(table: str, change: str) -> N
         run(change.format(table))
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("table", FROZEN)
 @pytest.mark.usefixtures("charged")
 def test_what_is_written_is_not_truncated(table: str) -> None:

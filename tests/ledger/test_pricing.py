@@ -37,6 +37,7 @@ def test_without_a_price_a_charge_is_free(merchant: Merchant) -> None:
     assert fee(merchant) == 0
 
 
+@pytest.mark.every_case("amounts and their rounding")
 @pytest.mark.parametrize(
     ("amount", "expected"),
     # 250 bps of 19 are 0.475, of 20 are 0.5; 25 are more than all of the first three.

@@ -45,6 +45,7 @@ def till() -> Till:
     return Till(MerchantFactory())
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("position", POSITIONS, ids=" ".join)
 def test_what_may_follow_does_and_nothing_else(position: tuple[str, ...], till: Till) -> None:
     movement = BEGINNINGS[position[0]](till)

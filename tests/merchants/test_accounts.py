@@ -143,6 +143,7 @@ LISTED = {
 }  # fmt: skip
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("after", STATUSES)
 @pytest.mark.parametrize("before", STATUSES)
 def test_an_account_is_approved_once_and_closed_for_good(before: str, after: str) -> None:

@@ -90,6 +90,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("column", CHANGES)
 def test_a_changed_row_is_named(acme: str, column: str) -> None:
     statement = f"UPDATE merchants_auditentry SET {column} = %s WHERE chain = %s AND sequence = 3"  # noqa: S608

@@ -70,6 +70,7 @@ def test_an_action_that_is_not_listed_is_a_bug(merchant: Merchant) -> None:
         audit_log.record("key.looked_at", merchant=merchant, subject="key_1")
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     "statement",
     [
@@ -101,6 +102,7 @@ SECRETS = {
 }
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("name", SECRETS)
 def test_no_secret_is_kept_wherever_it_stands(merchant: Merchant, name: str) -> None:
     secret = SECRETS[name] if isinstance(SECRETS[name], str) else SECRETS[name]()  # type: ignore[operator]

@@ -88,6 +88,7 @@ def test_without_a_key_the_answer_says_how_to_send_one(headers: dict[str, str]) 
     assert_envelope(answer)
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(
     "forge",
     [
@@ -235,6 +236,7 @@ REACHES = [
 ]
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize("level", ["none", "read", "write"])
 @pytest.mark.parametrize(("resource", "method", "path", "needed"), REACHES)
 def test_a_scope_allows_its_level_and_no_more(
@@ -280,6 +282,7 @@ def test_a_scope_of_one_resource_does_not_limit_another(acme: ApiClient) -> None
 # --- The account ----------------------------------------------------------------------------
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(
     "change", [{"status": "restricted"}, {"status": "closed"}, {"charges_enabled": False}]
 )

@@ -86,6 +86,7 @@ def test_a_customer_is_created_once(acme: ApiClient) -> None:
     assert acme.post("/v1/customers", {"name": "Ayşe"}, idempotency_key="k").body == first.body
 
 
+@pytest.mark.every_case("one key has one effect")
 @pytest.mark.parametrize(
     "changes",
     [
@@ -193,6 +194,7 @@ def test_two_merchants_with_one_key_do_not_meet(
     assert captured_by_bank(acme) == captured_by_bank(globex) == 12500
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "key",
     ["", "x" * 256, "sipariş", "a\tb", "\x7f", GOOD_CARD, "4242-4242-4242-4242", f"k {GOOD_CARD}"],
@@ -204,6 +206,7 @@ def test_a_key_is_printable_and_no_card(key: str, acme: ApiClient, bank: BankTra
     assert GOOD_CARD not in str(answer.body)
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("around", ["{}", "order {}", "Bearer {}", "Bearer{}", "1{}1", "whsec_{}"])
 def test_a_key_holds_no_api_key_and_no_signing_secret(
     around: str, acme: ApiClient, bank: BankTransport

@@ -61,6 +61,7 @@ def test_a_stored_address_of_other_letters_is_nobody_elses() -> None:
     assert (kate.email, other.email) == (KATE, KELVIN)
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("spelled", SPELLINGS)
 def test_a_second_person_of_one_key_cannot_be_made(spelled: str) -> None:
     User.objects.create_user(SPELLINGS[0])
@@ -69,6 +70,7 @@ def test_a_second_person_of_one_key_cannot_be_made(spelled: str) -> None:
         User.objects.create_user(spelled)
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("spelled", SPELLINGS)
 def test_the_database_takes_no_address_that_is_not_its_key(owner: Member, spelled: str) -> None:
     with pytest.raises(IntegrityError, match="a_users_email_is_its_key"):

@@ -79,6 +79,7 @@ def test_the_answer_shows_the_card_as_the_api_does(acme: ApiClient, bank: BankTr
     assert json.loads(logged(paid).response_body)["card"] == paid["card"]
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     ("number", "shown"),
     [
@@ -117,6 +118,7 @@ def test_what_else_a_card_was_given_is_hidden(acme: ApiClient) -> None:
 # --- Where a secret has no business ----------------------------------------------------------
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("number", REFUSED)
 @pytest.mark.parametrize(
     "place",
@@ -143,6 +145,7 @@ def test_a_refused_body_is_shown_without_its_card(acme: ApiClient, place: Any, n
     assert json.loads(row.request_body)["amount"] == 12500
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "body",
     [
@@ -167,6 +170,7 @@ def _names(value: Any) -> list[str]:
     return []
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("number", WRITTEN)
 @pytest.mark.parametrize(
     "address",
@@ -195,6 +199,7 @@ def test_a_query_is_shown_as_it_was_sent_but_for_its_secrets(acme: ApiClient) ->
     assert secret.query == ("limit=2&client_secret=[redacted]&a=sk_sandbox_[redacted]&b=%C3%A7+d")
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("number", WRITTEN)
 def test_headers_show_no_secret(acme: ApiClient, number: str) -> None:
     as_key = acme.post("/v1/customers", {}, idempotency_key=_on_the_wire(f"order {number}"))
@@ -207,6 +212,7 @@ def test_headers_show_no_secret(acme: ApiClient, number: str) -> None:
     assert rows[1].idempotency_key == f"sk_sandbox_…{acme.key[-4:]}"
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("around", ["x{}", "0{}", "Bearer{}", "a%20{}", "\\n{}", "a%2520{}"])
 def test_no_column_shows_a_key_whatever_it_stands_beside(acme: ApiClient, around: str) -> None:
     text = around.format(acme.key)
@@ -221,6 +227,7 @@ def _on_the_wire(text: str) -> str:
     return text.encode().decode("latin-1")
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "body",
     [
@@ -274,6 +281,7 @@ def test_a_long_body_is_cut_at_16_kilobytes(acme: ApiClient, filler: str) -> Non
     assert leaks(row) == []
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("offset", range(-20, 4))
 def test_no_half_of_a_card_number_is_left_at_the_cut(offset: int) -> None:
     before = '{"a":"","b":"'
@@ -326,6 +334,7 @@ def test_any_kept_part_is_what_redacting_all_would_leave(
     assert_kept_as_if_all_were_redacted(items, offset, filler)
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("filler", [one for one in FILLERS if one != QUOTE])
 def test_a_number_anywhere_at_the_cut_is_masked_as_before_it(filler: str) -> None:
     for offset in range(-80, 40):

@@ -55,6 +55,7 @@ def test_a_registered_address_is_taken_as_it_was_sent(
     assert (answer.status, answer["return_url"]) == (200, address)
 
 
+@pytest.mark.every_case("no other address may be sent to")
 @pytest.mark.parametrize("address", REFUSED)
 @pytest.mark.parametrize("body", [payment(), unconfirmed()], ids=["confirm", "create"])
 def test_any_other_address_is_refused(

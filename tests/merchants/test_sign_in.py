@@ -354,6 +354,7 @@ def test_a_locked_names_password_is_not_compared(watched: Hashes) -> None:
     assert watched.made == [PASSWORD] * 3
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("name", [CARD, "my secret password", "x" * 5000, "ünïcode@example.com"])
 def test_what_was_typed_into_the_wrong_field_is_kept_nowhere(
     name: str, capsys: pytest.CaptureFixture, caplog: pytest.LogCaptureFixture
@@ -430,6 +431,7 @@ def test_a_name_that_is_not_locked_is_told_so(capsys: pytest.CaptureFixture) -> 
     assert "not locked" in capsys.readouterr().out
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     "change", [{"wrong_in_a_row": 12}, {"wrong_in_a_row": 0}, {"locked_until": None}]
 )

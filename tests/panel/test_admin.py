@@ -131,6 +131,7 @@ def test_the_audit_log_is_found_by_action_object_and_actor(
     assert found(f"q={acme.merchant.id}") == AuditEntry.objects.count()
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize("page", ["add", "change", "delete"])
 def test_nobody_changes_the_audit_log(operator: Client, acme: ApiClient, page: str) -> None:
     row = AuditEntry.objects.latest("id")

@@ -145,6 +145,7 @@ def test_people_are_shown_by_their_address(owner: Client, acme: ApiClient) -> No
     assert owner.get(at(acme)).status_code == 200
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("entry", ["foreign", "aud_x", "%00", "x"])
 def test_a_row_of_another_chain_is_unknown(
     owner: Client, acme: ApiClient, globex: ApiClient, entry: str

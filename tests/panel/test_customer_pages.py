@@ -157,6 +157,7 @@ def test_a_refusal_stands_at_its_input(
     assert not Customer.objects.exists()
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("field", ["name", "metadata", "description"])
 def test_a_card_number_is_refused_and_not_repeated(
     support: Client, acme: ApiClient, field: str
@@ -220,6 +221,7 @@ def test_bad_filters_are_refused_in_words(
     assert support.get(at(acme), query).status_code == 400
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("page", ["", "edit", "delete"])
 @pytest.mark.parametrize("customer", ["foreign", "cus_x", "%00", "x"])
 def test_another_merchants_customer_is_unknown(

@@ -140,6 +140,7 @@ def _is_led_home(answer: Any) -> bool:
     return answer.status_code == 302 and answer["Location"] in ("/admin/", "/admin/login/")
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(("address", "one"), below_the_desk(), ids=lambda value: str(value)[:40])
 def test_a_page_opens_by_its_own_permission_alone(
     client: Client, address: str, one: URLPattern

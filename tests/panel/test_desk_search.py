@@ -88,6 +88,7 @@ def test_nothing_is_found_of_nothing(desk: Desk, acme: ApiClient, text: str) -> 
     assert found(desk, text) == []
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("text", [GOOD_CARD, "4242 4242-4242 4242", f"x {GOOD_CARD}"])
 def test_a_card_number_is_refused_and_not_shown_again(desk: Desk, text: str) -> None:
     with CaptureQueriesContext(connection) as queries:

@@ -152,6 +152,7 @@ def test_a_refusal_stands_at_its_input_without_rows(
     assert LINK.findall(page.content.decode()) == []
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("text", ["4242424242424242", "4242 4242 4242 4242", "the key"])
 def test_a_card_and_a_key_are_refused_and_never_repeated(
     owner: Client, acme: ApiClient, text: str
@@ -231,6 +232,7 @@ def test_a_delivery_to_a_deleted_endpoint_is_shown(acme: ApiClient, role: str) -
     assert "Send again" not in page.content.decode()
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("place", ["events", "deliveries", "resend", "chosen", "cursor"])
 def test_foreign_unknown_and_malformed_ids_are_alike(
     owner: Client, acme: ApiClient, globex: ApiClient, place: str

@@ -69,6 +69,7 @@ def unlike(client: Client, acme: ApiClient, globex: ApiClient, name: str) -> lis
     ]
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("name", THINGS)
 def test_an_id_that_is_not_mine_is_as_unknown_as_any(
     acme: ApiClient, globex: ApiClient, owner: Client, bank: BankTransport, name: str
@@ -96,6 +97,7 @@ TAKING_IDS = (
 )  # fmt: skip
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.slow
 @pytest.mark.parametrize("parameter", TAKING_IDS)
 def test_another_merchants_id_in_a_query_reads_as_an_unknown_one(

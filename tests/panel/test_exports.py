@@ -463,6 +463,7 @@ def test_inputs_of_people_go_to_the_list_first(owner: Client, acme: ApiClient) -
     assert answer["Location"] == f"/panel/{acme.merchant.id}/payments?amount_from=125%2C00"
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(
     ("role", "allowed"),
     [

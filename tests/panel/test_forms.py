@@ -71,6 +71,7 @@ def updates() -> int:
     return Event.objects.filter(type="merchant.updated").count()
 
 
+@pytest.mark.every_case("one key has one effect")
 @pytest.mark.parametrize("name", FORMS)
 def test_a_form_that_is_sent_twice_has_one_effect_and_one_row(
     acme: ApiClient, sender: Sender, browser: Client
@@ -138,6 +139,7 @@ def test_fields_that_a_form_does_not_have_are_ignored(
     assert [row for row in claims if globex.merchant.id in row] == theirs
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.thing])
 def test_a_form_at_another_merchant_does_nothing(
     acme: ApiClient, globex: ApiClient, sender: Sender, browser: Client

@@ -522,6 +522,7 @@ def test_a_form_without_its_csrf_token_does_nothing(acme: ApiClient, form: str) 
     assert actions(acme) == []
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("page", ["", "roll", "revoke"])
 @pytest.mark.parametrize("kind", ["foreign", "unknown", "malformed", "null", "long"])
 def test_a_key_that_is_not_mine_is_as_unknown_as_any(

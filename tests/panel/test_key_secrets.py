@@ -112,6 +112,7 @@ def in_a_mail(_client: Client, secret: str) -> None:
     mail.send_mail("Your key", secret, None, ["ada@acme.example"])
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "keep",
     [

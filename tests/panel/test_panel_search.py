@@ -148,6 +148,7 @@ def test_a_role_finds_what_it_may_see(acme: ApiClient, role: str, sees: set[str]
     assert found == sees
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "number",
     [GOOD_CARD, "4242 4242 4242 4242", "card 4242-4242-4242-4242 please", "%34242424242424242"],

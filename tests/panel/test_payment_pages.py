@@ -175,6 +175,7 @@ def test_a_refund_is_made_once_and_told_of(owner: Client, acme: ApiClient) -> No
     assert "Partly refunded" in page
 
 
+@pytest.mark.every_case("amounts and their rounding")
 @pytest.mark.parametrize(
     "amount", ["1,25", "1.250,00", "1e3", "-1", "٣", "1" * 13, "1.005", "0", "", "125.01", "x"]
 )
@@ -239,6 +240,7 @@ def test_a_note_is_kept_once_and_shown_as_text(owner: Client, acme: ApiClient) -
     assert "<img onerror" not in page
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("stranger", ["foreign", "unknown", "malformed"])
 def test_a_payment_that_is_not_mine_is_as_unknown_as_any(
     owner: Client, acme: ApiClient, globex: ApiClient, stranger: str

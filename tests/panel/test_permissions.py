@@ -42,6 +42,7 @@ def test_a_page_without_a_row_is_found_and_opens_for_nobody(
 
 
 # Every page by seven methods: ten seconds, and more on a busy machine.
+@pytest.mark.every_case("who may do what")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("role", Member.Role.values)
 def test_a_role_opens_its_pages_and_no_others(acme: ApiClient, role: str) -> None:
@@ -102,6 +103,7 @@ def test_without_the_required_second_factor_no_page_opens(
 ACCOUNT = "/account/security"
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("merchant", ["foreign", "unknown", "malformed", "empty"])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_merchant_that_is_not_mine_is_as_unknown_as_any(
@@ -160,6 +162,7 @@ def test_a_refusal_is_in_words_and_shows_no_link_to_the_page(
     assert "Secret page" not in home.content.decode()
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(
     ("right", "roles"),
     [

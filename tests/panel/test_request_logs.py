@@ -184,6 +184,7 @@ def test_odd_text_breaks_nothing(owner: Client, acme: ApiClient, query: str, sta
     assert "<script>alert" not in answer.content.decode()
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("name", ["path", "request_id", "object_id", "nothing"])
 @pytest.mark.parametrize("secret", [GOOD_CARD, "4242 4242 4242 4242", "the key"])
 def test_a_card_and_a_key_are_refused_and_never_repeated(

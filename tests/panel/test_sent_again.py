@@ -112,6 +112,7 @@ def test_it_waits_at_a_page_that_looks_again_by_itself(
 # --- Each way in which a form acts --------------------------------------------------------------
 
 
+@pytest.mark.every_case("one key has one effect")
 @pytest.mark.parametrize(
     ("name", "is_made"),
     [

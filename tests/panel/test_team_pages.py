@@ -332,6 +332,7 @@ def test_everybody_may_leave(acme: ApiClient, eve: Member) -> None:
     assert not Member.objects.filter(pk=eve.pk).exists()
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("page", ["role", "remove"])
 @pytest.mark.parametrize("whose", ["foreign", "x", "0", "9" * 40, "%D9%A1"])
 def test_a_person_of_another_team_is_unknown(

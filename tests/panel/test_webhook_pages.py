@@ -445,6 +445,7 @@ def test_the_page_says_why_nothing_can_be_sent(
 OF_AN_ENDPOINT = ["", "edit", "secret", "disable", "enable", "delete", "replay", "test"]
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("page", OF_AN_ENDPOINT)
 def test_foreign_unknown_deleted_and_malformed_endpoints_are_alike(
     owner: Client, acme: ApiClient, globex: ApiClient, page: str

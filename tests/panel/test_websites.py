@@ -275,6 +275,7 @@ def test_a_callback_is_removed_once(owner: Client, acme: ApiClient) -> None:
     assert [action for action, _ in actions(acme)] == ["callback.added", "callback.removed"]
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("kind", ["websites", "callbacks"])
 @pytest.mark.parametrize("number", ["x", "0", "-1", "9" * 40, "%D9%A1", "1.0"])
 def test_a_row_that_is_not_there_is_404(

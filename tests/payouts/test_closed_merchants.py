@@ -57,6 +57,7 @@ def test_no_schedule_pays_it_out(shop: ApiClient) -> None:
     assert (Payout.objects.count(), balance(shop)) == (0, 10_000)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     ("destination", "events", "left"),
     [

@@ -185,6 +185,7 @@ def test_a_pending_one_is_canceled_and_never_sent(shop: ApiClient) -> None:
     assert [row["type"] for row in rows][:2] == ["payout_cancel", "payout"]
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("status", ["in_transit", "paid", "failed", "canceled"])
 def test_no_other_one_is_canceled(status: str, shop: ApiClient) -> None:
     made = pay_out(shop, destination="test_declined" if status == "failed" else "main")
@@ -248,6 +249,7 @@ def test_bad_input_is_refused_and_moves_nothing(
     assert (Payout.objects.count(), balance(shop)) == (0, 100_000)
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("destination", ["unknown", "foreign", "x" * 255, "a b"])
 def test_an_account_that_is_not_the_merchants_is_refused(
     destination: str, shop: ApiClient, globex: ApiClient

@@ -42,6 +42,7 @@ def shop(acme: ApiClient, bank: BankTransport) -> ApiClient:
     return rich(acme)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("fault", ["cut_after", "delay", "garble"])
 def test_without_an_answer_it_is_in_transit_until_the_bank_tells(
     fault: str, shop: ApiClient, bank: BankTransport
@@ -137,6 +138,7 @@ def test_a_bank_that_may_not_be_asked_twice_is_inquired_by_the_schedule(
     assert at_the_bank() == []
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     ("module", "name", "afterwards"),
     [

@@ -238,6 +238,7 @@ def test_a_pending_one_is_canceled(shop: ApiClient) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("end", ["succeeded", "failed", "canceled", "reversed"])
 def test_no_other_one_is_canceled(end: str, shop: ApiClient) -> None:
     source = {"failed": "test_fail", "reversed": "test_reverse", "canceled": "test_never"}.get(end)

@@ -106,6 +106,7 @@ def told(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, An
         empty("default")
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize("installation", ["live", "sandbox"])
 @pytest.mark.parametrize("key", ["other key", "foreign key"])
 def test_each_installation_takes_its_own_keys_and_no_others(
@@ -118,6 +119,7 @@ def test_each_installation_takes_its_own_keys_and_no_others(
     assert "WWW-Authenticate" in other["headers"]
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(("installation", "livemode"), [("live", True), ("sandbox", False)])
 @pytest.mark.parametrize("name", ["customer", "payment", "merchant", "balance"])
 def test_livemode_follows_the_installation(

@@ -239,6 +239,7 @@ def test_the_payments_ended_in_every_way(written: Written) -> None:
     assert "RuntimeError" in "\n".join(written.lines)
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "planted",
     [

@@ -98,6 +98,7 @@ def spelled(host: str) -> list[str]:
     return [*ports, host.upper(), host.title(), f"{host}.", f"{host.upper()}.:8443"]
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
 def test_no_spelling_of_the_panels_host_serves_the_api_or_payers(
     live: LiveInstallation, method: str
@@ -114,6 +115,7 @@ def test_no_spelling_of_the_panels_host_serves_the_api_or_payers(
     assert len(tried) == 35
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize("host", [*spelled(API), ALSO_API])
 def test_no_spelling_of_the_apis_hosts_serves_a_page_of_people(
     live: LiveInstallation, host: str

@@ -172,6 +172,7 @@ def test_every_model_with_a_merchant_is_read_by_merchant() -> None:
     assert len(ours) > 10
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize(("planted", "check"), PLANTED)
 def test_a_key_that_is_planted_without_the_merchant_is_named(planted: str, check: str) -> None:
     with connection.cursor() as cursor:
@@ -213,6 +214,7 @@ def theirs(globex: ApiClient, bank: BankTransport) -> str:
     return merchant.id
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize(("table", "column"), REFERENCES, ids=map(".".join, REFERENCES))
 def test_a_row_refers_to_rows_of_its_own_merchant_only(
     table: str, column: str, ours: str, theirs: str

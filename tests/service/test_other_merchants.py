@@ -93,6 +93,7 @@ def test_the_matrix_has_every_door() -> None:
     assert {method for method, _address, _action in DOORS} == {"get", "post", "delete"}
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door[0]} {door[1]}")
 def test_a_foreign_id_is_as_unknown_as_a_made_up_one(
     door: tuple[str, str, str], ids: dict[str, str], globex: ApiClient, acme: ApiClient
@@ -107,6 +108,7 @@ def test_a_foreign_id_is_as_unknown_as_a_made_up_one(
     assert acme.payment(ids["intent_id"]).body == before.body
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door[0]} {door[1]}")
 def test_the_owner_is_let_in(
     door: tuple[str, str, str], ids: dict[str, str], acme: ApiClient

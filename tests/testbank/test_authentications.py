@@ -112,6 +112,7 @@ def test_a_malformed_authentication_is_refused_and_not_booked(changes: dict[str,
     assert not Authentication.objects.exists()
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("number", [*behaviours.CARDS, UNLISTED])
 def test_no_card_number_is_booked_logged_or_shown(
     number: str, caplog: pytest.LogCaptureFixture

@@ -254,6 +254,7 @@ def test_a_pending_one_is_decided_before_it_can_lapse() -> None:
 # --- What the database itself refuses ---------------------------------------------------------
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     ("changes", "guard"),
     [

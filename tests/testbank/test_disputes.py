@@ -445,6 +445,7 @@ def test_a_malformed_number_is_refused(after: str) -> None:
     assert ask(b"", f"/notices?after={after}", "GET")[0] == 400
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     ("changes", "guard"),
     [

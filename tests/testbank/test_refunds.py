@@ -152,6 +152,7 @@ def test_a_malformed_refund_is_refused_and_gives_nothing_back(changes: dict[str,
     assert repaid() == (0, 0)
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     ("changes", "guard"),
     [

@@ -173,6 +173,7 @@ def _form_of(field: str) -> str:
     return "malformed" if field == "cvc" else "out of range"
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("number", [*behaviours.CARDS, "4000056655665556"])
 def test_no_card_number_is_booked_or_logged(number: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):

@@ -60,6 +60,7 @@ def test_another_place_is_found(tmp_path: Path) -> None:
     assert openers(tmp_path) == {"payments/intents/render.py"}
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("module", [cards, idempotency, render, card_destruction])
 def test_whoever_else_opens_a_card_is_caught_whatever_the_test_is_about(
     module: ModuleType, monkeypatch: pytest.MonkeyPatch

@@ -72,6 +72,7 @@ def a_purge(change: KeyChange) -> str:
     return keyring_command("purge", change.old)
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("act", [a_rotation, a_purge])
 @pytest.mark.parametrize("kind", ["web", "rotation"])
 def test_nothing_is_rotated_or_purged_while_a_living_process_seals_with_another_key(

@@ -126,6 +126,7 @@ def test_equal_numbers_have_equal_fingerprints_within_one_merchant_only() -> Non
     assert acme != cards.fingerprint("mer_acme", "4111111111111111")
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     ("changes", "constraint"),
     [

@@ -180,6 +180,7 @@ def test_a_wrong_argument_is_refused(query: str, acme: ApiClient, endpoint_id: s
         assert answer.refusal == (400, "parameter_invalid", query.partition("=")[0])
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(
     ("scopes", "status"),
     [

@@ -273,6 +273,7 @@ def test_a_deleted_endpoint_is_told_nothing_more(acme: ApiClient) -> None:
 # --- Keys and repeats -------------------------------------------------------------------------
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(
     ("level", "reading", "writing"), [("none", 403, 403), ("read", 200, 403), ("write", 200, 200)]
 )

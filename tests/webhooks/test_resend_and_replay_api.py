@@ -141,6 +141,7 @@ def test_a_resend_that_died_before_its_answer_is_not_done_twice(
     assert resent() == {named.id: 1}
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(
     ("scopes", "named", "status"),
     [

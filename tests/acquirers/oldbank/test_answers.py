@@ -66,6 +66,7 @@ def test_cards_behave_as_at_the_sandboxs_bank(
     assert (told.answer, told.response_code) == (answer, code)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     "kind",
     [

@@ -217,6 +217,7 @@ def test_its_day_ends_before_midnight(
 # --- A bank that answers badly, and what it has not --------------------------------------------
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     "kind",
     [
@@ -246,6 +247,7 @@ def test_an_inquiry_without_an_answer_finds_nothing_out(
     assert inquired(gateway, order).answer is Answer.APPROVED
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     ("fault", "answer", "is_done"),
     [

@@ -56,6 +56,7 @@ def test_nothing_of_a_deleted_customer_is_kept(acme: ApiClient, ali: Answer) -> 
     assert kept.keys() - empty == {"id", "merchant_id", "created_at", "deleted_at"}
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("name", ["email", "address", "metadata", "preferred_locales"])
 def test_the_database_keeps_nothing_of_a_deleted_customer(ali: Answer, name: str) -> None:
     key = {"email_key": EVERYTHING["email"]} if name == "email" else {}

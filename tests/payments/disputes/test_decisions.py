@@ -208,6 +208,7 @@ def database_lets(after: str) -> bool:
     return True
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("before", Status)
 def test_the_database_moves_a_dispute_only_as_listed(before: str, complaint: Complaint) -> None:
     STARTS[before](complaint)
@@ -217,6 +218,7 @@ def test_the_database_moves_a_dispute_only_as_listed(before: str, complaint: Com
     assert ways - {before} == {after for one, after in DISPUTES.pairs if one == before}
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     ("change", "guard"),
     [

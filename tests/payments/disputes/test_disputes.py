@@ -251,6 +251,7 @@ def test_what_is_shown_whole_needs_its_own_scope(complaint: Complaint) -> None:
     assert refused.refusal == (403, "permission_denied", None)
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(
     ("scope", "reads", "writes"), [("none", 403, 403), ("read", 200, 403), ("write", 200, 200)]
 )

@@ -90,6 +90,7 @@ MERCHANTS, MERCHANTS_ROWS = parsed(MERCHANTS_ACTIONS)
 OTHERS, OTHERS_ROWS = parsed(OTHERS_ACTIONS)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(("state", "is_past_due", "answers"), MERCHANTS_ROWS)
 def test_every_action_of_the_merchant_in_every_state(
     state: str, is_past_due: bool, answers: list[str], complaint: Complaint
@@ -101,6 +102,7 @@ def test_every_action_of_the_merchant_in_every_state(
     assert [said(complaint, action) for action in MERCHANTS] == answers
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(("state", "_is_past_due", "answers"), OTHERS_ROWS)
 def test_every_word_of_the_bank_and_the_due_date_in_every_state(
     state: str, _is_past_due: bool, answers: list[str], complaint: Complaint

@@ -175,6 +175,7 @@ def test_a_key_that_there_is_not_is_refused(opened: Complaint) -> None:
     assert refusal(opened) == (400, "parameter_unknown", "evidence[receipt]")
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "text",
     [

@@ -43,6 +43,7 @@ def effect(complaint: Complaint) -> tuple[str, list[str], list[str]]:
     return complaint.status, owed, told
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("boundary", BOUNDARIES)
 def test_after_a_crash_the_retry_has_one_effect(

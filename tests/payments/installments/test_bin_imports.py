@@ -151,6 +151,7 @@ def test_a_bad_line_is_named_and_nothing_changes(name: str) -> None:
     assert BinImport.objects.count() == 1
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("column", bin_files.COLUMNS)
 @pytest.mark.parametrize(
     "written", [WHOLE_CARD, "4242 4242 4242 4242", "４２４２４２４２４２４２４２４２"]

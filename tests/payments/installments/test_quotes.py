@@ -65,6 +65,7 @@ def option(count: int, whole: int, surcharge: int, bps: int, part: int, first: i
     }
 
 
+@pytest.mark.every_case("amounts and their rounding")
 @pytest.mark.parametrize(
     ("amount", "bps", "surcharge"),
     [

@@ -36,6 +36,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_while_authorising_ends_as_the_bank_did_it(
     fault: str, acme: ApiClient, bank: BankTransport
@@ -54,6 +55,7 @@ def test_a_fault_while_authorising_ends_as_the_bank_did_it(
     assert acme.payment(paid["id"])["status"] == ended
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize(("number", "taken"), [(CHARGED, 12500), (NOT_CHARGED, 0)])
 def test_a_fault_while_inquiring_only_costs_time(

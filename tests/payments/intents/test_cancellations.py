@@ -107,6 +107,7 @@ def test_what_the_bank_does_not_release_is_not_canceled(
     assert acme.post(f"{PATH}/{payment_id}/capture")["status"] == "succeeded"
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("fault", ["lost", "cut_after", "delay", "garble"])
 def test_without_an_answer_it_is_processing_until_the_bank_tells(
     fault: str, acme: ApiClient, bank: BankTransport

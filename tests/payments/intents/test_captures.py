@@ -96,6 +96,7 @@ def test_what_cannot_be_captured_is_refused(acme: ApiClient, bank: BankTransport
     assert refused(acme, path, {"amount": 1}, bank=bank).refusal[1] == "parameter_unknown"
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("number", ["4242424242424242", "4000000000000002", "4000001100000058"])
 def test_only_what_awaits_it_is_captured(number: str, acme: ApiClient, bank: BankTransport) -> None:
     paid = acme.pay(number)
@@ -168,6 +169,7 @@ def test_an_expired_one_that_the_bank_does_not_release_is_canceled_when_it_lapse
     assert bank_books.order().state == "lapsed"
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("fault", ["lost", "cut_after", "delay", "garble"])
 def test_without_an_answer_it_is_processing_until_the_bank_tells(
     fault: str, acme: ApiClient, bank: BankTransport

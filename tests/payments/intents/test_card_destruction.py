@@ -57,6 +57,7 @@ def card_of(payment_id: str) -> SealedCard:
 # --- When -------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("changes", [{}, {"number": DECLINED_CARD}, {"capture_method": "manual"}])
 def test_a_card_is_kept_for_24_hours_after_its_attempt(
     changes: dict[str, str], acme: ApiClient, bank: BankTransport

@@ -135,6 +135,7 @@ def test_a_declined_card_is_dropped(acme: ApiClient, bank: BankTransport) -> Non
     )  # fmt: skip
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     ("number", "changes"),
     [(GOOD_CARD, {}), (GOOD_CARD, {"capture_method": "manual"}), (SILENT_CARD, {})],

@@ -32,6 +32,7 @@ ENDS_WITHOUT_MONEY = {
 }
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("how", ENDS_WITHOUT_MONEY)
 def test_a_payment_that_ended_without_money_has_nothing_authorised(how: str, walk: Walk) -> None:
     ENDS_WITHOUT_MONEY[how](walk)
@@ -81,6 +82,7 @@ def test_a_canceled_payment_keeps_the_error_of_its_last_card(walk: Walk) -> None
     assert walk.shown()["last_payment_error"]["decline_code"] == "generic_decline"
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("after", sorted(set(AttemptStatus) - {AttemptStatus.SUCCEEDED}))
 def test_the_database_keeps_a_successful_attempt_successful(after: str, walk: Walk) -> None:
     walk.pay()

@@ -60,6 +60,7 @@ def walk(acme: ApiClient, bank: BankTransport) -> Walk:
     return Walk(acme, bank)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(("state", "answers"), [(row[0], row[1:]) for row in ROWS])
 def test_every_action_in_every_state(state: str, answers: list[str], walk: Walk) -> None:
     failed = STARTS["requires_payment_method"]["card failed"]

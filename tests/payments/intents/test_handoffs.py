@@ -288,6 +288,7 @@ def test_an_unsigned_return_ends_the_try_and_charges_nothing(paid: Answer, acme:
     assert Authorization.objects.count() == 0
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("changes", [{"hash": "0" * 64}, {"oid": "A" * 20}, {"mdStatus": "0"}])
 def test_a_forged_return_changes_nothing(
     changes: dict[str, str], paid: Answer, acme: ApiClient
@@ -307,6 +308,7 @@ def test_the_return_of_one_attempt_is_not_anothers(acme: ApiClient, paid: Answer
     assert shown(acme, other).body == other.body
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     ("in_the_book", "status"),
     [("authorized", "succeeded"), ("declined", "requires_payment_method"), (None, "processing")],
@@ -417,6 +419,7 @@ def test_the_page_with_the_card_leaves_no_trace_in_logs_or_rows(
 # --- A gate that charges by itself ------------------------------------------------------------
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("end", ["canceled", "requires_payment_method"])
 @pytest.mark.parametrize("silent_at_first", [False, True])
 def test_what_the_gate_charged_after_the_end_is_given_back(

@@ -161,6 +161,7 @@ def test_without_a_card_a_count_that_some_plan_lists_is_kept(
 # --- The merchant's own figure ----------------------------------------------------------------
 
 
+@pytest.mark.every_case("amounts and their rounding")
 @pytest.mark.parametrize("confirm", [True, False])
 @pytest.mark.parametrize(
     ("surcharge", "is_right"), [(600, True), (599, False), (601, False), (0, False), (None, True)]

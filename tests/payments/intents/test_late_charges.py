@@ -152,6 +152,7 @@ def found_settled() -> None:
     settling.settle(modifications.KIND, charged_of_yesterday(), Outcome(Says.SETTLED))
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @AT_THE_SANDBOX
 @pytest.mark.parametrize("fault", ["lost", "cut_after", "garble", "cut_before"])
 def test_its_refund_goes_back_once_whatever_is_lost(

@@ -129,6 +129,7 @@ def test_one_modification_of_an_attempt_is_open_at_a_time() -> None:
         row(attempt, kind="capture", amount=1)
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     ("changes", "constraint"),
     [
@@ -144,6 +145,7 @@ def test_an_impossible_modification_is_refused(changes: dict[str, Any], constrai
         row(AttemptFactory(), **changes)
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     "changes", [{"kind": "reverse"}, {"reason": "expired"}, {"request_id": "req_2"}]
 )

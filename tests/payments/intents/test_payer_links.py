@@ -66,6 +66,7 @@ def test_a_payer_who_opens_the_page_leaves_no_link_in_the_log(
     assert end_of(paid) not in lines.getvalue()
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -52,6 +52,7 @@ def test_the_database_lets_a_status_move_only_as_the_table_lists() -> None:
     assert len(pairs) == 42
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     ("changes", "constraint"),
     [
@@ -77,6 +78,7 @@ def test_an_impossible_payment_is_refused(changes: dict[str, Any], constraint: s
         PaymentFactory(**changes)
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("second", TAKES_THE_PLACE)
 @pytest.mark.parametrize("first", TAKES_THE_PLACE)
 def test_a_payment_has_one_open_or_successful_attempt(
@@ -89,6 +91,7 @@ def test_a_payment_has_one_open_or_successful_attempt(
         attempt(intent, second)
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("first", sorted(set(AttemptStatus) - set(TAKES_THE_PLACE)))
 def test_an_attempt_that_ended_without_money_makes_room(first: AttemptStatus) -> None:
     intent = PaymentFactory()
@@ -99,6 +102,7 @@ def test_an_attempt_that_ended_without_money_makes_room(first: AttemptStatus) ->
     assert intent.attempts.count() == 2
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     "changes",
     [

@@ -127,6 +127,7 @@ def test_a_wrong_update_changes_nothing(
     assert acme.get(path).body == before
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("number", [DECLINED_CARD, SILENT_CARD, "4242424242424242"])
 @pytest.mark.parametrize(
     "terms",

@@ -116,6 +116,7 @@ def test_a_blocked_card_shows_the_fraud_verdict(acme: ApiClient, bank: BankTrans
     assert (fraud["status"], fraud["risk_level"], fraud["risk_score"]) == ("fraud", "highest", 99)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("number", [*DEBIT, *SOFT_DECLINED])
 def test_a_card_that_needs_authentication_is_never_charged_without_it(
     number: str, acme: ApiClient, bank: BankTransport
@@ -166,6 +167,7 @@ def test_required_authentication_keeps_a_good_card_from_the_bank(
     assert bank.seen == (["/authentications"] if bank.repeats else [])
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(("number", "taken"), UNDECIDED)
 def test_a_bank_that_has_not_decided_leaves_the_payment_processing(
     number: str, taken: int, acme: ApiClient, bank: BankTransport
@@ -203,6 +205,7 @@ def test_a_bank_that_is_not_reached_charges_nothing_and_may_be_tried_again(
     assert len(bank_books.orders()) == 0
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("fault", ["cut_after", "delay", "garble"])
 def test_an_answer_that_is_lost_is_not_a_decline(
     fault: str, acme: ApiClient, bank: BankTransport

@@ -64,6 +64,7 @@ def assert_charged_once(client: ApiClient) -> None:
     assert PaymentIntent.objects.get().status == "succeeded"
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("where", EVERYWHERE, ids=NAMES)
 def test_a_retry_finishes_what_died_and_charges_once(
     where: tuple, acme: ApiClient, bank: BankTransport
@@ -83,6 +84,7 @@ def test_a_retry_finishes_what_died_and_charges_once(
     assert pay(acme).response.content == answer.response.content
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("where", EVERYWHERE[1:], ids=NAMES[1:])
 def test_without_a_retry_the_sweeper_finishes_it(
     where: tuple, acme: ApiClient, bank: BankTransport

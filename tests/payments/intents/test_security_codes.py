@@ -49,6 +49,7 @@ PLACES = {
 }
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_named_like_a_security_code_is_refused(acme: ApiClient, name: str) -> None:
     answer = acme.post(CUSTOMERS, {"metadata": {name: CVC}}, idempotency_key="k")
@@ -59,6 +60,7 @@ def test_what_is_named_like_a_security_code_is_refused(acme: ApiClient, name: st
     assert_nothing_stored()
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("code", [CVC, int(CVC), [CVC], {"a": CVC}])
 @pytest.mark.parametrize("place", PLACES)
 def test_no_place_but_the_card_takes_one(acme: ApiClient, place: str, code: Any) -> None:
@@ -92,6 +94,7 @@ def test_the_card_itself_says_which_parameter_it_does_not_know(
 # --- In the request log -----------------------------------------------------------------------
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("place", PLACES)
 def test_the_log_leaves_codes_out_with_their_names(acme: ApiClient, place: str) -> None:
     body = payment(**PLACES[place](dict.fromkeys(NAMES, CVC)))
@@ -111,6 +114,7 @@ def test_the_log_shows_honest_names(acme: ApiClient) -> None:
     assert json.loads(row.request_body) == {"metadata": given}
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "method",
     [
@@ -135,6 +139,7 @@ def test_nothing_that_may_be_a_code_is_shown_of_a_payment_method(
     assert '"amount":12500' in row.request_body
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize(
     "body",
     [

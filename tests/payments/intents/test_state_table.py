@@ -97,6 +97,7 @@ def walk(acme: ApiClient, bank: BankTransport) -> Walk:
 # --- What the table lists ---------------------------------------------------------------------
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(("before", "after", "event"), TABLE)
 def test_a_change_of_the_table_happens(before: str, after: str, event: str, walk: Walk) -> None:
     WAYS[before][after](walk)
@@ -175,6 +176,7 @@ def test_what_is_over_stays_as_it_is(status: str, walk: Walk) -> None:
     assert len(walk.bank.seen) == asked
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("before", Status)
 def test_the_one_door_and_the_database_refuse_the_other_pairs(before: str, walk: Walk) -> None:
     row = PaymentIntent.objects.filter(id=starting(walk, before).payment_id)

@@ -248,6 +248,7 @@ def test_a_bank_that_is_away_cannot_begin(fault: str, acme: ApiClient, bank: Ban
     assert len(bank_books.orders()) == 0
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize(
     ("md_status", "eci", "cavv", "number", "result"),
     [

@@ -211,6 +211,7 @@ def stage(acme: ApiClient, bank: BankTransport) -> Stage:
     return Stage(acme, bank)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("state", STATES)
 def test_every_action_in_every_state(state: str, action: str, stage: Stage, door: str) -> None:
@@ -230,6 +231,7 @@ def test_the_table_has_every_state_and_every_action() -> None:
 # --- The table of changes ---------------------------------------------------------------------
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("state", STATES)
 def test_a_status_that_is_not_listed_next_is_refused(state: str, stage: Stage) -> None:
     STATES[state](stage)

@@ -55,6 +55,7 @@ def test_the_banks_word_counts_once(answer: Answer, asked: Refund, acme: ApiClie
     assert len(acme.events_of(asked.id)) == events == 2
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("answer", [Answer.NOT_SENT, Answer.NO_RECORD, Answer.UNKNOWN])
 def test_a_conclusion_counts_from_the_holder_of_the_lease_only(
     answer: Answer, asked: Refund
@@ -131,6 +132,7 @@ def test_a_reference_that_the_bank_tells_early_is_an_update(asked: Refund, acme:
     assert now()["status"] == "pending"
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("answer", [one for one in Answer if one not in ENDS])
 def test_nothing_but_a_yes_or_a_no_ends_it(answer: Answer, asked: Refund) -> None:
     for _ in range(5):

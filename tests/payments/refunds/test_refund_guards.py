@@ -53,6 +53,7 @@ def row(attempt: Attempt, **changes: Any) -> Refund:
 CLOSED = {"pending_reason": None, "due_at": None, "closed_at": "2026-01-01T00:00:00Z"}
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     ("changes", "constraint"),
     [
@@ -87,6 +88,7 @@ def test_possible_ones_are_taken(attempt: Attempt) -> None:
     row(attempt, **CLOSED, status="succeeded", method="void")
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize(
     "changes",
     [
@@ -121,6 +123,7 @@ def test_a_refund_that_ended_does_not_go_back(after: str, attempt: Attempt) -> N
         Refund.objects.filter(id=done.id).update(status=after)
 
 
+@pytest.mark.every_case("what the database itself refuses")
 @pytest.mark.parametrize("status", ["authorized", "failed", "canceled", "abandoned"])
 def test_an_attempt_that_took_no_money_gives_none_back(status: str) -> None:
     attempt = AttemptFactory(status=status, closed_at=clock.now())

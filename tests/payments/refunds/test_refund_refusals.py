@@ -33,6 +33,7 @@ def ask(client: ApiClient, bank: BankTransport, payment_id: str, **body: Any) ->
     return refused(client, REFUNDS, {"payment_intent": payment_id, **body}, bank=bank)
 
 
+@pytest.mark.every_case("amounts and their rounding")
 @pytest.mark.parametrize(
     ("amount", "code"),
     [
@@ -79,6 +80,7 @@ def test_a_refund_is_of_a_payment(given: Any, acme: ApiClient, bank: BankTranspo
     assert answer.refusal == (400, "parameter_missing", "payment_intent")
 
 
+@pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("unknown", ["pi_unknown", "x", "é", "x" * 255])
 def test_a_foreign_payment_is_as_unknown_as_a_made_up_one(
     unknown: str, paid: str, globex: ApiClient, bank: BankTransport
@@ -150,6 +152,7 @@ def test_of_a_part_that_was_captured_no_more_goes_back(
 # --- What is left of it -----------------------------------------------------------------------
 
 
+@pytest.mark.every_case("one key has one effect")
 @pytest.mark.parametrize("amount", [{}, {"amount": 1}, {"amount": 12500}, {"amount": 12501}])
 def test_a_payment_is_refunded_once(
     amount: Any, paid: str, acme: ApiClient, bank: BankTransport
@@ -238,6 +241,7 @@ def test_a_refusal_is_replayed_by_its_key(
     assert acme.refund(paid, 1, idempotency_key="k").refusal[1] == "idempotency_key_reused"
 
 
+@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(
     ("scopes", "may_read", "may_write"),
     [

@@ -44,6 +44,7 @@ def types(client: ApiClient, refund_id: str) -> list[str]:
 # --- Without an answer ------------------------------------------------------------------------
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @BOTH
 @pytest.mark.parametrize("fault", ["cut_after", "delay", "garble"])
 def test_without_an_answer_it_is_pending_until_the_bank_tells(
@@ -198,6 +199,7 @@ def test_what_may_have_left_once_is_never_canceled(
 # --- The end of the bank's day ----------------------------------------------------------------
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.at_the_sandbox("the old bank's day has no end")
 @pytest.mark.parametrize("fault", ["lost", "cut_after", "cut_before"])
 def test_a_silent_void_over_the_end_of_the_day_gives_back_once(
@@ -219,6 +221,7 @@ def test_a_silent_void_over_the_end_of_the_day_gives_back_once(
     assert given_back(paid) == GivenBack(WHOLE, WHOLE)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.at_the_sandbox("the old bank's day has no end")
 @pytest.mark.parametrize("fault", ["lost", "cut_after", "cut_before"])
 def test_a_void_that_became_a_silent_refund_gives_back_once(
@@ -285,6 +288,7 @@ def die(client: ApiClient, payment_id: str, amount: int, death: str) -> None:
         client.refund(payment_id, amount, idempotency_key="k")
 
 
+@pytest.mark.every_case("one key has one effect")
 @BOTH
 @pytest.mark.parametrize("death", DEATHS)
 def test_a_refund_that_died_is_finished_by_its_retry(
@@ -310,6 +314,7 @@ def test_a_refund_that_died_is_finished_by_its_retry(
     assert (again.body, again.headers["Idempotent-Replayed"]) == (answer.body, "true")
 
 
+@pytest.mark.every_case("one key has one effect")
 @BOTH
 @pytest.mark.parametrize("death", DEATHS)
 def test_a_refund_that_died_is_finished_by_the_sweeper(
@@ -329,6 +334,7 @@ def test_a_refund_that_died_is_finished_by_the_sweeper(
     assert (answer.status, answer.body) == (200, made)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.at_the_sandbox("the old bank's day has no end")
 @pytest.mark.parametrize("death", ["before the end is written", "after the end is written"])
 @pytest.mark.parametrize("by", ["retry", "sweeper"])
@@ -350,6 +356,7 @@ def test_a_void_that_died_on_its_way_to_become_a_refund_gives_back_once(
     assert given_back(payment_id) == GivenBack(WHOLE, WHOLE)
 
 
+@pytest.mark.every_case("the states of money and of banks' answers")
 @BOTH
 @pytest.mark.parametrize("death", list(DEATHS)[1:])
 def test_a_dead_refund_that_the_bank_refused_fails_once(
