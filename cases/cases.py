@@ -1,7 +1,7 @@
 """Cases opened, taken on, noted on, resolved and opened again.
 
 The finders of cases call `open_case` in their own transaction. A decision about money is taken by
-the room that owns the payment (`payments.intents.deciding`), which calls `decide` at its end.
+the room that knows the kinds of rows (`payments.deciding`), which calls `decide` at its end.
 """
 
 from functools import partial

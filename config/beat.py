@@ -18,7 +18,6 @@ EVERY = {
     "payouts.topups.tasks.tell_bank": 1.0,
     "payments.intents.tasks.watch_tested": 5.0,
     "payments.intents.tasks.watch_cases": 5.0,
-    "payments.refunds.tasks.watch_cases": 5.0,
     "ledger.tasks.advance_checkpoints": 60.0,
     "payments.intents.tasks.destroy_cards": 60.0,
     "audit.daily.tasks.run_due": 60.0,

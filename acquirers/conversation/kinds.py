@@ -1,10 +1,12 @@
 """The kinds of rows whose end a bank decides, and what each says of its rows (architecture 3a)."""
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import cache
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils.module_loading import import_string
 
 from acquirers.conversation import schedule
@@ -71,9 +73,12 @@ class Kind(Generic[Row]):
 
     `door` moves the object that an answer changes; without one no event tells of it. With
     `stores_answer` the request is answered by that object, and the answer is stored with its work.
+    A row whose id begins with `id_prefix` may become a case, and a person may decide it: the last
+    four methods serve `payments.deciding`, because acquirers know no cases.
     """
 
     model: ClassVar[type[InDoubt]]
+    id_prefix: ClassVar[str | None] = None
     door: ClassVar[Door | None] = None
     stores_answer: ClassVar[bool] = False
 
@@ -99,6 +104,10 @@ class Kind(Generic[Row]):
         """
         raise NotImplementedError
 
+    def inquire(self, row: Row) -> Outcome:
+        """Ask the bank how the row ended, which changes nothing there."""
+        return self.ask(row)
+
     def consequences(self, row: Row, said: Said[Row]) -> Effect:
         """Write the answer's consequences into the locked rows; return what all kinds have of them.
 
@@ -108,6 +117,25 @@ class Kind(Generic[Row]):
 
     def hear_late(self, asked: Row, row: Row, outcome: Outcome) -> None:
         """Take in the bank's word about a locked row that has ended, or has become another one."""
+
+    def unanswered(self, since: datetime) -> dict[str, QuerySet[Any]]:
+        """Return the rows that became unknown before `since`, by the kind of case that they become.
+
+        The longest unknown first, read with payment and attempt, and without any other relation.
+        """
+        return {}
+
+    def decisions(self, row: Row) -> tuple[str, ...]:
+        """Return the decisions that a person may take about the row."""
+        raise NotImplementedError
+
+    def outcome_of(self, decided: Answer, inquiry: Outcome) -> Outcome:
+        """Return the outcome that a person's decision stands for; `inquiry` brought no answer."""
+        return Outcome(decided)
+
+    def look_by(self, row: Row) -> datetime | None:
+        """Return when an ended row becomes due for another reason than a decision, if it does."""
+        return None
 
 
 def still_open(
@@ -126,6 +154,18 @@ def still_open(
         schedule.look_at(row, clock.now())
     else:
         schedule.ask_later(row)
+
+
+def of_id(row_id: str) -> Kind[Any]:
+    """Return the kind of the row that a case is about.
+
+    :raises LookupError: no kind has ids with this prefix.
+    """
+    prefix = row_id.partition("_")[0]
+    for kind in all_kinds():
+        if kind.id_prefix == prefix:
+            return kind
+    raise LookupError(row_id)
 
 
 def all_kinds() -> dict[Kind[Any], int]:

@@ -49,6 +49,7 @@ def count_inquiry(row: InDoubt, now: datetime) -> None:
 
 def ask_later(row: InDoubt) -> None:
     """Let the row become due when the bank is to be asked again."""
+    # A bank that answers "not yet" would say here from when on.
     row.due_at = next_inquiry_at(row, clock.now())
 
 

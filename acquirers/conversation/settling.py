@@ -122,6 +122,7 @@ def settled(
     before = kind.door.render(facts.subject) if kind.door else {}
     leases.end_with(row)
     effect = kind.consequences(row, Said(asked, known, before, goes_on))
+    # A yes learnt by inquiry after a silence may be looked at once more here, after the bank's day.
     return Settled(row, _write(kind, facts, effect, before=before, cause=cause))
 
 

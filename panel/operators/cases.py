@@ -19,8 +19,8 @@ from merchants.models import User
 from panel.operators import case_evidence, desk
 from panel.operators.desk import Section
 from panel.operators.forms import DeskForm
-from payments.intents.deciding import Word
-from payments.refunds import deciding
+from payments.deciding import decisions
+from payments.deciding.decisions import Word
 
 VIEW, RESOLVE = "cases.view_case", cases.RESOLVE
 ROWS_SHOWN = 25
@@ -88,7 +88,7 @@ class DecideForm(DeskForm):
 
     def __init__(self, case: Case, data: Any = None) -> None:
         super().__init__(data, initial={"seen": case.version})
-        offered = deciding.offered(case)
+        offered = decisions.offered(case)
         self.fields["decision"].choices = [(one.value, one.label) for one in offered]  # type: ignore[attr-defined]
 
     def shown_again(self, case: Case) -> None:
@@ -205,7 +205,7 @@ def _consequences(case: Case) -> str:
         return AFTER_RETURN
     if case.operation_id.startswith("re_"):
         return AFTER_REFUND
-    return AFTER_CAPTURE if Decision.CHARGED in deciding.offered(case) else AFTER_RELEASE
+    return AFTER_CAPTURE if Decision.CHARGED in decisions.offered(case) else AFTER_RELEASE
 
 
 def _decided(request: HttpRequest, case: Case, form: DecideForm) -> DomainError | None:
@@ -216,7 +216,7 @@ def _decided(request: HttpRequest, case: Case, form: DecideForm) -> DomainError 
     try:
         if decision is Decision.ACKNOWLEDGED:
             cases.acknowledge(operator, case.id, reason=word.reason, seen=word.seen)
-        elif deciding.decide(operator, case.id, word).by_bank:
+        elif decisions.decide(operator, case.id, word).by_bank:
             messages.warning(request, "The bank has answered, and its word counts: see below.")
             return None
     except DomainError as refusal:

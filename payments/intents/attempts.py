@@ -3,9 +3,11 @@
 The request, its retry, the payer's return, the sweeper and an operator's decision end in them.
 """
 
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 import acquirers
 from acquirers import references, standings
@@ -16,8 +18,10 @@ from acquirers.declines import AUTHENTICATION_ABANDONED, explain
 from acquirers.exchanges import Spoken
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
+from cases.states import Decision
+from cases.states import Kind as CaseKind
 from core import clock, ids, rows
-from payments.intents import authorization, deadlines, fraud, late_charges, modification_rows
+from payments.intents import authorization, deadlines, fraud, late, modification_rows
 from payments.intents.endings import end_unpaid
 from payments.intents.models import Attempt
 from payments.intents.modification_effects import EXPIRED
@@ -44,6 +48,7 @@ class Attempts(Kind[Attempt]):
     """Authorisations whose end is not known, payers who are away, and authorised money."""
 
     model = Attempt
+    id_prefix = "att"
     door = DOOR
     stores_answer = True
 
@@ -88,7 +93,21 @@ class Attempts(Kind[Attempt]):
 
     def hear_late(self, asked: Attempt, row: Attempt, outcome: Outcome) -> None:
         if row.status not in OPEN_ATTEMPT and not _is_back(asked, row, outcome):
-            late_charges.hear(row.intent, row, outcome)
+            late.hear_charge(self, row, outcome)
+
+    def unanswered(self, since: datetime) -> dict[str, QuerySet[Any]]:
+        silent = Attempt.objects.filter(status=AttemptStatus.PROCESSING, asked_at__lte=since)
+        return {CaseKind.UNKNOWN_OUTCOME: silent.select_related("intent").order_by("asked_at")}
+
+    def decisions(self, row: Attempt) -> tuple[str, ...]:
+        return (Decision.CHARGED, Decision.NOT_CHARGED)
+
+    def outcome_of(self, decided: Answer, inquiry: Outcome) -> Outcome:
+        return Outcome(decided, exchange=inquiry.exchange)
+
+    def look_by(self, row: Attempt) -> datetime | None:
+        is_held = row.status == AttemptStatus.AUTHORIZED
+        return deadlines.expires_at(row) if is_held else None
 
 
 KIND = Attempts()

@@ -20,7 +20,7 @@ from ledger.models import Movement
 from payments.intents import deadlines, fraud
 from payments.intents.endings import end_unpaid
 from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.orders import order_of
+from payments.intents.orders import keep_numbers, order_of
 from payments.intents.states import (
     ATTEMPTS,
     AttemptStatus,
@@ -69,7 +69,7 @@ def apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     attempt.authorization_code = outcome.authorization_code
     attempt.network_reference = outcome.network_reference
     attempt.bank_code, attempt.bank_text = outcome.exchange.code, outcome.exchange.text
-    attempt.bank_numbers = {**(attempt.bank_numbers or {}), **outcome.exchange.numbers} or None
+    keep_numbers(attempt, outcome)
     if outcome.answer in (Answer.UNKNOWN, Answer.PENDING):
         return _still_unknown(intent, attempt)
     if outcome.answer is Answer.APPROVED:

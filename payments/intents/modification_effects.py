@@ -4,6 +4,7 @@ from acquirers.outcomes import Outcome
 from payments.intents import authorization
 from payments.intents.endings import end_unpaid
 from payments.intents.models import Attempt, Modification, PaymentIntent
+from payments.intents.orders import keep_numbers
 from payments.intents.states import AttemptStatus, Status
 
 EXPIRED = "expired"
@@ -14,15 +15,9 @@ def capture(modification: Modification, outcome: Outcome) -> Status:
     attempt, intent = modification.attempt, modification.attempt.intent
     amount = outcome.captured or modification.amount or 0
     status = authorization.take_money(intent, attempt, amount)
-    _keep_numbers(attempt, outcome)
+    keep_numbers(attempt, outcome, operation="capture.")
     attempt.save()
     return status
-
-
-def _keep_numbers(attempt: Attempt, outcome: Outcome) -> None:
-    """Keep the capture's numbers beside the sale's: a void or a refund may need them."""
-    numbers = {f"capture.{name}": value for name, value in outcome.exchange.numbers.items()}
-    attempt.bank_numbers = {**(attempt.bank_numbers or {}), **numbers} or None
 
 
 def cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Status:

@@ -1,7 +1,11 @@
 """Modifications of an authorised attempt at the bank: capture it, void it, give it back."""
 
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
+from typing import Any
+
+from django.db.models import QuerySet
 
 import acquirers
 from acquirers import refused_requests
@@ -10,8 +14,10 @@ from acquirers.conversation.kinds import Effect, Facts, Kind, Said
 from acquirers.exchanges import Spoken
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Deed, Outcome
+from cases.states import Decision
+from cases.states import Kind as CaseKind
 from payments.intents import (
-    late_answers,
+    late,
     modification_answers,
     modification_rows,
     repayments,
@@ -21,7 +27,7 @@ from payments.intents.models import Modification
 from payments.intents.modification_effects import EXPIRED
 from payments.intents.orders import order_of
 from payments.intents.repayments import RELEASED
-from payments.intents.states import ModificationKind, ModificationStatus
+from payments.intents.states import IN_FLIGHT, ModificationKind, ModificationStatus
 from payments.intents.transition import DOOR
 
 EXCHANGES = {
@@ -36,6 +42,7 @@ class Modifications(Kind[Modification]):
     """Captures, voids and reversals whose end is not known."""
 
     model = Modification
+    id_prefix = "mod"
     door = DOOR
 
     def facts(self, asked: Modification, outcome: Outcome) -> Facts[Modification]:
@@ -66,12 +73,18 @@ class Modifications(Kind[Modification]):
         has decided is asked about only.
         """
         if row.status != ModificationStatus.PROCESSING:
-            return inquire(row)
+            return self.inquire(row)
         if row.kind == ModificationKind.REVERSE:
             return reversals.ask(row)
         if row.kind == ModificationKind.FALL_BACK or row.reason == EXPIRED:
             return answers.in_doubt(_void(row))
-        return inquire(row)
+        return self.inquire(row)
+
+    def inquire(self, row: Modification) -> Outcome:
+        if row.refund_reference and row.refund_sent_at:
+            return repayments.inquire_refund(row.attempt, reference=row.refund_reference)
+        is_capture = row.kind == ModificationKind.CAPTURE
+        return repayments.inquire(row.attempt, Deed.CAPTURE if is_capture else Deed.VOID)
 
     def consequences(self, row: Modification, said: Said[Modification]) -> Effect:
         if said.outcome.answer in RELEASED:
@@ -84,7 +97,25 @@ class Modifications(Kind[Modification]):
 
     def hear_late(self, asked: Modification, row: Modification, outcome: Outcome) -> None:
         if row.status != ModificationStatus.PROCESSING:
-            late_answers.hear(row, outcome)
+            late.hear_modification(self, row, outcome)
+
+    def unanswered(self, since: datetime) -> dict[str, QuerySet[Any]]:
+        rows = Modification.objects.filter(
+            status=ModificationStatus.PROCESSING, created_at__lte=since
+        )
+        rows = rows.select_related("attempt__intent").order_by("created_at")
+        return {
+            CaseKind.UNKNOWN_OUTCOME: rows.filter(kind__in=IN_FLIGHT),
+            CaseKind.REVERSAL_STUCK: rows.filter(kind=ModificationKind.REVERSE),
+        }
+
+    def decisions(self, row: Modification) -> tuple[str, ...]:
+        if row.kind == ModificationKind.CAPTURE:
+            return (Decision.CHARGED, Decision.NOT_CHARGED)
+        if row.kind == ModificationKind.VOID and row.reason != EXPIRED:
+            return (Decision.RELEASED, Decision.NOT_RELEASED)
+        # The service itself wants this release, and goes on asking for it until it is done.
+        return (Decision.RELEASED,)
 
 
 KIND = Modifications()
@@ -107,14 +138,6 @@ def order_again(modification: Modification) -> Outcome:
     if not acquirers.of(modification.attempt).capabilities.references_are_idempotent:
         return KIND.ask(modification)
     return answers.in_doubt(_order(modification))
-
-
-def inquire(modification: Modification) -> Outcome:
-    """Inquire how the modification ended, which changes nothing at the bank."""
-    attempt, is_capture = modification.attempt, modification.kind == ModificationKind.CAPTURE
-    if modification.refund_reference and modification.refund_sent_at:
-        return repayments.inquire_refund(attempt, reference=modification.refund_reference)
-    return repayments.inquire(attempt, Deed.CAPTURE if is_capture else Deed.VOID)
 
 
 def _order(modification: Modification) -> Outcome:

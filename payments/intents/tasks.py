@@ -4,7 +4,8 @@ from celery import shared_task
 
 from acquirers.conversation import sweeper
 from core import context
-from payments.intents import card_destruction, card_testing, case_watch
+from payments.deciding import watch
+from payments.intents import card_destruction, card_testing
 
 
 @shared_task
@@ -28,4 +29,4 @@ def watch_tested() -> None:
 @shared_task
 def watch_cases() -> None:
     with context.work():
-        case_watch.watch()
+        watch.watch()

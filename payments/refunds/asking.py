@@ -1,6 +1,10 @@
 """Refunds in conversation with the bank: sent, asked about, sent again where that is safe."""
 
+from datetime import datetime
+from typing import Any
+
 from django.db import transaction
+from django.db.models import QuerySet
 
 from acquirers import declines
 from acquirers.conversation import answers, leases, schedule
@@ -8,13 +12,15 @@ from acquirers.conversation.kinds import Effect, Facts, Kind, Said, still_open
 from acquirers.exchanges import Spoken
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Deed, Outcome
+from cases.states import Decision
+from cases.states import Kind as CaseKind
 from core import clock
 from ledger import book
 from payments.intents import repayments
 from payments.intents.states import Errand
-from payments.refunds import late_answers, render, rows
+from payments.refunds import late, render, rows
 from payments.refunds.models import Refund
-from payments.refunds.states import FailureReason, Method, Status
+from payments.refunds.states import FailureReason, Method, PendingReason, Status
 
 EXCHANGES = {
     Method.VOID: BankExchange.Operation.VOID,
@@ -31,6 +37,7 @@ class Refunds(Kind[Refund]):
     """Refunds that are on their way, or whose end is not known."""
 
     model = Refund
+    id_prefix = "re"
     door = rows.DOOR
 
     def facts(self, asked: Refund, outcome: Outcome) -> Facts[Refund]:
@@ -54,6 +61,8 @@ class Refunds(Kind[Refund]):
         if refund.status != Status.PENDING:
             # Decided by a person: the bank is asked what it says by now.
             return refund if refund.due_at is not None else None
+        # For a bank without references of refunds, `ask` would get from here, under the lock, what
+        # is known of the payment's other ones.
         if refund.is_waiting:
             _wait_on(refund)
             return None
@@ -71,12 +80,17 @@ class Refunds(Kind[Refund]):
         person has decided is asked about only.
         """
         if row.status != Status.PENDING:
-            return inquire(row)
+            return self.inquire(row)
         if row.method == Method.VOID:
             is_first = row.errand is Errand.SEND
             return repayments.void(row.attempt) if is_first else repayments.void_again(row.attempt)
         reference, amount = row.acquirer_reference, row.amount
         return repayments.run(row.errand, row.attempt, reference=reference, amount=amount)
+
+    def inquire(self, row: Refund) -> Outcome:
+        if row.method == Method.VOID:
+            return repayments.inquire(row.attempt, Deed.VOID)
+        return repayments.inquire_refund(row.attempt, reference=row.acquirer_reference)
 
     def consequences(self, row: Refund, said: Said[Refund]) -> Effect:
         outcome = said.outcome
@@ -95,19 +109,27 @@ class Refunds(Kind[Refund]):
 
     def hear_late(self, asked: Refund, row: Refund, outcome: Outcome) -> None:
         if row.method != asked.method:
-            late_answers.hear_of_void(row, outcome.answer)
+            late.hear_void(row, outcome.answer)
         else:
-            late_answers.hear(row, outcome.answer)
+            late.hear(self, row, outcome.answer)
+
+    def unanswered(self, since: datetime) -> dict[str, QuerySet[Any]]:
+        silent = Refund.objects.filter(
+            status=Status.PENDING, pending_reason=PendingReason.PROCESSING,
+            due_at__isnull=False, sent_at__lte=since,
+        )  # fmt: skip
+        silent = silent.select_related("attempt__intent").order_by("sent_at")
+        return {CaseKind.UNKNOWN_OUTCOME: silent}
+
+    def decisions(self, row: Refund) -> tuple[str, ...]:
+        return (Decision.RELEASED, Decision.NOT_RELEASED)
+
+    def outcome_of(self, decided: Answer, inquiry: Outcome) -> Outcome:
+        # A refund fails by the bank's refusal; "not charged" would send it again.
+        return Outcome(Answer.APPROVED if decided is Answer.APPROVED else Answer.DECLINED)
 
 
 KIND = Refunds()
-
-
-def inquire(refund: Refund) -> Outcome:
-    """Inquire how the refund ended, which changes nothing at the bank."""
-    if refund.method == Method.VOID:
-        return repayments.inquire(refund.attempt, Deed.VOID)
-    return repayments.inquire_refund(refund.attempt, reference=refund.acquirer_reference)
 
 
 def reason_of(response_code: str | None) -> FailureReason | None:

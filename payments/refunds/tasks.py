@@ -3,16 +3,10 @@
 from celery import shared_task
 
 from core import context
-from payments.refunds import case_watch, waiting
+from payments.refunds import waiting
 
 
 @shared_task
 def send_waiting() -> None:
     with context.work():
         waiting.look(job=send_waiting.name)
-
-
-@shared_task
-def watch_cases() -> None:
-    with context.work():
-        case_watch.watch()

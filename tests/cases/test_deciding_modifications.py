@@ -17,9 +17,9 @@ from cases.refusals import (
 from cases.states import ABOUT_MONEY, Decision, Kind
 from merchants import accounts
 from merchants.models import AuditEntry, Merchant, RequestLog, User
+from payments.deciding import decisions
 from payments.intents import attempts, modifications, tasks
 from payments.intents.models import Attempt, Modification
-from payments.refunds import deciding
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree, audit
 from tests.stage.bank_transport import BankTransport
@@ -246,7 +246,7 @@ def test_a_release_of_our_own_can_only_be_called_done(
     what: str, acme: ApiClient, bank: BankTransport, operator: User
 ) -> None:
     case = OURS[what](acme, bank)
-    assert deciding.offered(case) == (RELEASED,)
+    assert decisions.offered(case) == (RELEASED,)
 
     decide(operator, case, RELEASED)
 
@@ -286,7 +286,7 @@ def test_a_decision_about_something_else_is_refused(
     act: str, decision: Decision, acme: ApiClient, bank: BankTransport, operator: User
 ) -> None:
     case = silent_modification(acme, bank, act)
-    if decision in deciding.offered(case):
+    if decision in decisions.offered(case):
         decide(operator, case, decision)
         return
 
@@ -417,7 +417,7 @@ def test_a_later_yes_to_a_capture_called_not_charged_is_booked_and_opens_the_cas
     assert of(capture).status == "succeeded"
     tasks.watch_cases()
     capture.refresh_from_db()
-    assert deciding.offered(capture) == (Decision.ACKNOWLEDGED,)
+    assert decisions.offered(capture) == (Decision.ACKNOWLEDGED,)
     assert_audit_is_clean()
 
 

@@ -13,7 +13,9 @@ from cases.refusals import BankIsBeingAsked, CaseChanged, MayNotResolve, NotDeci
 from cases.states import Decision, Kind
 from core import clock
 from merchants.models import AuditEntry, User
-from payments.refunds import asking, deciding, tasks
+from payments.deciding import decisions
+from payments.intents import tasks
+from payments.refunds import asking
 from payments.refunds.models import Refund
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree, audit
 from tests.stage.bank_days import begin_at_noon, end_the_day
@@ -164,7 +166,7 @@ def test_refusals_change_nothing(case: Case, operator: User, bank: BankTransport
 
     case.refresh_from_db()
     assert (case.status, of(case).status, of(case).lease_until) == ("open", "pending", None)
-    assert deciding.offered(case) == (RELEASED, NOT_RELEASED)
+    assert decisions.offered(case) == (RELEASED, NOT_RELEASED)
 
 
 def test_a_stale_page_decides_nothing(case: Case, operator: User) -> None:

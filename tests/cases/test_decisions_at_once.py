@@ -16,7 +16,8 @@ from cases.refusals import CaseChanged
 from cases.states import Decision
 from events.models import Event
 from merchants.models import AuditEntry, User
-from payments.intents import attempts, deciding, tasks
+from payments.deciding import decisions
+from payments.intents import attempts, tasks
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport
@@ -238,7 +239,7 @@ def test_a_planted_decision_without_the_lease_is_found(
     def not_leased(row: Attempt) -> Iterator[Attempt]:
         yield Attempt.objects.select_related(*Attempt.read_with).get(pk=row.pk)
 
-    monkeypatch.setattr(deciding, "_leased", not_leased)
+    monkeypatch.setattr(decisions, "_leased", not_leased)
 
     with pytest.raises(AssertionError):
         assert_refused_while_leased(silent_case(acme), operators[0])

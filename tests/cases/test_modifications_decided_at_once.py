@@ -14,7 +14,8 @@ from cases.models import Case, CaseChange
 from cases.states import Decision
 from events.models import Event
 from merchants.models import AuditEntry, User
-from payments.intents import deciding, modifications, tasks
+from payments.deciding import decisions
+from payments.intents import modifications, tasks
 from payments.intents.models import Modification
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport
@@ -223,7 +224,7 @@ def test_a_planted_decision_without_the_lease_is_found(
     def not_leased(row: Any) -> Iterator[Any]:
         yield type(row).objects.select_related(*row.read_with).get(pk=row.pk)
 
-    monkeypatch.setattr(deciding, "_leased", not_leased)
+    monkeypatch.setattr(decisions, "_leased", not_leased)
 
     with pytest.raises(AssertionError):
         assert_refused_while_leased(silent_modification(acme, bank), operators[0])

@@ -14,8 +14,9 @@ from acquirers.conversation import answers  # noqa: E402
 from cases import cases  # noqa: E402
 from cases.states import Decision  # noqa: E402
 from merchants.models import User  # noqa: E402
-from payments.intents import attempts, deciding, modifications  # noqa: E402
-from payments.intents.deciding import Word  # noqa: E402
+from payments.deciding import decisions  # noqa: E402
+from payments.deciding.decisions import Word  # noqa: E402
+from payments.intents import attempts, modifications  # noqa: E402
 from tests.stage.deadly import deadly  # noqa: E402
 from tests.stage.undecided import DECISIONS_BOUNDARIES, REASON  # noqa: E402
 
@@ -24,11 +25,12 @@ LEASED, WORKING, ANSWERED, INSIDE, WRITTEN, COMMITTED = DECISIONS_BOUNDARIES
 
 def main(case_id: str, operator: str, decision: str, version: str) -> None:
     attempts.KIND.ask = deadly(deadly(attempts.KIND.ask, WORKING), LEASED)  # type: ignore[method-assign]
-    modifications.inquire = deadly(deadly(modifications.inquire, WORKING), LEASED)
+    asked = deadly(deadly(modifications.KIND.inquire, WORKING), LEASED)
+    modifications.KIND.inquire = asked  # type: ignore[method-assign]
     answers.apply_with_retry = deadly(answers.apply_with_retry, ANSWERED, then=COMMITTED)
     cases.decide = deadly(cases.decide, INSIDE, then=WRITTEN)
     word = Word(Decision(decision), REASON, int(version))
-    deciding.decide(User.objects.get(pk=operator), case_id, word)
+    decisions.decide(User.objects.get(pk=operator), case_id, word)
 
 
 if __name__ == "__main__":

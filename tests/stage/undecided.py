@@ -16,12 +16,11 @@ from cases.refusals import BankIsBeingAsked, CaseChanged
 from cases.states import Decision, Kind
 from core import clock
 from merchants.models import AuditEntry, User
+from payments.deciding import decisions
+from payments.deciding.decisions import Decided, Word
 from payments.intents import modification_rows, tasks
-from payments.intents.deciding import Decided, Word
 from payments.intents.models import Attempt
 from payments.intents.states import ModificationKind
-from payments.refunds import deciding
-from payments.refunds import tasks as refund_tasks
 from testbank.models import Authorization
 from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_transport import BankTransport, call_bank
@@ -85,7 +84,7 @@ def silent_refund(shop: ApiClient, bank: Any, amount: int | None) -> Case:
     bank.fault = "lost"
     refund = shop.refund(paid["id"], amount)
     clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))
-    refund_tasks.watch_cases()
+    tasks.watch_cases()
     return Case.objects.get(operation_id=refund["id"])
 
 
@@ -126,7 +125,7 @@ def decide(
 ) -> Decided:
     """Decide as the desk does, on the case as it was read."""
     word = Word(decision, reason, case.version if seen is None else seen)
-    return deciding.decide(operator, case.id, word)
+    return decisions.decide(operator, case.id, word)
 
 
 def ended(call: Callable[[], Any]) -> str:

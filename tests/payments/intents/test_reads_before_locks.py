@@ -88,7 +88,7 @@ LOCK_FIRST = (
     "merchants.tasks.forget_sessions", "payments.intents.tasks.destroy_cards",
     # It writes one row for each merchant, by INSERT … ON CONFLICT, and reads none of them.
     "payments.intents.tasks.watch_tested",
-    "payments.intents.tasks.watch_cases", "payments.refunds.tasks.watch_cases",
+    "payments.intents.tasks.watch_cases",
     "payments.refunds.tasks.send_waiting", "webhooks.tasks.drain", "webhooks.tasks.forget_old",
 )  # fmt: skip
 API = changing(get_resolver().url_patterns)

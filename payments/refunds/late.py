@@ -4,40 +4,42 @@ A refund that has failed stays so: the merchant was told, and may have refunded 
 comes late moves nothing, and a person has to look.
 """
 
-from functools import partial
+from typing import Any
 
 import structlog
 
+from acquirers.conversation.kinds import Kind
 from acquirers.outcomes import Answer
 from cases import cases
-from cases.models import Case
-from cases.states import Kind
+from cases.states import Kind as CaseKind
 from core import money
-from payments.intents import late_answers
+from payments.deciding.comparing import Comparison, compare_with_decision
 from payments.refunds.models import Refund
 from payments.refunds.states import Status
 
-# The answers that say something about the refund, whoever has asked.
+# The answers that say something about the refund, whichever process has asked.
 WORDS = (Answer.APPROVED, Answer.DECLINED, Answer.NO_RECORD)
 
 log = structlog.get_logger(__name__)
 
 
-def hear(refund: Refund, answer: Answer) -> None:
+def hear(kind: Kind[Any], refund: Refund, answer: Answer) -> None:
     """Take in the bank's word about a locked refund that has ended.
 
     :param answer: "no record" only if it is to be believed.
     """
     case = cases.lock_decided(refund.attempt, operation_id=refund.id)
+    is_done = answer is Answer.APPROVED
     if case is not None:
-        compare = partial(_compare, refund, case, answer)
-        late_answers.lay_beside(refund, case, is_word=answer in WORDS, compare=compare)
-    elif answer is Answer.APPROVED and refund.status != Status.SUCCEEDED:
+        word = answer if answer in WORDS else None
+        compared = Comparison(agrees=is_done == (refund.status == Status.SUCCEEDED))
+        compare_with_decision(kind, refund, case, word, lambda: compared)
+    elif is_done and refund.status != Status.SUCCEEDED:
         log.error("refund_done_after_its_end", refund=refund.id, status=refund.status)
         _call_for_person(refund, f"which is {refund.status}")
 
 
-def hear_of_void(refund: Refund, answer: Answer) -> None:
+def hear_void(refund: Refund, answer: Answer) -> None:
     """Take in the bank's word about a void that a locked refund has been before."""
     if answer is Answer.APPROVED:
         log.error("refund_done_another_way", refund=refund.id)
@@ -52,15 +54,5 @@ def _call_for_person(refund: Refund, state: str) -> None:
     amount = money.written(refund.amount, refund.currency)
     finding = f"The bank has given {amount} back for {refund.id}, {state}."
     cases.open_case(
-        Kind.BANK_CONTRADICTS_BOOK, refund.attempt, operation_id=refund.id, finding=finding
+        CaseKind.BANK_CONTRADICTS_BOOK, refund.attempt, operation_id=refund.id, finding=finding
     )
-
-
-def _compare(refund: Refund, case: Case, answer: Answer) -> None:
-    said = f"The bank says {answer.value}."
-    if (answer is Answer.APPROVED) == (refund.status == Status.SUCCEEDED):
-        if refund.due_at is not None:  # Once: then the bank is asked no more.
-            cases.confirm(case, said)
-        return
-    log.error("decision_contradicted", case=case.id, refund=refund.id)
-    cases.reopen(case, Kind.BANK_CONTRADICTS_BOOK, f"{said} The books are as decided.")

@@ -1,0 +1,138 @@
+"""A person's decision about a row whose end the bank does not tell (contract: Cases).
+
+It takes the way of a bank's answer: the row's lease is held, the bank is asked once more in that
+moment, and its answer wins. Only a silence is replaced by the person's decision.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db import transaction
+
+from acquirers import slots
+from acquirers.conversation import answers, kinds, leases, settling
+from acquirers.conversation.kinds import Kind
+from acquirers.conversation.models import InDoubt
+from acquirers.outcomes import Answer, Outcome
+from cases import cases
+from cases.models import Case
+from cases.refusals import BankIsBeingAsked, NotDecidable
+from cases.states import Decision
+from core import context
+from merchants import request_logs
+from merchants.models import User
+from payments.deciding import comparing
+
+DECIDED = "operators.decide_case"  # The name of this work in the request logs.
+# A charge that a person denies: nothing is known of the card, so it is no decline.
+ANSWERS = {
+    Decision.CHARGED: Answer.APPROVED,
+    Decision.NOT_CHARGED: Answer.NOT_CHARGED,
+    Decision.RELEASED: Answer.APPROVED,
+    Decision.NOT_RELEASED: Answer.NOT_CHARGED,
+}
+
+
+class Undecided(NamedTuple):
+    """The row that a case is about."""
+
+    kind: Kind[Any]
+    row: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A person's word about a case.
+
+    :param decision: one of those that `offered` returns.
+    :param reason: 10 to 1000 characters.
+    :param seen: the case's version that the person saw.
+    """
+
+    decision: Decision
+    reason: str
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The case as the decision left it.
+
+    :param by_bank: the bank had an answer in the same moment, and the person's word was not used.
+    """
+
+    case: Case
+    by_bank: bool
+
+
+def offered(case: Case) -> tuple[Decision, ...]:
+    """Return the decisions that an open case takes: about money, or that it was seen to."""
+    if not case.awaits_decision:
+        return (Decision.ACKNOWLEDGED,)
+    about = _about(case)
+    return tuple(Decision(value) for value in about.kind.decisions(about.row))
+
+
+def decide(operator: User, case_id: str, word: Word) -> Decided:
+    """Settle what is unknown by a person's word, unless the bank has one in this moment.
+
+    :raises MayNotResolve: the operator's permissions do not allow it.
+    :raises ReasonUnfit: the reason is too short or too long.
+    :raises ResourceMissing: there is no such case.
+    :raises NotDecidable: the case asks for no such decision.
+    :raises CaseChanged: it was decided, settled or reopened since the operator saw it.
+    :raises BankIsBeingAsked: another process is asking the bank about it.
+    :raises AcquirerBusy: too many requests of this process ask banks; nothing has happened.
+    """
+    cases.require_may_resolve(operator)
+    fit = Word(word.decision, cases.fit_reason(word.reason), word.seen)
+    case = Case.objects.select_related("decided_by").find(case_id)
+    cases.require_as_seen(case, word.seen)
+    if not case.awaits_decision:
+        raise NotDecidable
+    kind, row = _about(case)
+    if word.decision not in kind.decisions(row):
+        raise NotDecidable
+    with slots.for_merchant(case.merchant_id), request_logs.job(DECIDED), _leased(row) as ours:
+        said, asked = kind.inquire(ours), Undecided(kind, ours)
+        return answers.apply_with_retry(ours, lambda: _settle(operator, case.id, fit, asked, said))
+
+
+def _about(case: Case) -> Undecided:
+    """Return the row that a case is about: its id says of which kind it is."""
+    row_id = case.operation_id or case.attempt_id
+    kind = kinds.of_id(row_id)
+    return Undecided(kind, kind.model._default_manager.get(pk=row_id))
+
+
+@contextmanager
+def _leased(row: InDoubt) -> Iterator[InDoubt]:
+    ours = leases.take(row)
+    if ours is None:
+        raise BankIsBeingAsked
+    try:
+        yield ours
+    finally:
+        leases.give_back(ours)
+
+
+@transaction.atomic(durable=True)
+def _settle(operator: User, case_id: str, word: Word, asked: Undecided, said: Outcome) -> Decided:
+    """Apply the bank's answer, and the person's word if it was none; safe to call twice."""
+    kind, row = asked
+    now = kind.facts(row, Outcome(Answer.UNKNOWN)).row  # Payment, attempt and row are locked.
+    case = cases.locked(case_id)
+    cases.require_as_seen(case, word.seen)
+    if now.closed_at is None and leases.is_overtaken(row, now):
+        raise BankIsBeingAsked  # The new holder may know more.
+    now = settling.settled(kind, row, said).row
+    if now.closed_at is not None:
+        cases.settle(case, f"The bank said {said.answer.value} as it was asked for the decision.")
+        return Decided(case, by_bank=True)
+    outcome = kind.outcome_of(ANSWERS[word.decision], said)
+    now = settling.settled(kind, now, outcome, cause=context.request_id()).row
+    comparing.ask_daily(kind, now)
+    cases.decide(case, operator, word.decision, word.reason)
+    return Decided(case, by_bank=False)

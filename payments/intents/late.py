@@ -1,0 +1,200 @@
+"""The bank's word about an attempt, a capture or a release that has ended already.
+
+A charge that comes late is given back. The bank may also say late that it captured or released what
+was booked as not done: while the book still holds the money, that yes is booked; otherwise a person
+has to look. What a person has decided is compared with it (`payments.deciding.comparing`).
+"""
+
+from functools import partial
+from typing import Any
+
+import structlog
+
+from acquirers.conversation import leases, schedule
+from acquirers.conversation.kinds import Kind
+from acquirers.outcomes import Answer, Outcome
+from cases import cases
+from cases.models import Case
+from cases.states import Decision
+from cases.states import Kind as CaseKind
+from core import context
+from payments.deciding.comparing import Comparison, compare_with_decision
+from payments.intents import modification_effects, modification_rows, render
+from payments.intents.models import Attempt, Modification
+from payments.intents.orders import keep_numbers
+from payments.intents.repayments import RELEASED
+from payments.intents.states import (
+    SUCCESSFUL_ATTEMPT,
+    UNPAID,
+    AttemptStatus,
+    ModificationKind,
+    ModificationStatus,
+    Status,
+)
+from payments.intents.transition import move
+
+SILENT = (Answer.UNKNOWN, Answer.PENDING)
+# The answers that say something about a modified order, whichever process has asked.
+WORDS = (Answer.APPROVED, Answer.LAPSED, Answer.NO_RECORD)
+RELEASED_SINCE = (Answer.VOIDED, Answer.LAPSED)
+
+log = structlog.get_logger(__name__)
+
+
+def hear_charge(kind: Kind[Any], attempt: Attempt, outcome: Outcome) -> None:
+    """Take in the bank's word about a locked attempt that has ended; its payment is locked, too.
+
+    :param outcome: "no record" only if it is to be believed.
+    """
+    _reverse_if_late(attempt, outcome)
+    case = cases.lock_decided(attempt)
+    if case is None:
+        _ask_no_longer_than_needed(attempt, outcome)
+        return
+    word = None if outcome.answer in SILENT else outcome.answer
+    compare = partial(_compare_charge, attempt, case, outcome)
+    compare_with_decision(kind, attempt, case, word, compare)
+
+
+def hear_modification(kind: Kind[Any], row: Modification, outcome: Outcome) -> None:
+    """Take in the bank's word about a locked row that has ended; payment and attempt are locked.
+
+    :param outcome: "no record" only if it is to be believed.
+    """
+    said = outcome.answer
+    is_late = _is_done(row, said) and row.status == ModificationStatus.FAILED
+    is_booked = is_late and _booked(row, outcome)
+    case = cases.lock_decided(row.attempt, operation_id=row.id)
+    if case is not None:
+        word = said if said in WORDS else None
+        compare = partial(_compare_modification, row, case, said, is_booked=is_booked)
+        compare_with_decision(kind, row, case, word, compare)
+    elif is_late and not is_booked:
+        _open_case(row, said)
+
+
+# --- Charges ----------------------------------------------------------------------------------
+
+
+def _reverse_if_late(attempt: Attempt, outcome: Outcome) -> None:
+    """Begin to reverse a charge that the bank made although the attempt had closed without one.
+
+    The sweeper asks the bank for it, until it has given the money back.
+    """
+    was_authorized = attempt.authorization_code or attempt.status in SUCCESSFUL_ATTEMPT
+    if outcome.answer is not Answer.APPROVED or was_authorized or _is_reversed(attempt):
+        return
+    modification_rows.leave_to_sweeper(
+        attempt, ModificationKind.REVERSE, request_id=attempt.request_id
+    )
+    cases.open_case(CaseKind.LATE_SUCCESS_REVERSED, attempt)
+    log.error("attempt_charged_late", attempt=attempt.id)
+
+
+def _ask_no_longer_than_needed(attempt: Attempt, outcome: Outcome) -> None:
+    """Let the bank be asked about an attempt that ended unpaid until it is known what it holds."""
+    if attempt.due_at is None or attempt.status not in UNPAID:
+        return
+    if outcome.answer not in SILENT:
+        schedule.never_look(attempt)
+    leases.end_with(attempt)
+    attempt.save()
+
+
+def _is_reversed(attempt: Attempt) -> bool:
+    rows = attempt.modifications.filter(kind=ModificationKind.REVERSE)
+    return rows.exclude(status=ModificationStatus.FAILED).exists()
+
+
+def _compare_charge(attempt: Attempt, case: Case, outcome: Outcome) -> Comparison:
+    is_charged = outcome.answer is Answer.APPROVED
+    if case.decision == Decision.NOT_CHARGED:
+        return Comparison(not is_charged, "The charge is given back.")
+    if is_charged:
+        attempt.authorization_code = outcome.authorization_code or attempt.authorization_code
+        attempt.network_reference = outcome.network_reference or attempt.network_reference
+        keep_numbers(attempt, outcome)
+    return Comparison(is_charged or (outcome.answer in RELEASED_SINCE and _was_released(attempt)))
+
+
+def _was_released(attempt: Attempt) -> bool:
+    """Tell whether the money was given back since, or not captured in time: it was held, then."""
+    return bool(attempt.intent.refunded_minor) or attempt.status != AttemptStatus.SUCCEEDED
+
+
+# --- Captures and releases --------------------------------------------------------------------
+
+
+def _is_done(row: Modification, answer: Answer) -> bool:
+    """Tell whether the bank says that it did what it was asked for."""
+    if row.kind == ModificationKind.CAPTURE:
+        return answer is Answer.APPROVED
+    return answer in RELEASED
+
+
+def _booked(row: Modification, outcome: Outcome) -> bool:
+    """Book a late yes, if the book still holds the money and the bank is asked for nothing else.
+
+    :returns: False if nothing was booked.
+    """
+    attempt, intent = row.attempt, row.attempt.intent
+    if attempt.status != AttemptStatus.AUTHORIZED or modification_rows.has_open(attempt):
+        return False
+    before = render.payment_intent(intent)
+    status = _effect(row, outcome)
+    modification_rows.close(row, ModificationStatus.SUCCEEDED, outcome.answer)
+    row.save()
+    log.error("modification_done_late", modification=row.id)
+    move(intent, status, before, request_id=row.request_id or context.request_id())
+    return True
+
+
+def _effect(row: Modification, outcome: Outcome) -> Status:
+    if row.kind == ModificationKind.CAPTURE:
+        return modification_effects.capture(row, outcome)
+    return modification_effects.cancel(row.attempt.intent, row.attempt, row.reason)
+
+
+def _open_case(row: Modification, answer: Answer) -> None:
+    """Call for a person, unless the bank is being asked for something else that will tell."""
+    if modification_rows.has_open(row.attempt):
+        return
+    log.error("modification_contradicted", modification=row.id)
+    cases.open_case(
+        CaseKind.BANK_CONTRADICTS_BOOK, row.attempt, operation_id=row.id,
+        finding=f"The bank says {answer.value} to the {row.kind} {row.id}, which had failed.",
+    )  # fmt: skip
+
+
+def _compare_modification(
+    row: Modification, case: Case, answer: Answer, *, is_booked: bool
+) -> Comparison:
+    if _agrees(row, case, answer):
+        return Comparison(agrees=True)
+    if is_booked:
+        return Comparison(agrees=False, remedy="It is booked.")
+    if case.decision == Decision.RELEASED and _release(row):
+        return Comparison(agrees=False, remedy="It is asked to release the money.")
+    return Comparison(agrees=False)
+
+
+def _agrees(row: Modification, case: Case, answer: Answer) -> bool:
+    is_done = _is_done(row, answer)
+    if case.decision in (Decision.NOT_CHARGED, Decision.NOT_RELEASED):
+        return not is_done
+    # Captured money that was given back since is released at the bank.
+    is_returned = answer is Answer.LAPSED and bool(row.attempt.intent.refunded_minor)
+    return is_done or is_returned
+
+
+def _release(row: Modification) -> bool:
+    """Let the sweeper release what the bank still holds for a payment that is over.
+
+    :returns: False if the payment is not over, or another release is under way.
+    """
+    attempt = row.attempt
+    if attempt.status not in UNPAID or modification_rows.has_open(attempt):
+        return False
+    modification_rows.leave_to_sweeper(attempt, ModificationKind.REVERSE, request_id=row.request_id)
+    cases.open_case(CaseKind.LATE_SUCCESS_REVERSED, attempt)
+    return True
