@@ -102,11 +102,11 @@ def _read(arguments: list[str]) -> argparse.Namespace:
 
 def _commit() -> str | None:
     """Return the commit that is checked out; None if something is changed, or without git."""
-    changed = _git("status", "--porcelain")
-    return _git("rev-parse", "HEAD") if changed == "" else None
+    changed = git("status", "--porcelain")
+    return git("rev-parse", "HEAD") if changed == "" else None
 
 
-def _git(*words: str) -> str | None:
+def git(*words: str) -> str | None:
     try:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
     except FileNotFoundError:

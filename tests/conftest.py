@@ -21,7 +21,7 @@ from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers
 from panel import patience
-from tests.stage import both_banks, described, stripe_calls, through_pooler
+from tests.stage import both_banks, described, left_out, stripe_calls, through_pooler
 from tests.stage.bank_transport import BankTransport, bank_in_process
 from tests.stage.client import ApiClient
 from tests.stage.deadly import BANK_WORKS_SECONDS
@@ -59,8 +59,8 @@ def pytest_collection_modifyitems(
     require_parts(items)
     write_files(items)
     give_time(items)
-    both_banks.leave_out(config, items)
     yield  # pytest-django puts them in an order of its own.
+    left_out.leave_out(config, items)
     longest_first(items, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 

@@ -18,7 +18,7 @@ from tests.stage import listeners
 from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.lengths import length, tried
+from tests.stage.lengths import length, one_of_all, tried
 from tests.stage.listeners import HANDLER, KIND
 from tests.stage.processes import run
 from tests.stage.teller import Teller, another_dispute, take_in
@@ -120,8 +120,9 @@ def test_a_failure_that_is_counted_late_does_not_undo_an_application(
 
 @pytest.mark.proof(part="kills")
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("boundary", BOUNDARIES)
-@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("boundary", "number"), one_of_all(BOUNDARIES, [1, 2, 3], short=(BOUNDARIES[1], 2))
+)
 def test_after_a_kill_of_the_poller_each_notice_is_applied_once(
     boundary: str, number: int, teller: Teller, acme: ApiClient, paid: str
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from merchants.models import Merchant
-from tests.browser.looks import in_every_look
+from tests.browser.looks import in_every_look, share
 from tests.browser.page import Page
 from tests.stage.factories import GOOD_CARD, PaymentFactory, open_merchant
 from tests.stage.lengths import tried
@@ -120,7 +120,8 @@ def test_every_page_is_whole_in_every_look(
 ) -> None:
     page = signed_in(open_page, language, width=width, theme=theme)
     prove(page, language)
-    pages = {name: url for name, url in addresses(acme).items() if name not in PARTS}
+    every = {name: url for name, url in addresses(acme).items() if name not in PARTS}
+    pages = share(every, language, theme, width)
 
     for name, url in pages.items():
         page.visit(f"{url}?q=sipari&url=https://evil.example/back")

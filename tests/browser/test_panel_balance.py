@@ -15,7 +15,7 @@ from payouts import rows as payout_rows
 from payouts.models import Payout
 from payouts.states import Status
 from payouts.topups import creation as topups
-from tests.browser.looks import in_every_look
+from tests.browser.looks import OPPOSITE, in_opposite_looks, share
 from tests.browser.page import Page
 from tests.browser.test_panel import EMAIL, signed_in
 from tests.stage.acts import owe
@@ -107,7 +107,7 @@ def test_a_person_pays_out_changes_their_mind_and_tops_up(
     page.see(words["to do"])
 
 
-@in_every_look
+@in_opposite_looks
 def test_money_of_every_kind_is_whole_in_every_look(
     acme: Merchant, open_page: Callable[..., Page], language: str, theme: str, width: int
 ) -> None:
@@ -124,6 +124,7 @@ def test_money_of_every_kind_is_whole_in_every_look(
         "create_topup": address("create_topup", acme.id),
         "settlement": address("settlement", acme.id, Run.objects.filter(merchant=acme)[0].pk),
     }
+    shown = share(shown, language, theme, width, of=OPPOSITE)
     page = signed_in(open_page, language, width=width, theme=theme)
 
     for name, url in shown.items():

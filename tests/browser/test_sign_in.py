@@ -10,7 +10,7 @@ from django.utils import translation
 
 from merchants import invitations, operators, sign_in
 from merchants.models import User
-from tests.browser.looks import in_every_look
+from tests.browser.looks import in_opposite_looks
 from tests.browser.page import DESKTOP_WIDTH, PHONE_WIDTH, Page
 from tests.stage.factories import open_merchant
 from tests.stage.lengths import tried
@@ -225,7 +225,7 @@ INSIDE = [
 ]  # fmt: skip
 
 
-@in_every_look
+@in_opposite_looks
 def test_every_page_of_the_account_is_sound(
     open_page: Callable[..., Page], panel: str, ada: User, language: str, theme: str, width: int
 ) -> None:

@@ -13,7 +13,7 @@ from merchants.models import AuditEntry, User
 from payments.intents.models import Modification
 from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.client import ApiClient
-from tests.stage.lengths import each_met
+from tests.stage.lengths import length, one_of_all
 from tests.stage.mortal import PROOF_OF_KILLS, Installation, until
 from tests.stage.processes import run
 from tests.stage.undecided import (
@@ -35,6 +35,9 @@ ENDS = {
 }
 
 
+BEFORE_THE_COMMIT = DECISIONS_BOUNDARIES[-2]
+
+
 @pytest.fixture(autouse=True)
 def _short_questions() -> Iterator[None]:
     with override_settings(ACQUIRER_TIMEOUT_SECONDS=1.0):
@@ -53,7 +56,10 @@ def decided_rows() -> tuple[int, int]:
     return entries, CaseChange.objects.filter(act="decided").count()
 
 
-@pytest.mark.parametrize(("boundary", "decision"), each_met(DECISIONS_BOUNDARIES, list(ENDS)))
+@pytest.mark.parametrize(
+    ("boundary", "decision"),
+    one_of_all(DECISIONS_BOUNDARIES, ENDS, short=(BEFORE_THE_COMMIT, Decision.CHARGED)),
+)
 def test_after_a_kill_a_decision_is_whole_or_can_be_taken_again(
     boundary: str, decision: Decision, installation: Installation, acme: ApiClient
 ) -> None:
@@ -75,7 +81,7 @@ def test_after_a_kill_a_decision_is_whole_or_can_be_taken_again(
     assert_our_own_books_agree()
 
 
-@pytest.mark.parametrize("boundary", DECISIONS_BOUNDARIES)
+@pytest.mark.parametrize("boundary", length(short=[BEFORE_THE_COMMIT], full=DECISIONS_BOUNDARIES))
 def test_after_a_kill_a_decision_about_a_capture_is_whole_or_can_be_taken_again(
     boundary: str, installation: Installation, acme: ApiClient
 ) -> None:

@@ -17,6 +17,7 @@ import requests
 from devstack import pooler, processes
 from devstack.servers import Servers
 from tests.stage.factories import RETURN_URL, payment, three_d_secure
+from tests.stage.lengths import length
 from tests.stage.mortal import SWEEPER, until
 from tests.stage.own_servers import manage, migrated, restart
 from tests.stage.payer import Page
@@ -148,7 +149,9 @@ def assert_all_answer_at_once(house: House, servers: Servers, again: Callable[[]
         assert answers == {302 if door == "bank's return" else 200: TIMES}
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL], ids=["fast", "kill -9"])
+@pytest.mark.parametrize(
+    "signal_number", length(short=[signal.SIGKILL], full=[signal.SIGINT, signal.SIGKILL])
+)
 def test_after_the_database_was_restarted(
     signal_number: int, house: House, own_servers: Servers
 ) -> None:
@@ -164,6 +167,7 @@ def test_after_the_pooler_was_restarted(house: House, own_servers: Servers) -> N
     assert_all_answer_at_once(house, own_servers, restart_pooler)
 
 
+@pytest.mark.only_full("in the gate the pooler and the database are restarted apart")
 @pytest.mark.parametrize("house", ["behind a pooler"], indirect=True)
 def test_after_the_pooler_has_found_the_database_again(house: House, own_servers: Servers) -> None:
     def restart_database() -> None:

@@ -28,7 +28,7 @@ from tests.stage import described
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import EndpointFactory, line, payment, payment_method, unconfirmed
-from tests.stage.lengths import SEED, length, tried
+from tests.stage.lengths import SEED, tried
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -226,13 +226,14 @@ def test_a_crash_is_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.proof(part="fuzz")
+@pytest.mark.only_full("a twin with fewer is in every run")
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("half", [0, 1])
 def test_thousands_of_made_up_requests_are_answered_by_the_schema(
     half: int, world: World, globex: ApiClient
 ) -> None:
     before = shown(globex)
-    each = length(short=15, full=120)
+    each = 120
 
     answered = all_tried([*operations().values()][half::2], world, examples(each))
 

@@ -55,6 +55,7 @@ def without_what_is_behind(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.proof(part="ledger")
+@pytest.mark.planted
 @pytest.mark.parametrize(
     "plant", [without_waiting, the_last_entry_added_again, without_what_is_behind]
 )

@@ -14,7 +14,7 @@ from ledger.charges import Charge
 from ledger.models import Entry, Movement
 from tests.stage.drawn_steps import draw_until
 from tests.stage.ledger_machine import KINDS, Money, MoneyWithFeesBack
-from tests.stage.lengths import SEED, length, tried
+from tests.stage.lengths import SEED, tried
 from tests.stage.settlement_faults import settle_parts_again, settle_settlements
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(1800)]
@@ -43,9 +43,10 @@ def test_the_books_are_right_in_whatever_order_money_moves(machine: type[Money])
 
 
 @pytest.mark.proof(part="order")
+@pytest.mark.only_full("its twin above is in every run")
 @pytest.mark.parametrize("machine", [Money, MoneyWithFeesBack])
 def test_the_books_are_right_however_much_money_moves(machine: type[Money]) -> None:
-    tried(run(machine, length(short=60, full=250)), "examples")
+    tried(run(machine, 250), "examples")
 
 
 # --- The machine finds what it is there for ---------------------------------------------------
@@ -92,6 +93,7 @@ PLANTS = [
 
 
 @pytest.mark.proof(part="order")
+@pytest.mark.planted
 @pytest.mark.parametrize("plant", PLANTS)
 def test_the_machine_finds_a_planted_fault(
     plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,7 @@ def test_money_that_moves_at_once_is_counted_once() -> None:
 
 
 @pytest.mark.proof(part="races")
+@pytest.mark.only_full("its twin above is in every run")
 def test_money_that_moves_at_once_is_counted_once_however_often() -> None:
     rounds = length(short=20, full=150)
 
@@ -42,6 +43,7 @@ def test_money_that_moves_at_once_is_counted_once_however_often() -> None:
 
 
 @pytest.mark.proof(part="races")
+@pytest.mark.planted
 def test_the_races_find_a_run_that_refunds_overtake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settlement, "_require_not_overtaken", lambda *_due: None)
 

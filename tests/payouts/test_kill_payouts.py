@@ -8,6 +8,7 @@ from events.models import Event
 from payouts.models import Payout
 from tests.stage.booked import movements
 from tests.stage.client import ApiClient
+from tests.stage.lengths import length
 from tests.stage.mortal import (
     PROOF_OF_KILLS,
     SWEEPERS_BOUNDARIES,
@@ -20,7 +21,9 @@ from tests.stage.transfers import at_the_bank, hear_after, pay_out, rich
 pytestmark = PROOF_OF_KILLS
 
 
-@pytest.mark.parametrize("boundary", SWEEPERS_BOUNDARIES)
+@pytest.mark.parametrize(
+    "boundary", length(short=SWEEPERS_BOUNDARIES[2:3], full=SWEEPERS_BOUNDARIES)
+)
 def test_after_a_kill_of_the_sweeper_another_one_finishes_it(
     boundary: str, installation: Installation, acme: ApiClient
 ) -> None:

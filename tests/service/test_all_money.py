@@ -72,6 +72,7 @@ PLANTS = [a_returned_payout_is_kept, settle_parts_again, a_remainder_is_dropped]
 
 
 @pytest.mark.proof(part="money")
+@pytest.mark.planted
 @pytest.mark.parametrize("plant", PLANTS)
 def test_the_walk_finds_a_planted_fault(
     plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

@@ -163,6 +163,7 @@ def test_all_books_agree_whatever_meets_as_money_leaves(world: TransferWorld, me
     tried(rounds, "meetings over money that leaves")
 
 
+@pytest.mark.planted
 def test_the_races_find_a_payout_that_does_not_lock_the_account(
     world: TransferWorld, meet: Meet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

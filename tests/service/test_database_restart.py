@@ -17,12 +17,13 @@ from devstack.servers import Servers
 from tests.stage import both_banks
 from tests.stage.audited import NO_STATEMENT
 from tests.stage.factories import payment
+from tests.stage.lengths import length
 from tests.stage.oldbank import way
 from tests.stage.own_servers import manage, restart, run
 from tests.stage.web_process import WebProcess
 
 pytestmark = [
-    pytest.mark.both_banks(one=True),
+    pytest.mark.both_banks,
     pytest.mark.proof(part="chaos"),
     pytest.mark.timeout(600),
 ]
@@ -150,7 +151,9 @@ def shop(own_settings: dict[str, str], tmp_path: Path) -> Iterator[Shop]:
     bank.stop()
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL], ids=["fast", "kill -9"])
+@pytest.mark.parametrize(
+    "signal_number", length(short=[signal.SIGKILL], full=[signal.SIGINT, signal.SIGKILL])
+)
 def test_a_restart_during_traffic_loses_nothing_and_lies_about_nothing(
     signal_number: int,
     own_servers: Servers,

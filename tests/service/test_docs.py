@@ -26,7 +26,8 @@ from tests.stage.topups import awaited, come, come_after, sent, taken_back, top_
 from tests.stage.transfers import account, balance, hear_after, pay_out, rich
 
 ROOT = settings.BASE_DIR
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TESTS = ROOT / "tests" / "README.md"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", TESTS, *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
 CARD_NUMBER = re.compile(r"(?<!\d)\d{16}(?!\d)")
 CREATION = re.compile(r"curl \S+/v1/payment_intents \\\n.*?-d '(\{.*?\})'", re.DOTALL)
@@ -47,6 +48,16 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     page.write_text("See [this](page.md#top), [that](nowhere.md) and [them](https://a.example).")
 
     assert missing_links(page) == ["nowhere.md"]
+
+
+def test_the_map_of_the_tests_names_files_that_are_there() -> None:
+    folder, missing = "", []
+    for place, name in re.findall(r"`([\w/]+/)?(test_\w+\*?\.py)`", TESTS.read_text()):
+        folder = place or folder
+        if not [*(TESTS.parent / folder).glob(name)]:
+            missing.append(f"{folder}{name}")
+
+    assert (missing, folder) == ([], "browser/")
 
 
 def test_only_the_sandboxs_cards_are_named_and_the_readme_names_them_all() -> None:

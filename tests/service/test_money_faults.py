@@ -100,6 +100,7 @@ PLANTS: dict[Plant, str] = {
 }
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("plant", PLANTS)
 def test_the_machine_finds_a_planted_fault(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)

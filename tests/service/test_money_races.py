@@ -224,6 +224,7 @@ def test_refunds_at_once_never_take_more_than_the_merchant_has(meet: Meet) -> No
 
 
 @pytest.mark.proof(part="money")
+@pytest.mark.planted
 def test_the_races_find_an_account_that_nobody_locks(
     meet: Meet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

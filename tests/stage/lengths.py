@@ -40,6 +40,11 @@ def each_met(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
     return length(short=once, full=list(product(*axes)))
 
 
+def one_of_all(*axes: Iterable[Any], short: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Return all combinations of what is listed; at the short length the given one alone."""
+    return length(short=[short], full=list(product(*axes)))
+
+
 def chance(*place: object) -> random.Random:
     """Return draws of their own for a place in a proof; the same seed draws the same."""
     return random.Random(f"{SEED} {place}")  # noqa: S311

@@ -191,6 +191,7 @@ def test_nothing_is_lost_or_overtaken_when_processes_die(tmp_path: Path) -> None
     assert set(Endpoint.objects.values_list("status", flat=True)) == {"enabled"}
 
 
+@pytest.mark.planted
 @pytest.mark.timeout(1000)
 @pytest.mark.parametrize("guard", ["fence", "order", "lease"])
 def test_the_check_sees_a_process_without(guard: str, tmp_path: Path) -> None:

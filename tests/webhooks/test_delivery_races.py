@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from tests.stage.factories import EndpointFactory
-from tests.stage.lengths import chance, length, tried
+from tests.stage.lengths import chance, tried
 from tests.stage.races import deadlocks, late
 from tests.stage.threads import team
 from tests.stage.webhook_world import (
@@ -34,7 +34,12 @@ LEFT_MOST = 100
 ROUNDS = [
     pytest.param(8, id="few"),
     pytest.param(
-        length(short=60, full=2000), id="many", marks=pytest.mark.proof(part="deliveries")
+        2000,
+        id="many",
+        marks=[
+            pytest.mark.proof(part="deliveries"),
+            pytest.mark.only_full("few are in each run"),
+        ],
     ),
 ]
 Round = Callable[[Endpoint, str], list[Callable[[], Any]]]

@@ -8,7 +8,7 @@ from django.db import IntegrityError
 from hypothesis import Phase
 
 from tests.stage.drawn_steps import draw_until
-from tests.stage.lengths import SEED, length, tried
+from tests.stage.lengths import SEED, tried
 from tests.stage.webhook_machine import KINDS, Deliveries
 from webhooks.delivery import fairness, lanes
 
@@ -41,8 +41,9 @@ def test_deliveries_keep_their_order_and_none_is_lost() -> None:
 
 
 @pytest.mark.proof(part="order")
+@pytest.mark.only_full("its twin above is in every run")
 def test_deliveries_keep_their_order_and_none_is_lost_however_long() -> None:
-    tried(run(length(short=100, full=700)), "examples")
+    tried(run(700), "examples")
 
 
 # --- The machine finds what it is there for -----------------------------------------------------
@@ -70,6 +71,7 @@ FOUND = (AssertionError, IntegrityError)
 
 
 @pytest.mark.proof(part="order")
+@pytest.mark.planted
 @pytest.mark.parametrize("plant", [without_the_fence, newest_first, without_leases])
 def test_the_machine_finds_a_planted_fault(plant: object, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)

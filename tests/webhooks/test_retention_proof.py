@@ -123,6 +123,7 @@ def test_forgetting_deliveries_and_events_is_killed_twice_and_resumed(endpoint: 
     assert counted("SELECT count(*) FROM events_event") == COUNT * 0.6 + COUNT * 0.4 * 0.1
 
 
+@pytest.mark.only_full("events and deliveries are forgotten by the same loop")
 def test_forgetting_request_logs_is_killed_twice_and_resumed(endpoint: Endpoint) -> None:
     fill(LOGS, endpoint=endpoint)
     empty_out("merchants_requestlog")

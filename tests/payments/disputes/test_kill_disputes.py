@@ -15,9 +15,10 @@ from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_disputes import DISPUTED
 from tests.stage.booked import movements
 from tests.stage.client import ApiClient
-from tests.stage.lengths import each_met
+from tests.stage.lengths import one_of_all
 from tests.stage.mortal import (
     DISPUTES_BOUNDARIES,
+    INSIDE,
     PROOF_OF_KILLS,
     SWEEPERS_BOUNDARIES,
     Installation,
@@ -96,7 +97,9 @@ def assert_it_ends_once(answer: Answer) -> None:
     assert_audit_is_clean()
 
 
-@pytest.mark.parametrize(("boundary", "what"), each_met(DISPUTES_BOUNDARIES, list(ANSWERS)))
+@pytest.mark.parametrize(
+    ("boundary", "what"), one_of_all(DISPUTES_BOUNDARIES, ANSWERS, short=(INSIDE, "submit"))
+)
 def test_after_a_kill_the_retry_finishes_it(
     boundary: str, what: str, dispute_id: str, installation: Installation, acme: ApiClient
 ) -> None:
@@ -112,6 +115,7 @@ def test_after_a_kill_the_retry_finishes_it(
     assert_it_ends_once(answer)
 
 
+@pytest.mark.only_full("the sweeper delivers as it does after its own death")
 @pytest.mark.parametrize("what", ANSWERS)
 def test_after_a_kill_what_is_written_reaches_the_bank_without_a_retry(
     what: str, dispute_id: str, installation: Installation, acme: ApiClient
@@ -128,7 +132,10 @@ def test_after_a_kill_what_is_written_reaches_the_bank_without_a_retry(
     assert_it_ends_once(answer)
 
 
-@pytest.mark.parametrize(("boundary", "what"), each_met(SWEEPERS_BOUNDARIES, list(ANSWERS)))
+@pytest.mark.parametrize(
+    ("boundary", "what"),
+    one_of_all(SWEEPERS_BOUNDARIES, ANSWERS, short=(SWEEPERS_BOUNDARIES[2], "close")),
+)
 def test_after_a_kill_of_the_sweeper_another_one_delivers_it(
     boundary: str, what: str, dispute_id: str, installation: Installation, acme: ApiClient
 ) -> None:

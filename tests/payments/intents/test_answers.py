@@ -27,7 +27,7 @@ from tests.stage.factories import (
 from tests.stage.sweeper import Died, dies, leases_run_out, sweep
 
 pytestmark = [
-    pytest.mark.both_banks(one=True),
+    pytest.mark.both_banks,
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 

@@ -151,6 +151,7 @@ def test_the_service_passes_the_check(fault: str, acme: ApiClient, bank: OldBank
     check(acme, bank)
 
 
+@pytest.mark.planted
 @pytest.mark.parametrize("fault", [name for name in CHECKS if CHECKS[name][1]])
 def test_the_check_finds_the_planted_fault(fault: str, acme: ApiClient, bank: OldBankWay) -> None:
     check, adapter = CHECKS[fault]
@@ -160,6 +161,7 @@ def test_the_check_finds_the_planted_fault(fault: str, acme: ApiClient, bank: Ol
         check(acme, bank)
 
 
+@pytest.mark.planted
 def test_the_check_finds_a_lease_that_is_not_taken(
     acme: ApiClient, bank: OldBankWay, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from tests.stage.audited import assert_audit_is_clean
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
 from tests.stage.factories import DECLINED_CARD
+from tests.stage.lengths import length
 from tests.stage.mortal import (
     BOUNDARIES,
     PROOF_OF_KILLS,
@@ -21,7 +22,7 @@ from tests.stage.mortal import (
     until_swept,
 )
 
-pytestmark = [pytest.mark.both_banks(one=True), *PROOF_OF_KILLS]
+pytestmark = [pytest.mark.both_banks, *PROOF_OF_KILLS]
 
 
 def status() -> str:
@@ -35,7 +36,7 @@ def assert_charged_once(client: ApiClient) -> None:
     assert_audit_is_clean()
 
 
-@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize("boundary", length(short=["after_the_bank_answered"], full=BOUNDARIES))
 def test_after_a_kill_the_retry_charges_once(
     boundary: str, installation: Installation, acme: ApiClient
 ) -> None:
@@ -56,7 +57,7 @@ def test_after_a_kill_the_retry_charges_once(
     assert_charged_once(acme)
 
 
-@pytest.mark.parametrize("boundary", BOUNDARIES[1:])
+@pytest.mark.parametrize("boundary", length(short=["while_the_bank_works"], full=BOUNDARIES[1:]))
 def test_after_a_kill_the_sweeper_alone_resolves_it(
     boundary: str, installation: Installation, acme: ApiClient
 ) -> None:
@@ -71,6 +72,7 @@ def test_after_a_kill_the_sweeper_alone_resolves_it(
     assert_charged_once(acme)
 
 
+@pytest.mark.only_full("a decline is resolved as a charge is")
 @pytest.mark.parametrize("boundary", BOUNDARIES[1:])
 def test_after_a_kill_a_decline_is_given_back_to_its_day_once(
     boundary: str, installation: Installation, acme: ApiClient
@@ -88,6 +90,7 @@ def test_after_a_kill_a_decline_is_given_back_to_its_day_once(
     assert_audit_is_clean()
 
 
+@pytest.mark.only_full("refunds die at this boundary too")
 def test_what_never_reached_the_bank_is_never_charged_without_a_retry(
     installation: Installation, acme: ApiClient
 ) -> None:
@@ -103,6 +106,7 @@ def test_what_never_reached_the_bank_is_never_charged_without_a_retry(
     assert_audit_is_clean()
 
 
+@pytest.mark.planted
 def test_the_check_sees_a_service_that_forgets_its_attempt(
     installation: Installation, acme: ApiClient
 ) -> None:
@@ -114,6 +118,7 @@ def test_the_check_sees_a_service_that_forgets_its_attempt(
         assert_charged_once(acme)
 
 
+@pytest.mark.only_full("each kill in the gate asks whether somebody died")
 def test_a_worker_that_nobody_kills_answers(installation: Installation, acme: ApiClient) -> None:
     installation.start("before_the_answer")
     os.unlink(installation.once)

@@ -7,6 +7,7 @@ from payments.intents.models import Attempt, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import ApiClient
+from tests.stage.lengths import length
 from tests.stage.mortal import (
     BOUNDARIES,
     PROOF_OF_KILLS,
@@ -18,7 +19,7 @@ from tests.stage.mortal import (
 from tests.stage.plans import BONUS, agree, plan
 from tests.stage.stories import assert_charged_at_most_once
 
-pytestmark = [pytest.mark.both_banks(one=True), *PROOF_OF_KILLS]
+pytestmark = [pytest.mark.both_banks, *PROOF_OF_KILLS]
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +40,7 @@ def assert_charged_in_three() -> None:
     assert_audit_is_clean()
 
 
-@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize("boundary", length(short=["after_the_bank_answered"], full=BOUNDARIES))
 def test_after_a_kill_the_retry_goes_on_although_the_plan_is_gone(
     boundary: str, installation: Installation, acme: ApiClient
 ) -> None:
@@ -60,6 +61,7 @@ def test_after_a_kill_the_retry_goes_on_although_the_plan_is_gone(
     assert_charged_in_three()
 
 
+@pytest.mark.only_full("the sweeper goes on from what the retry does")
 @pytest.mark.parametrize("boundary", BOUNDARIES[1:])
 def test_after_a_kill_the_sweeper_goes_on_although_the_plan_is_gone(
     boundary: str, installation: Installation, acme: ApiClient

@@ -9,7 +9,7 @@ from payments.intents.models import Modification, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import ApiClient
-from tests.stage.lengths import each_met
+from tests.stage.lengths import one_of_all
 from tests.stage.mortal import (
     BOUNDARIES,
     PROOF_OF_KILLS,
@@ -21,7 +21,7 @@ from tests.stage.mortal import (
 )
 from tests.stage.stories import assert_charged_at_most_once, assert_one_event_per_change
 
-pytestmark = [pytest.mark.both_banks(one=True), *PROOF_OF_KILLS]
+pytestmark = [pytest.mark.both_banks, *PROOF_OF_KILLS]
 
 
 class Done(NamedTuple):
@@ -62,7 +62,10 @@ def assert_ended(payment_id: str, done: Done, *told: str) -> None:
     assert_audit_is_clean()
 
 
-@pytest.mark.parametrize(("boundary", "operation"), each_met(BOUNDARIES, list(OPERATIONS)))
+@pytest.mark.parametrize(
+    ("boundary", "operation"),
+    one_of_all(BOUNDARIES, OPERATIONS, short=("after_the_bank_answered", "capture")),
+)
 def test_after_a_kill_the_retry_finishes_it(
     boundary: str, operation: str, payment_id: str, installation: Installation, acme: ApiClient
 ) -> None:
@@ -85,7 +88,10 @@ def test_after_a_kill_the_retry_finishes_it(
     assert_ended(payment_id, OPERATIONS[operation])
 
 
-@pytest.mark.parametrize(("boundary", "operation"), each_met(BOUNDARIES[1:], list(OPERATIONS)))
+@pytest.mark.parametrize(
+    ("boundary", "operation"),
+    one_of_all(BOUNDARIES[1:], OPERATIONS, short=("while_the_bank_works", "cancel")),
+)
 def test_after_a_kill_the_sweeper_alone_resolves_it(
     boundary: str, operation: str, payment_id: str, installation: Installation, acme: ApiClient
 ) -> None:
@@ -101,6 +107,7 @@ def test_after_a_kill_the_sweeper_alone_resolves_it(
     assert_ended(payment_id, done)
 
 
+@pytest.mark.only_full("refunds die at this boundary too")
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_what_the_bank_was_never_asked_for_is_not_done_without_a_retry(
     operation: str, payment_id: str, installation: Installation, acme: ApiClient
@@ -119,6 +126,7 @@ def test_what_the_bank_was_never_asked_for_is_not_done_without_a_retry(
     assert_ended(payment_id, OPERATIONS[operation], "processing", "requires_capture")
 
 
+@pytest.mark.planted
 def test_the_check_sees_a_service_that_forgets_its_operation(
     payment_id: str, installation: Installation, acme: ApiClient
 ) -> None:

@@ -10,6 +10,7 @@ from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import RETURN_URL
+from tests.stage.lengths import length
 from tests.stage.mortal import (
     BOUNDARIES,
     PROOF_OF_KILLS,
@@ -22,7 +23,7 @@ from tests.stage.mortal import (
 from tests.stage.stories import assert_charged_at_most_once, assert_one_event_per_change
 from tests.stage.threeds import challenged, decide
 
-pytestmark = [pytest.mark.both_banks(one=True), *PROOF_OF_KILLS]
+pytestmark = [pytest.mark.both_banks, *PROOF_OF_KILLS]
 
 UNTIL_THEN = ["requires_confirmation", "requires_action"]
 
@@ -55,7 +56,7 @@ def assert_changes_nothing(come_back: Call, paid: Answer, acme: ApiClient) -> No
     assert len(bank_books.orders()) == charged
 
 
-@pytest.mark.parametrize("boundary", BOUNDARIES[1:])
+@pytest.mark.parametrize("boundary", length(short=["while_the_bank_works"], full=BOUNDARIES[1:]))
 def test_after_a_kill_the_sweeper_alone_resolves_it(
     boundary: str, paid: Answer, installation: Installation, acme: ApiClient
 ) -> None:
@@ -71,6 +72,7 @@ def test_after_a_kill_the_sweeper_alone_resolves_it(
     assert_charged_once(paid)
 
 
+@pytest.mark.only_full("the sweeper goes on as it does alone")
 @pytest.mark.parametrize("boundary", BOUNDARIES[1:])
 def test_a_browser_that_sends_it_again_after_a_kill_is_only_sent_back(
     boundary: str, paid: Answer, installation: Installation, acme: ApiClient
@@ -87,6 +89,7 @@ def test_a_browser_that_sends_it_again_after_a_kill_is_only_sent_back(
     assert_charged_once(paid)
 
 
+@pytest.mark.only_full("refunds die at this boundary too")
 @pytest.mark.parametrize("times", [0, 1])
 def test_what_never_reached_the_bank_is_never_charged(
     times: int, paid: Answer, installation: Installation, acme: ApiClient
@@ -108,6 +111,7 @@ def test_what_never_reached_the_bank_is_never_charged(
     assert_audit_is_clean()
 
 
+@pytest.mark.planted
 def test_the_check_sees_a_service_that_gives_up_without_asking(
     paid: Answer, installation: Installation
 ) -> None:

@@ -31,7 +31,7 @@ from tests.stage.stories import assert_charged_at_most_once, assert_one_event_pe
 from tests.stage.sweeper import leases_run_out, on_one_thread_each, sweep_after
 
 pytestmark = [
-    pytest.mark.both_banks(one=True),
+    pytest.mark.both_banks,
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
     # A test plays all use cases, one after the other, at their every moment.
     pytest.mark.timeout(600),

@@ -24,7 +24,7 @@ from tests.stage.factories import DECLINED_CARD, confirmation, payment, unconfir
 from tests.stage.threads import at_once, dropped, wait_for_the_others
 
 pytestmark = [
-    pytest.mark.both_banks(one=True),
+    pytest.mark.both_banks,
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 

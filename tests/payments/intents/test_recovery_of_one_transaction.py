@@ -24,7 +24,7 @@ from tests.stage.sweeper import Died, dies
 from vault import cvc as vault_cvc
 
 pytestmark = [
-    pytest.mark.both_banks(one=True),
+    pytest.mark.both_banks,
     pytest.mark.django_db(databases=["default", "bank"]),
 ]
 

@@ -14,7 +14,7 @@ from tests.stage.threads import together
 from tests.stage.threeds import bring, challenged, decide
 
 pytestmark = [
-    pytest.mark.both_banks(one=True),
+    pytest.mark.both_banks,
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 

@@ -25,7 +25,7 @@ from tests.stage.mortal import (
 )
 from tests.stage.refund_books import GivenBack, given_back
 
-pytestmark = [pytest.mark.both_banks(one=True), *PROOF_OF_KILLS]
+pytestmark = [pytest.mark.both_banks, *PROOF_OF_KILLS]
 
 
 class Wanted(NamedTuple):

@@ -78,7 +78,7 @@ def sums(*kinds: str) -> int:
 # --- Together never more than was captured ----------------------------------------------------
 
 
-@pytest.mark.both_banks(one=True)
+@pytest.mark.both_banks
 def test_forty_refunds_at_once_give_back_exactly_what_was_captured(
     paid: str, acme: ApiClient, bank: BankTransport
 ) -> None:
@@ -210,7 +210,7 @@ def _left_of(payment_id: str, kind: str) -> int:
 # --- One key ----------------------------------------------------------------------------------
 
 
-@pytest.mark.both_banks(one=True)
+@pytest.mark.both_banks
 def test_one_key_at_once_is_one_refund(paid: str, acme: ApiClient, bank: BankTransport) -> None:
     bank.pause_seconds = 0.2
 
@@ -254,7 +254,7 @@ def test_a_refund_meets_a_capture_or_a_cancellation(
 
 @pytest.mark.proof(part="races")
 @pytest.mark.timeout(900)
-@pytest.mark.both_banks(one=True)
+@pytest.mark.both_banks
 def test_a_cancellation_meets_the_sweeper_that_sends(acme: ApiClient, bank: BankTransport) -> None:
     """A refund that was not sent is canceled or sent, and never both."""
     begin_at_noon()
@@ -324,7 +324,7 @@ def test_money_comes_for_two_lookers_and_a_cancellation(
 
 @pytest.mark.proof(part="races")
 @pytest.mark.timeout(900)
-@pytest.mark.both_banks(one=True)
+@pytest.mark.both_banks
 def test_sweepers_that_meet_over_a_refund_that_was_lost_send_it_once(
     acme: ApiClient, bank: BankTransport, settings: Any
 ) -> None:

@@ -33,7 +33,7 @@ from tests.stage.threeds import bring, challenged, decide
 from vault import cvc as vault_cvc
 
 pytestmark = [
-    pytest.mark.both_banks(one=True),
+    pytest.mark.both_banks,
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 
