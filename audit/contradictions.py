@@ -6,7 +6,7 @@ from audit.report import Report
 from cases import cases
 from cases.models import Case
 from cases.states import Decision, Kind, Status
-from payments.intents import authorization
+from payments.bank import authorization
 from payments.intents.models import Attempt
 
 KIND = Kind.BANK_CONTRADICTS_BOOK

@@ -9,7 +9,7 @@ from bench import (
     in_bulk,
     installation,  # noqa: F401
 )
-from payments.intents import judging
+from payments.charging import judging
 from payments.risk import rules
 
 TABLE = "intents_attempt"

@@ -25,8 +25,8 @@ from core import clock, context
 from core.querysets import MerchantRows
 from core.rest import lists
 from merchants.models import Merchant
+from payments.charging.views import PaymentIntentViewSet
 from payments.intents.models import PaymentIntent
-from payments.intents.views import PaymentIntentViewSet
 
 COUNT_MAX = 10_000  # A total count ends here (spec: List conventions 4).
 SPEC = PaymentIntentViewSet.lists["list"]

@@ -5,7 +5,7 @@ import time
 from bench import (
     installation,  # noqa: F401
 )
-from payments.intents import tasks
+from payments.charging import tasks
 
 EVERY_SECONDS = 2.0
 

@@ -18,8 +18,8 @@ from bench import attempts_fill, audit_fill
 from core import clock, context
 from merchants import audit_chains
 from merchants.models import Deed, RiskRule, RuleName
+from payments.charging import card_testing
 from payments.installments import bin_imports
-from payments.intents import card_testing
 from payments.intents.models import Attempt
 from payments.risk.models import ListEntry
 

@@ -22,7 +22,7 @@ from core.http import (
 from core.rest.query import refuse_unsafe_url
 from merchants import limits
 from merchants.idempotency import IdempotencyKeyInvalid
-from payments.intents.payer_links import PATH as PAYERS_PATH
+from payments.payer.payer_links import PATH as PAYERS_PATH
 
 # Load balancers ask for it by address.
 HEALTH_PATH = "/healthz"

@@ -18,7 +18,7 @@ from core import arrival, connections, context
 from core.errors import DomainError, MethodNotAllowed, Overloaded, ParameterInvalid
 from core.http import client_address, path_for_reading
 from merchants import request_logs
-from payments.intents import payer_links
+from payments.payer import payer_links
 
 access_log = structlog.get_logger("access")
 PANEL_PATH = "/panel/"

@@ -6,7 +6,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from config import errors, pages
-from payments.intents import pages as payer
+from payments.payer import pages as payer
 
 
 @csrf_exempt  # Only what may change something has to bring a token; a wrong method is a 405.
@@ -25,7 +25,7 @@ v1 = [
     path("", include("merchants.urls")),
     path("", include("payments.customers.urls")),
     path("", include("payments.installments.urls")),
-    path("", include("payments.intents.urls")),
+    path("", include("payments.charging.urls")),
     path("", include("payments.refunds.urls")),
     path("", include("payments.disputes.urls")),
     path("", include("payments.search.urls")),

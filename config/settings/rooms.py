@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "payments.risk",
     "payments.installments",
     "payments.intents",
+    "payments.charging",
     "payments.refunds",
     "payments.disputes",
     "payouts",
@@ -104,8 +105,8 @@ FOUND_WITH_KEY = {
 # about at once: so a silent bank costs one time-out and not one for each row, and rows of one kind
 # delay no other kind.
 IN_DOUBT = {
-    "payments.intents.attempts.KIND": 8,
-    "payments.intents.modifications.KIND": 4,
+    "payments.bank.attempts.KIND": 8,
+    "payments.bank.modifications.KIND": 4,
     "payments.refunds.asking.KIND": 4,
     "payments.disputes.deliveries.KIND": 2,
     "payouts.sending.KIND": 4,
@@ -121,7 +122,7 @@ NOTICE_HANDLERS = {
     "dispute_regained": "payments.disputes.notices.dispute_won",
     "inquiry_closed": "payments.disputes.notices.inquiry_closed",
     "refund_bounced": "payments.refunds.notices.refund_bounced",
-    "fraud_warning": "payments.intents.fraud_updates.warned",
+    "fraud_warning": "payments.charging.fraud_updates.warned",
 }
 # The functions that apply what the bank that pays out tells on its own.
 TRANSFER_NOTICE_HANDLERS = {

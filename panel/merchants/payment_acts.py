@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from merchants.models import Member
 from panel import permissions
-from payments.intents.cancellations import CANCELABLE
+from payments.charging.cancellations import CANCELABLE
 from payments.intents.models import PaymentIntent
 from payments.intents.states import Status
 

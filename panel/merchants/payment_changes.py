@@ -24,7 +24,8 @@ from panel.merchants.payment_forms import (
 )
 from panel.merchants.payment_words import standing
 from panel.merchants.payments import address, find
-from payments.intents import cancellations, captures, notes
+from payments.charging import cancellations, captures
+from payments.intents import notes
 from payments.intents.forms import CancelIntentForm, CaptureIntentForm
 from payments.intents.models import PaymentIntent
 from payments.intents.states import Status

@@ -18,10 +18,11 @@ from events import types
 from events.models import Event
 from merchants import audit_log
 from merchants.models import Merchant
+from payments.charging import confirmation
 from payments.customers import customers
 from payments.customers import events as customer_events
 from payments.customers.forms import CreateCustomerForm
-from payments.intents import confirmation, states
+from payments.intents import states
 from payments.intents.forms import CreateIntentForm
 from webhooks import endpoints
 from webhooks.models import Endpoint

@@ -12,8 +12,8 @@ from core.errors import ResourceMissing
 from panel.operators import desk, listing
 from panel.operators.desk import Section
 from panel.operators.forms import ReasonForm
-from payments.intents import fraud_updates
-from payments.intents.fraud_updates import JudgedMeanwhile
+from payments.charging import fraud_updates
+from payments.charging.fraud_updates import JudgedMeanwhile
 from payments.intents.models import PaymentIntent
 from payments.risk.verdicts import Status
 

@@ -15,11 +15,11 @@ from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
 from core import clock, context, ids
 from events import transitions
+from payments.bank.orders import order_of
 from payments.disputes import locks
 from payments.disputes.models import Dispute, DisputeDelivery
 from payments.disputes.states import DELIVERIES, DeliveryKind, DeliveryStatus
 from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.orders import order_of
 
 EXCHANGES = {
     DeliveryKind.EVIDENCE: BankExchange.Operation.EVIDENCE,

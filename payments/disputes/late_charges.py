@@ -1,12 +1,12 @@
 """Disputes of late charges: they decide how the money goes back, and are no merchant's.
 
-A late charge came after its payment had ended, and is given back (`payments.intents.reversals`).
+A late charge came after its payment had ended, and is given back (`payments.bank.reversals`).
 Each function takes an attempt that is locked behind its payment; False: it is no late charge.
 """
 
 from acquirers.notices.models import Notice
+from payments.bank import reversals
 from payments.disputes.refusals import ClaimUnusable
-from payments.intents import reversals
 from payments.intents.models import Attempt
 
 

@@ -7,8 +7,8 @@ architecture 3).
 from typing import Any
 
 from core.errors import ResourceMissing
+from payments.bank import authorization
 from payments.disputes.models import Dispute
-from payments.intents import authorization
 from payments.intents.models import Attempt, PaymentIntent
 
 

@@ -2,22 +2,11 @@
 
 from acquirers.declines import ADVICE_CODES, CODES, DECLINE_CODES
 from core.cards import BRANDS
-from core.errors import ResourceMissing
 from core.rest import schema
-from core.rest.schema import Operation, Schemas, identifier, instant, minor, nullable, ref, text
-from merchants.accounts import MerchantRestricted
-from merchants.sites import ReturnUrlNotAllowed
-from payments.intents import forms, refusals
-from payments.intents.cancellations import CancelFailed
-from payments.intents.captures import (
-    AmountAboveCapturable,
-    CaptureExpired,
-    PartialCaptureNotAllowed,
-)
+from core.rest.schema import Schemas, identifier, instant, minor, nullable, ref, text
+from payments.intents import forms
 from payments.intents.models import LineItem, PaymentIntent
-from payments.intents.modification_effects import EXPIRED
-from payments.intents.non_secure import NonSecureNotAllowed
-from payments.intents.states import AttemptStatus, Status
+from payments.intents.states import EXPIRED, AttemptStatus, Status
 
 # Absent while the customer is at the bank (contract 2).
 BREAKDOWN = (
@@ -201,60 +190,3 @@ SCHEMAS = {
     ),
     "LineItem": schema.resource("line_item", "li", "One line of what is paid for.", _LINE_ITEM),
 }
-
-
-# --- Actions ----------------------------------------------------------------------------------
-
-_TERMS = (
-    refusals.InstallmentsNotAvailable, refusals.SurchargeMismatch,
-    refusals.LineItemsAmountMismatch,
-)  # fmt: skip
-_CONFIRMING = (
-    MerchantRestricted, ReturnUrlNotAllowed, NonSecureNotAllowed, refusals.CardNotSupported,
-    refusals.InstallmentsNotAvailable, refusals.SurchargeMismatch,
-)  # fmt: skip
-
-PAYMENT_INTENTS = {
-    "list": Operation("List payments", schema.list_of(ref("PaymentIntent"))),
-    "create": Operation(
-        "Create a payment",
-        ref("PaymentIntent"),
-        forms.CreateIntentForm,
-        description=(
-            "With `confirm: true` it is made in the same call. A declined card is no error: the "
-            "answer is 200, the status `requires_payment_method`, and `last_payment_error` says "
-            "why."
-        ),
-        refuses=(*_TERMS, *_CONFIRMING, ResourceMissing),
-    ),
-    "retrieve": Operation("Read a payment", ref("PaymentIntent")),
-    "update": Operation(
-        "Change a payment",
-        ref("PaymentIntent"),
-        forms.UpdateIntentForm,
-        description="What concerns money can be changed before the first attempt only.",
-        refuses=(*_TERMS, refusals.IntentUnexpectedState),
-    ),
-    "confirm": Operation(
-        "Confirm a payment",
-        ref("PaymentIntent"),
-        forms.ConfirmIntentForm,
-        refuses=(*_CONFIRMING, refusals.IntentUnexpectedState),
-    ),
-    "capture": Operation(
-        "Capture a payment",
-        ref("PaymentIntent"),
-        forms.CaptureIntentForm,
-        description="Once; what is not captured is released.",
-        refuses=(
-            refusals.IntentUnexpectedState, CaptureExpired, AmountAboveCapturable,
-            PartialCaptureNotAllowed, MerchantRestricted,
-        ),
-    ),
-    "cancel": Operation(
-        "Cancel a payment",
-        ref("PaymentIntent"),
-        forms.CancelIntentForm,
-        refuses=(refusals.IntentUnexpectedState, CancelFailed),
-    ),
-}  # fmt: skip

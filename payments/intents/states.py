@@ -60,6 +60,8 @@ class Errand(enum.Enum):
     SEND_AGAIN = "send_again"  # An earlier request is believed lost.
 
 
+# The reason of a payment that is canceled because its authorisation has ended.
+EXPIRED = "expired"
 CONFIRMABLE = (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
 OPEN_ATTEMPT = (AttemptStatus.REQUIRES_ACTION, AttemptStatus.PROCESSING)
 SUCCESSFUL_ATTEMPT = (AttemptStatus.AUTHORIZED, AttemptStatus.SUCCEEDED)

@@ -16,7 +16,7 @@ from cases.states import Decision
 from cases.states import Kind as CaseKind
 from core import clock
 from ledger import book
-from payments.intents import repayments
+from payments.bank import repayments
 from payments.intents.states import Errand
 from payments.refunds import late, render, rows
 from payments.refunds.models import Refund

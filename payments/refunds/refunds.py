@@ -13,7 +13,8 @@ from core.metadata import merge
 from events import outbox
 from merchants import audit_log, idempotency
 from merchants.models import Merchant
-from payments.intents import deadlines, given_back, inquiries, intents
+from payments.bank import inquiries
+from payments.intents import deadlines, given_back
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import AttemptStatus, Errand
@@ -83,7 +84,7 @@ def _captured(intent: PaymentIntent) -> Attempt:
     :raises LockTimeout: one is being asked to this moment.
     """
     if intent.status != PaymentStatus.SUCCEEDED:
-        intents.refuse_in_flight(intent)
+        inquiries.refuse_in_flight(intent)
         raise IntentUnexpectedState(intent)
     attempts = intent.attempts.select_related("terminal").select_for_update(of=("self",))
     return attempts.get(status=AttemptStatus.SUCCEEDED)

@@ -8,7 +8,7 @@ from acquirers.conversation import settling
 from acquirers.courses import Course
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
-from payments.intents import attempts
+from payments.bank import attempts
 from payments.intents.models import Attempt
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient

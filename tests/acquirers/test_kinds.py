@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from acquirers.conversation import sweeper
 from acquirers.outcomes import Answer, Outcome
 from core import clock, context
-from payments.intents import attempts, modifications
+from payments.bank import attempts, modifications
 from payments.intents.models import Modification
 from payments.refunds import asking
 from payments.refunds.models import Refund
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank
 
 PATIENCE_SECONDS = 60
 MANY = 10_000
-ATTEMPTS = "payments.intents.attempts.KIND"
-MODIFICATIONS = "payments.intents.modifications.KIND"
+ATTEMPTS = "payments.bank.attempts.KIND"
+MODIFICATIONS = "payments.bank.modifications.KIND"
 REFUNDS = "payments.refunds.asking.KIND"
 SLOTS = {
     "attempt": settings.IN_DOUBT[ATTEMPTS],

@@ -9,8 +9,9 @@ from django.db import OperationalError
 from acquirers.conversation import leases, settling
 from acquirers.outcomes import Answer, BankOperation, Deed, Finding, Outcome, Standing
 from merchants.models import IdempotencyKey
-from payments.intents import attempts, modifications, returns
+from payments.bank import attempts, modifications
 from payments.intents.models import Attempt, Modification
+from payments.payer import returns
 from payments.refunds.models import Refund
 from tests.payments.intents.test_handoffs import come_back
 from tests.stage.audited import audit

@@ -9,7 +9,7 @@ from django.conf import settings as service
 from cases.models import Case
 from core import clock
 from merchants.models import AuditEntry, User
-from payments.intents import tasks
+from payments.charging import tasks
 from tests.browser.page import Page
 from tests.browser.sandbox import Merchant
 from tests.stage.undecided import NEVER_KNOWN, REASON, dead_capture

@@ -22,7 +22,7 @@ from cases.states import Decision
 from core import clock
 from merchants import accounts
 from merchants.models import AuditEntry, Merchant, RequestLog, User
-from payments.intents import tasks
+from payments.charging import tasks
 from payments.intents.models import Attempt
 from testbank.models import Authorization
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree, audit

@@ -17,8 +17,9 @@ from cases.refusals import (
 from cases.states import ABOUT_MONEY, Decision, Kind
 from merchants import accounts
 from merchants.models import AuditEntry, Merchant, RequestLog, User
+from payments.bank import attempts, modifications
+from payments.charging import tasks
 from payments.deciding import decisions
-from payments.intents import attempts, modifications, tasks
 from payments.intents.models import Attempt, Modification
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree, audit

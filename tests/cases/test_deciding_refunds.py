@@ -13,8 +13,8 @@ from cases.refusals import BankIsBeingAsked, CaseChanged, MayNotResolve, NotDeci
 from cases.states import Decision, Kind
 from core import clock
 from merchants.models import AuditEntry, User
+from payments.charging import tasks
 from payments.deciding import decisions
-from payments.intents import tasks
 from payments.refunds import asking
 from payments.refunds.models import Refund
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree, audit

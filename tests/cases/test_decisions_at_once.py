@@ -16,8 +16,9 @@ from cases.refusals import CaseChanged
 from cases.states import Decision
 from events.models import Event
 from merchants.models import AuditEntry, User
+from payments.bank import attempts
+from payments.charging import tasks
 from payments.deciding import decisions
-from payments.intents import attempts, tasks
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport

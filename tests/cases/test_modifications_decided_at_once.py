@@ -14,8 +14,9 @@ from cases.models import Case, CaseChange
 from cases.states import Decision
 from events.models import Event
 from merchants.models import AuditEntry, User
+from payments.bank import modifications
+from payments.charging import tasks
 from payments.deciding import decisions
-from payments.intents import modifications, tasks
 from payments.intents.models import Modification
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport

@@ -11,7 +11,8 @@ from cases import cases
 from cases.models import Case, CaseChange
 from cases.states import CASES, Kind
 from core import clock
-from payments.intents import attempts, tasks
+from payments.bank import attempts
+from payments.charging import tasks
 from payments.intents.models import Attempt, Modification
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport

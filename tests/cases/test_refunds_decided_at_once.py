@@ -10,7 +10,7 @@ from acquirers.outcomes import Answer, Outcome
 from cases.models import Case
 from cases.states import Decision
 from merchants.models import User
-from payments.intents import tasks
+from payments.charging import tasks
 from payments.refunds import asking
 from payments.refunds.models import Refund
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree

@@ -20,7 +20,7 @@ from tests.stage.web_process import Running
 
 KILLS = length(short=2, full=20)
 QUEUE, MANY, SOME, FEW = "default", 120, 20, 30
-LOOK = "payments.intents.tasks.watch_cases"
+LOOK = "payments.charging.tasks.watch_cases"
 PATIENCE_SECONDS = 120
 
 

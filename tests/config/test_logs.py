@@ -55,7 +55,7 @@ log.warning("after")
 from celery.utils.log import get_task_logger
 from config.celery import app
 app.log.setup(loglevel="INFO", redirect_stdouts=True)
-log = get_task_logger("payments.intents.tasks")
+log = get_task_logger("payments.charging.tasks")
 log.warning("paid with %s", {CARD!r})
 try:
     crash()

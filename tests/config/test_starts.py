@@ -10,7 +10,7 @@ WORKER = """
 import sys
 from config.celery import app
 app.Worker(pool="solo")
-print("payments.intents.tasks" in sys.modules, "config.urls" in sys.modules)
+print("payments.charging.tasks" in sys.modules, "config.urls" in sys.modules)
 print("panel.operators.sections" in sys.modules, "payments.intents.admin" in sys.modules)
 """
 DELIVERS = """

@@ -11,8 +11,8 @@ from acquirers import slots
 from core import connections, context, prepared
 from core.postgresql import base as engine
 from core.postgresql.places import Places
-from payments.intents import returns
 from payments.intents.models import PaymentIntent
+from payments.payer import returns
 from tests.stage.all_taken import all_slots_taken
 from tests.stage.bank_transport import BankTransport, an_order, sandbox
 from tests.stage.client import ApiClient

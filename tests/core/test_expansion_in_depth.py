@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 from core import clock, ids
 from core.rest import expansion, resources
 from merchants import keys
+from payments.charging.views import PaymentIntentViewSet
 from payments.customers.models import Customer
 from payments.intents.models import Attempt, LineItem, PaymentIntent
-from payments.intents.views import PaymentIntentViewSet
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import AttemptFactory, PaymentFactory, line, sealed_card

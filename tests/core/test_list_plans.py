@@ -11,8 +11,8 @@ from django.http import QueryDict
 
 from core.rest import lists
 from merchants.models import Merchant
+from payments.charging.views import PaymentIntentViewSet
 from payments.intents.models import PaymentIntent
-from payments.intents.views import PaymentIntentViewSet
 from tests.stage import list_reads
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory

@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from core.rest import lists
+from payments.charging.views import PaymentIntentViewSet
 from payments.intents.models import PaymentIntent
-from payments.intents.views import PaymentIntentViewSet
 from tests.stage.factories import MerchantFactory, PaymentFactory
 
 pytestmark = pytest.mark.django_db

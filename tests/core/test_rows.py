@@ -34,9 +34,9 @@ WRITES: dict[str, tuple[type[Model], ...]] = {
     "ledger/book/journal.py": (Movement, Entry),
     "ledger/settlement.py": (Run,),
     "merchants/request_logs.py": (RequestLog,),
-    "payments/intents/intents.py": (PaymentIntent,),
-    "payments/intents/confirmation.py": (Attempt,),
-    "payments/intents/attempts.py": (Attempt,),
+    "payments/charging/intents.py": (PaymentIntent,),
+    "payments/charging/confirmation.py": (Attempt,),
+    "payments/bank/attempts.py": (Attempt,),
     "payments/intents/transition.py": (PaymentIntent,),
     "testbank/book.py": (Authorization, Capture),
 }

@@ -69,7 +69,7 @@ PLANTED = [
     ("acquirers/slots.py", "from ledger import book", "Acquirers, the ledger"),
     ("acquirers/declines.py", "from acquirers import slots", "Inside acquirers"),
     ("payments/customers/render.py", "from payments.intents import states", "Inside payments"),
-    ("payments/intents/states.py", "from payments.intents import views", "Inside intents"),
+    ("payments/intents/states.py", "from payments.intents import resource", "Inside intents"),
     ("webhooks/delivery/lanes.py", "from webhooks import replay", "Inside webhooks"),
     ("webhooks/delivery/shares.py", "from webhooks.delivery import lanes", "Inside delivery"),
     ("webhooks/delivery/http/wires.py", "from webhooks.delivery import drain", "Inside delivery"),

@@ -168,7 +168,7 @@ def test_a_lock_that_was_not_got_leaves_the_key_free(
 ) -> None:
     path = f"{PATH}/{acme.post(PATH, unconfirmed())['id']}"
     with monkeypatch.context() as patch:
-        patch.setattr("payments.intents.intents.refuse_in_flight", _find_locked)
+        patch.setattr("payments.charging.intents.refuse_in_flight", _find_locked)
         assert acme.post(path, {"amount": 100}, idempotency_key="k").status == 409
 
     assert acme.post(path, {"amount": 100}, idempotency_key="k")["amount"] == 100

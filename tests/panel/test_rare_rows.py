@@ -12,9 +12,9 @@ from events.models import Event
 from merchants import accounts
 from merchants.models import Merchant
 from panel.merchants import kept_figures
+from payments.charging import card_destruction
 from payments.customers import customers
 from payments.customers.models import Customer
-from payments.intents import card_destruction
 from payments.intents.models import PaymentIntent
 from payments.intents.notes import note
 from tests.stage.client import ApiClient

@@ -113,7 +113,7 @@ django.setup()
 from datetime import timedelta
 from core import clock
 from ledger.tasks import settle_due
-from payments.intents.tasks import resolve_unknown
+from payments.charging.tasks import resolve_unknown
 for _ in range(4):
     clock.advance(timedelta(days=1))
     resolve_unknown()

@@ -14,9 +14,9 @@ from acquirers.conversation import answers  # noqa: E402
 from cases import cases  # noqa: E402
 from cases.states import Decision  # noqa: E402
 from merchants.models import User  # noqa: E402
+from payments.bank import attempts, modifications  # noqa: E402
 from payments.deciding import decisions  # noqa: E402
 from payments.deciding.decisions import Word  # noqa: E402
-from payments.intents import attempts, modifications  # noqa: E402
 from tests.stage.deadly import deadly  # noqa: E402
 from tests.stage.undecided import DECISIONS_BOUNDARIES, REASON  # noqa: E402
 

@@ -8,7 +8,7 @@ import pytest
 
 from acquirers.outcomes import Answer, Outcome
 from ledger import book
-from payments.intents import authorization, modifications
+from payments.bank import authorization, modifications
 from payments.intents.models import Attempt
 from payments.refunds import asking, tasks
 from tests.stage.client import REFUNDS, ApiClient

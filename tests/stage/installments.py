@@ -2,7 +2,7 @@
 
 import pytest
 
-from payments.intents.installments import Plan
+from payments.charging.installments import Plan
 from payments.intents.models import PaymentIntent
 
 
@@ -14,4 +14,4 @@ def sell_installments(
     def plan_of(intent: PaymentIntent, _card: dict, _count: int) -> Plan:
         return Plan(count, surcharge=intent.amount * surcharge_bps // 10_000)
 
-    patch.setattr("payments.intents.installments.plan_of", plan_of)
+    patch.setattr("payments.charging.installments.plan_of", plan_of)

@@ -11,8 +11,9 @@ from tests.stage.unseen import application as web
 from acquirers.conversation import answers, settling
 from core.rest import expansion
 from merchants import idempotency
+from payments.bank import authorization, modifications
 from payments.disputes import deliveries
-from payments.intents import authorization, modifications, pages
+from payments.payer import pages
 from testbank.wsgi import application as honest_bank
 from tests.stage.deadly import BANK_WORKS_SECONDS, deadly
 from tests.stage.mortal import INSIDE

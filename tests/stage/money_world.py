@@ -28,11 +28,11 @@ from core.rest import expansion
 from ledger import calendar, settlement
 from ledger.models import Price
 from merchants.models import IdempotencyKey, NegativeLimit
+from payments.charging import installments
+from payments.charging.installments import Plan
 from payments.disputes import tasks as dispute_tasks
 from payments.disputes.models import Dispute
 from payments.disputes.states import Status as DisputeStatus
-from payments.intents import installments
-from payments.intents.installments import Plan
 from payments.intents.models import Attempt, PaymentIntent
 from payments.refunds import asking
 from payments.refunds import tasks as refund_tasks

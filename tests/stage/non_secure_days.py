@@ -8,7 +8,7 @@ import pytest
 
 from core import clock
 from merchants import accounts
-from payments.intents import authorization
+from payments.bank import authorization
 from payments.intents.models import Attempt, NonSecureDay
 from tests.stage.client import ApiClient
 from tests.stage.factories import RETURN_URL, payment

@@ -12,7 +12,7 @@ from django.utils import timezone
 from acquirers.conversation import leases, sweeper
 from core import clock
 from merchants.models import IdempotencyKey
-from payments.intents import tasks
+from payments.charging import tasks
 from payments.intents.models import Attempt, Modification
 from payments.refunds.models import Refund
 from payouts.models import Payout

@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django.test import Client
 
-from payments.intents import payer_links
 from payments.intents.models import Attempt
+from payments.payer import payer_links
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import GOOD_CARD, RETURN_URL, three_d_secure
 from tests.stage.oldbank import gate_walk

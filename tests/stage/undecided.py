@@ -16,9 +16,10 @@ from cases.refusals import BankIsBeingAsked, CaseChanged
 from cases.states import Decision, Kind
 from core import clock
 from merchants.models import AuditEntry, User
+from payments.bank import modification_rows
+from payments.charging import tasks
 from payments.deciding import decisions
 from payments.deciding.decisions import Decided, Word
-from payments.intents import modification_rows, tasks
 from payments.intents.models import Attempt
 from payments.intents.states import ModificationKind
 from testbank.models import Authorization

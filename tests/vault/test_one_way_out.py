@@ -10,7 +10,8 @@ import pytest
 from core import keyring
 from devstack.state import ROOT
 from merchants import idempotency
-from payments.intents import card_destruction, render
+from payments.charging import card_destruction
+from payments.intents import render
 from tests.stage.factories import MerchantFactory, sealed_card
 from tests.stage.one_way_out import CardOpened
 from vault import cards

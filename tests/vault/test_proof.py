@@ -34,7 +34,7 @@ KILLED_AT = (0.2, 0.5, 0.8)
 DESTROY = """
 import django
 django.setup()
-from payments.intents.card_destruction import destroy_due
+from payments.charging.card_destruction import destroy_due
 while destroy_due():
     pass
 """

@@ -15,7 +15,7 @@ from django.db import connection, connections
 from core import clock, keyring
 from core.cards import CardData
 from merchants.models import Merchant
-from payments.intents import card_destruction
+from payments.charging import card_destruction
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient

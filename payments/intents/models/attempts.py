@@ -61,7 +61,7 @@ class Attempt(InDoubt):
     authentication = JSONField(default=dict)
     acs_url = models.CharField(max_length=2000, null=True)
     # For a bank that takes the card from the payer's browser: the origins that its form may lead
-    # to, and the browser that pressed the button first (`payments.intents.handoffs`).
+    # to, and the browser that pressed the button first (`payments.payer.handoffs`).
     hand_off = JSONField(null=True)
     # Internal: the authentication's outcome, and when it was used up.
     md_status = models.CharField(max_length=2, null=True)

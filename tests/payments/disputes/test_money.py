@@ -8,8 +8,8 @@ import pytest
 
 from core import clock
 from ledger.balance import funds
-from payments.intents import installments
-from payments.intents.installments import Plan
+from payments.charging import installments
+from payments.charging.installments import Plan
 from tests.stage.booked import charge_fees, lines, movements, settle_everything
 from tests.stage.complaints import Complaint
 

@@ -126,7 +126,10 @@ def test_a_late_outcome_has_a_request_log_of_its_own(acme: ApiClient, bank: Bank
 
     rows = acme.get("/v1/request_logs?limit=100")["data"]
     [job] = [row for row in rows if row["kind"] == "job"]
-    assert (job["path"], job["object_id"]) == ("payments.intents.tasks.resolve_unknown", paid["id"])
+    assert (job["path"], job["object_id"]) == (
+        "payments.intents.tasks.resolve_unknown",
+        paid["id"],
+    )
     assert acme.payment(never_known["id"])["status"] == "processing"
 
 

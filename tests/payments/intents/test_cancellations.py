@@ -8,7 +8,7 @@ from acquirers.conversation import settling
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from core.redis import client as redis
-from payments.intents import attempts, modifications
+from payments.bank import attempts, modifications
 from payments.intents.models import Attempt
 from tests.stage import bank_books
 from tests.stage.audited import audit

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from merchants import accounts
-from payments.intents import modifications
+from payments.bank import modifications
 from payments.intents.models import Attempt
 from tests.stage import bank_books
 from tests.stage.audited import audit

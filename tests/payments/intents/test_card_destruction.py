@@ -19,9 +19,9 @@ from config.celery import app
 from core import clock
 from core.models import Clock
 from core.redis import client as redis
-from payments.intents import card_destruction
+from payments.charging import card_destruction
+from payments.charging.tasks import destroy_cards
 from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.tasks import destroy_cards
 from tests.stage.bank_transport import BankTransport, an_order, sandbox
 from tests.stage.books import captured_by_bank, refused
 from tests.stage.client import ApiClient
@@ -292,4 +292,4 @@ def test_what_is_scheduled_exists_and_does_not_pile_up() -> None:
         assert entry["task"] in app.tasks
         expires = entry["options"]["expires"]
         assert entry["task"] in NEVER_LATE if expires is None else expires <= entry["schedule"]
-    assert settings.CELERY_BEAT_SCHEDULE["payments.intents.tasks.destroy_cards"]["schedule"] <= 60
+    assert settings.CELERY_BEAT_SCHEDULE["payments.charging.tasks.destroy_cards"]["schedule"] <= 60

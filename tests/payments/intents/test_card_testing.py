@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from core import clock
-from payments.intents import card_testing, tasks
+from payments.charging import card_testing, tasks
 from payments.intents.models import Attempt
 from payments.risk.models import Watch
 from tests.stage.bank_transport import BankTransport

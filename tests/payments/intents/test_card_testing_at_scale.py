@@ -15,7 +15,7 @@ import pytest
 from acquirers.sandbox import cards
 from core import clock
 from core.cards import luhn_valid
-from payments.intents import tasks
+from payments.charging import tasks
 from testbank import behaviours
 from testbank.behaviours import Behaviour
 from tests.stage.bank_transport import BankTransport

@@ -18,7 +18,8 @@ from core.errors import LockTimeout
 from merchants import accounts
 from merchants.idempotency import claims
 from merchants.models import IdempotencyKey, Merchant, NonSecureLimit
-from payments.intents import attempts, authorization, modifications, non_secure
+from payments.bank import attempts, authorization, modifications
+from payments.intents import non_secure
 from payments.intents.models import Attempt, PaymentIntent
 from testbank import behaviours
 from tests.stage import bank_books

@@ -15,8 +15,8 @@ from acquirers.notices.models import Inbox, Notice
 from core import clock
 from core.errors import PermissionDenied, ResourceMissing
 from merchants.models import AuditEntry, RequestLog, User
-from payments.intents import fraud_updates
-from payments.intents.fraud_updates import ReasonMissing
+from payments.charging import fraud_updates
+from payments.charging.fraud_updates import ReasonMissing
 from payments.intents.models import Attempt
 from payments.intents.refusals import IntentUnexpectedState
 from payments.risk import verdicts

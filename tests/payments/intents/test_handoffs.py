@@ -12,8 +12,8 @@ from django.test import Client
 from acquirers import slots
 from acquirers.models import BankExchange
 from core.redis import client as redis
-from payments.intents import handoffs, payer_links
 from payments.intents.models import Attempt
+from payments.payer import handoffs, payer_links
 from testbank.models import Authorization
 from tests.stage.all_taken import all_slots_taken
 from tests.stage.bank_orders import authorize

@@ -5,7 +5,7 @@ from django.db import OperationalError
 
 from acquirers.conversation import settling
 from merchants import idempotency
-from payments.intents import three_d_secure
+from payments.payer import three_d_secure
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient

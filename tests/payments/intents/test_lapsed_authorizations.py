@@ -9,7 +9,8 @@ from datetime import timedelta
 import pytest
 
 from core import clock
-from payments.intents import authorization, deadlines, modifications
+from payments.bank import authorization, modifications
+from payments.intents import deadlines
 from payments.intents.models import Attempt
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean

@@ -18,7 +18,7 @@ from core import clock
 from events.models import Event
 from ledger.models import Entry
 from merchants.models import User
-from payments.intents import attempts, modifications
+from payments.bank import attempts, modifications
 from payments.intents.models import Attempt, Modification
 from testbank import behaviours, decisions
 from testbank.models import Chargeback, Dispute

@@ -11,9 +11,10 @@ from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from acquirers.three_d_secure import Redirect
 from core import clock
-from payments.intents import attempts, modifications, returns
-from payments.intents import three_d_secure as authenticating
+from payments.bank import attempts, modifications
 from payments.intents.models import Attempt, Modification, PaymentIntent
+from payments.payer import returns
+from payments.payer import three_d_secure as authenticating
 from testbank import behaviours
 from tests.stage import bank_books
 from tests.stage.audited import audit

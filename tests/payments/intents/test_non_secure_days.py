@@ -12,7 +12,8 @@ from acquirers.outcomes import Answer, Outcome
 from core import clock
 from merchants import accounts
 from merchants.models import Merchant
-from payments.intents import attempts, non_secure
+from payments.bank import attempts
+from payments.intents import non_secure
 from payments.intents.models import Attempt, NonSecureDay
 from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport

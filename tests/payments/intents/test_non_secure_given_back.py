@@ -10,7 +10,9 @@ from django.db.models import F
 from acquirers.conversation import settling
 from acquirers.outcomes import Answer, Outcome
 from audit import queries
-from payments.intents import attempts, confirmation, non_secure
+from payments.bank import attempts
+from payments.charging import confirmation
+from payments.intents import non_secure
 from payments.intents.models import Attempt, NonSecureDay
 from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport

@@ -6,8 +6,9 @@ from acquirers.conversation import settling
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from core import clock
-from payments.intents import attempts, modification_rows, modifications, returns
+from payments.bank import attempts, modification_rows, modifications
 from payments.intents.models import Attempt
+from payments.payer import returns
 from tests.payments.intents.test_races import then_wait
 from tests.stage import bank_books
 from tests.stage.audited import audit

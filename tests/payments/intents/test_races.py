@@ -14,7 +14,7 @@ from django.db import connection
 
 from core.querysets import MerchantRows
 from merchants import idempotency
-from payments.intents import confirmation as confirming
+from payments.charging import confirmation as confirming
 from payments.intents.models import PaymentIntent
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport

@@ -12,7 +12,8 @@ from core import clock
 from core.querysets import MerchantRows
 from events import outbox
 from events.models import Event
-from payments.intents import authorization, render
+from payments.bank import authorization
+from payments.intents import render
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import SUCCEEDED
 from testbank import book, captures

@@ -85,10 +85,10 @@ LOCK_FIRST = (
     "merchants.tasks.log_audit_heads",
     "payments.disputes.tasks.close_overdue",
     "merchants.tasks.forget_idempotency_keys", "merchants.tasks.forget_request_logs",
-    "merchants.tasks.forget_sessions", "payments.intents.tasks.destroy_cards",
+    "merchants.tasks.forget_sessions", "payments.charging.tasks.destroy_cards",
     # It writes one row for each merchant, by INSERT … ON CONFLICT, and reads none of them.
-    "payments.intents.tasks.watch_tested",
-    "payments.intents.tasks.watch_cases",
+    "payments.charging.tasks.watch_tested",
+    "payments.charging.tasks.watch_cases",
     "payments.refunds.tasks.send_waiting", "webhooks.tasks.drain", "webhooks.tasks.forget_old",
 )  # fmt: skip
 API = changing(get_resolver().url_patterns)

@@ -18,7 +18,8 @@ from core import clock
 from events.models import Event
 from merchants import idempotency
 from merchants.models import IdempotencyKey
-from payments.intents import authorization, modifications, recovery
+from payments.bank import authorization, modifications
+from payments.charging import recovery
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport, call_bank

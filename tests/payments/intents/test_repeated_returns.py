@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from payments.intents import returns
+from payments.payer import returns
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient

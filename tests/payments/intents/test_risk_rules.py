@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core import clock
-from payments.intents import judging
+from payments.charging import judging
 from payments.intents.models import Attempt
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient

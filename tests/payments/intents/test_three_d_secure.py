@@ -3,8 +3,8 @@
 import pytest
 
 from acquirers.three_d_secure import Authenticated, Proof
-from payments.intents import returns
 from payments.intents.models import Attempt
+from payments.payer import returns
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank

@@ -9,7 +9,9 @@ from django.db import OperationalError
 
 from acquirers.conversation import settling, sweeper
 from core import clock
-from payments.intents import attempts, deadlines, tasks
+from payments.bank import attempts
+from payments.charging import tasks
+from payments.intents import deadlines
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
@@ -26,7 +28,7 @@ pytestmark = [
 
 PATH = "/v1/payment_intents"
 CHARGED, NOT_CHARGED, NEVER_KNOWN = "4000001100000017", "4000001100000025", "4000001100000058"
-SLOTS = settings.IN_DOUBT["payments.intents.attempts.KIND"]
+SLOTS = settings.IN_DOUBT["payments.bank.attempts.KIND"]
 LATER_YES, LATER_NO = "4000001100000033", "4000001100000041"
 PROCESSING_ERROR = "4000000000000119"
 DAY = 86_400

@@ -17,8 +17,8 @@ import requests
 from django.db import IntegrityError, transaction
 
 from ledger.models import Account, Entry, Movement, Price
+from payments.charging import installments
 from payments.intents import given_back as writers
-from payments.intents import installments
 from payments.intents.models import PaymentIntent
 from payments.refunds import rows, tasks
 from payments.refunds.models import Refund

@@ -12,7 +12,7 @@ from acquirers import references
 from acquirers.conversation import answers, leases, schedule
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import clock
-from payments.intents import modification_rows, repayments
+from payments.bank import modification_rows, repayments
 from payments.intents.models import Attempt, Modification
 from payments.intents.states import Errand, ModificationKind, ModificationStatus
 

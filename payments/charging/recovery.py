@@ -15,8 +15,9 @@ from acquirers.outcomes import Answer, Outcome
 from core import clock
 from merchants.idempotency import Earlier
 from merchants.models import Merchant
-from payments.intents import attempts, authorization, confirmation, intents, modifications
-from payments.intents.cancellations import CancelFailed
+from payments.bank import attempts, authorization, modifications
+from payments.charging import confirmation, intents
+from payments.charging.cancellations import CancelFailed
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.states import AttemptStatus, ModificationKind, ModificationStatus, Status
 from vault import cvc as vault_cvc

@@ -13,9 +13,9 @@ from core import clock, connections, context
 from core.arrival import ClientHungUp
 from core.errors import UpstreamUnavailable
 from events import transitions
-from payments.intents import attempts, authorization
+from payments.bank import attempts, authorization
+from payments.bank.orders import order_of
 from payments.intents.models import Attempt
-from payments.intents.orders import order_of
 from payments.intents.states import ATTEMPTS, UNPAID, AttemptStatus
 from vault import cvc as vault_cvc
 

@@ -5,10 +5,12 @@ A deadline passes when the payer does not come back, or when an authorisation ex
 """
 
 import structlog
+from django.db.models import Exists, OuterRef, Q
 
 from acquirers.conversation import leases, settling
+from core.errors import LockTimeout
 from merchants.models import Merchant
-from payments.intents import attempts, modifications
+from payments.bank import attempts, modifications
 from payments.intents.models import Modification, PaymentIntent
 from payments.intents.states import (
     IN_FLIGHT,
@@ -37,6 +39,22 @@ def ask_first(merchant: Merchant, intent_id: str) -> None:
     elif under_way := _modification_of(intent):
         with leases.held(under_way) as modification:
             _ask_about(modification)
+
+
+def refuse_in_flight(intent: PaymentIntent) -> None:
+    """Refuse while the bank is asked about the locked payment and its status does not show it yet.
+
+    A `processing` payment passes: its status shows that the bank is asked.
+
+    :raises LockTimeout: an attempt or a modification of the payment is at the bank.
+    """
+    # An expired authorisation's release does not count: it has no request, and may take days.
+    asked_for = Modification.objects.filter(
+        attempt=OuterRef("pk"), status=ModificationStatus.PROCESSING, kind__in=IN_FLIGHT
+    ).exclude(request_id="")
+    at_the_bank = Q(status=AttemptStatus.PROCESSING) | Exists(asked_for)
+    if intent.status != Status.PROCESSING and intent.attempts.filter(at_the_bank).exists():
+        raise LockTimeout
 
 
 def _ask_about(modification: Modification) -> None:

@@ -11,7 +11,8 @@ from core.errors import DomainError, PermissionDenied
 from events import outbox
 from merchants import audit_log, request_logs
 from merchants.models import User
-from payments.intents import authorization, fraud, render
+from payments.bank import authorization, fraud
+from payments.intents import render
 from payments.intents.events import FRAUD_UPDATED
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState

@@ -7,9 +7,9 @@ import acquirers
 from acquirers.models import Terminal
 from core.errors import ParameterMissing
 from merchants.models import Merchant
-from payments.intents import methods
-from payments.intents.installments import Wish, wish_of
-from payments.intents.methods import OfferedCard
+from payments.charging import methods
+from payments.charging.installments import Wish, wish_of
+from payments.charging.methods import OfferedCard
 from payments.intents.models import PaymentIntent
 from payments.intents.states import Status
 from vault import cvc as vault_cvc

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from payments.intents.views import PaymentIntentViewSet
+from payments.charging.views import PaymentIntentViewSet
 
 urlpatterns = [
     path("payment_intents", PaymentIntentViewSet.as_view({"get": "list", "post": "create"})),

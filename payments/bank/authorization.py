@@ -17,10 +17,11 @@ from events import transitions
 from ledger import book
 from ledger.book import Sale
 from ledger.models import Movement
-from payments.intents import deadlines, fraud
-from payments.intents.endings import end_unpaid
+from payments.bank import fraud
+from payments.bank.endings import end_unpaid
+from payments.bank.orders import keep_numbers, order_of
+from payments.intents import deadlines
 from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.orders import keep_numbers, order_of
 from payments.intents.states import (
     ATTEMPTS,
     AttemptStatus,

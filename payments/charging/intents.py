@@ -4,30 +4,29 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
 
 from acquirers.conversation import leases
 from core import clock, ids, instances, rows
-from core.errors import LockTimeout, ResourceMissing
+from core.errors import ResourceMissing
 from core.metadata import merge
 from events import outbox
 from merchants import idempotency
 from merchants.models import Merchant
+from payments.bank.endings import end_unpaid
+from payments.bank.inquiries import refuse_in_flight
+from payments.charging import installments
+from payments.charging.installments import Wish
+from payments.charging.methods import OfferedCard, billing_of, requested_authentication
 from payments.customers.models import Customer
-from payments.intents import installments, metadata, render
-from payments.intents.endings import end_unpaid
-from payments.intents.installments import Wish
-from payments.intents.methods import OfferedCard, billing_of, requested_authentication
-from payments.intents.models import LineItem, Modification, PaymentIntent
+from payments.intents import metadata, render
+from payments.intents.models import LineItem, PaymentIntent
 from payments.intents.refusals import (
     IntentUnexpectedState,
     LineItemsAmountMismatch,
 )
 from payments.intents.states import (
     CREATED,
-    IN_FLIGHT,
     AttemptStatus,
-    ModificationStatus,
     Status,
 )
 from vault import cards as vault_cards
@@ -131,22 +130,6 @@ def update(merchant: Merchant, intent_id: str, changes: dict[str, Any]) -> Payme
         metadata.index_anew(intent)
     intent.save()
     return intent
-
-
-def refuse_in_flight(intent: PaymentIntent) -> None:
-    """Refuse while the bank is asked about the locked payment and its status does not show it yet.
-
-    A `processing` payment passes: its status shows that the bank is asked.
-
-    :raises LockTimeout: an attempt or a modification of the payment is at the bank.
-    """
-    # An expired authorisation's release does not count: it has no request, and may take days.
-    asked_for = Modification.objects.filter(
-        attempt=OuterRef("pk"), status=ModificationStatus.PROCESSING, kind__in=IN_FLIGHT
-    ).exclude(request_id="")
-    at_the_bank = Q(status=AttemptStatus.PROCESSING) | Exists(asked_for)
-    if intent.status != Status.PROCESSING and intent.attempts.filter(at_the_bank).exists():
-        raise LockTimeout
 
 
 def give_up_action(intent: PaymentIntent) -> None:

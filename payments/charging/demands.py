@@ -4,9 +4,9 @@ from datetime import date
 from typing import NamedTuple
 
 from core.errors import ParameterMissing
+from payments.charging.terms import Terms
 from payments.intents import non_secure
 from payments.intents.models import PaymentIntent
-from payments.intents.terms import Terms
 from payments.risk.verdicts import Verdict
 
 

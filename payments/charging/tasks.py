@@ -4,11 +4,12 @@ from celery import shared_task
 
 from acquirers.conversation import sweeper
 from core import context
+from payments.charging import card_destruction, card_testing
 from payments.deciding import watch
-from payments.intents import card_destruction, card_testing
 
 
-@shared_task
+# Merchants see the name in their request logs.
+@shared_task(name="payments.intents.tasks.resolve_unknown")
 def resolve_unknown() -> None:
     with context.work():
         sweeper.sweep(job=resolve_unknown.name)

@@ -20,24 +20,16 @@ from core.errors import LockTimeout, ParameterMissing
 from ledger import accounts as ledger_accounts
 from merchants import accounts, idempotency, sites
 from merchants.models import Merchant
-from payments.intents import (
-    attempts,
-    authorization,
-    blocking,
-    demands,
-    installments,
-    intents,
-    judging,
-    methods,
-    non_secure,
-    three_d_secure,
-)
-from payments.intents.methods import OfferedCard
+from payments.bank import attempts, authorization, inquiries
+from payments.bank.orders import order_of
+from payments.charging import blocking, demands, installments, intents, judging, methods
+from payments.charging.methods import OfferedCard
+from payments.charging.terms import Terms, terms_of_confirmation, terms_of_draft
+from payments.intents import non_secure
 from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.orders import order_of
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import CONFIRMABLE, OPEN_ATTEMPT, AttemptStatus, Status
-from payments.intents.terms import Terms, terms_of_confirmation, terms_of_draft
+from payments.payer import three_d_secure
 from vault import cards as vault_cards
 from vault import cvc as vault_cvc
 
@@ -210,7 +202,7 @@ def _refuse_on_locked_row(merchant: Merchant, intent_id: str) -> NoReturn:
 def _require_confirmable(intent: PaymentIntent) -> None:
     if not _is_confirmable(intent):
         raise IntentUnexpectedState(intent)
-    intents.refuse_in_flight(intent)
+    inquiries.refuse_in_flight(intent)
 
 
 def _require_unchanged(intent: PaymentIntent, seen: PaymentIntent) -> None:

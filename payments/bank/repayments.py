@@ -10,8 +10,8 @@ import acquirers
 from acquirers import refused_requests, standings
 from acquirers.conversation import answers
 from acquirers.outcomes import Answer, Deed, Outcome
+from payments.bank.orders import order_of
 from payments.intents.models import Attempt
-from payments.intents.orders import order_of
 from payments.intents.states import Errand
 
 RELEASED = (Answer.APPROVED, Answer.LAPSED)

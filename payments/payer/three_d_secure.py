@@ -10,11 +10,13 @@ from acquirers.three_d_secure import FormPost, Redirect
 from core import clock
 from events import transitions
 from merchants import idempotency
-from payments.intents import attempts, authorization, deadlines, payer_links, render
+from payments.bank import attempts, authorization
+from payments.bank.orders import order_of
+from payments.intents import deadlines, render
 from payments.intents.models import Attempt
-from payments.intents.orders import order_of
 from payments.intents.states import ATTEMPTS, AttemptStatus, Status
 from payments.intents.transition import move
+from payments.payer import payer_links
 from vault import cvc as vault_cvc
 
 

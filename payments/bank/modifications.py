@@ -16,18 +16,11 @@ from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Deed, Outcome
 from cases.states import Decision
 from cases.states import Kind as CaseKind
-from payments.intents import (
-    late,
-    modification_answers,
-    modification_rows,
-    repayments,
-    reversals,
-)
+from payments.bank import late, modification_answers, modification_rows, repayments, reversals
+from payments.bank.orders import order_of
+from payments.bank.repayments import RELEASED
 from payments.intents.models import Modification
-from payments.intents.modification_effects import EXPIRED
-from payments.intents.orders import order_of
-from payments.intents.repayments import RELEASED
-from payments.intents.states import IN_FLIGHT, ModificationKind, ModificationStatus
+from payments.intents.states import EXPIRED, IN_FLIGHT, ModificationKind, ModificationStatus
 from payments.intents.transition import DOOR
 
 EXCHANGES = {

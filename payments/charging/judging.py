@@ -12,8 +12,8 @@ from django.db import connection
 
 from core import clock
 from merchants.models import Merchant, RuleName
+from payments.charging.terms import Terms
 from payments.intents.models import PaymentIntent
-from payments.intents.terms import Terms
 from payments.risk import fingerprints, lists, standings, verdicts
 from payments.risk.lists import List, Payer
 from payments.risk.rules import Rules

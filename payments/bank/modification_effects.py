@@ -1,13 +1,11 @@
 """The consequences of captures and releases for payment and attempt, which are locked."""
 
 from acquirers.outcomes import Outcome
-from payments.intents import authorization
-from payments.intents.endings import end_unpaid
+from payments.bank import authorization
+from payments.bank.endings import end_unpaid
+from payments.bank.orders import keep_numbers
 from payments.intents.models import Attempt, Modification, PaymentIntent
-from payments.intents.orders import keep_numbers
 from payments.intents.states import AttemptStatus, Status
-
-EXPIRED = "expired"
 
 
 def capture(modification: Modification, outcome: Outcome) -> Status:

@@ -11,14 +11,9 @@ from core import context
 from core.errors import DomainError, UpstreamUnavailable
 from merchants import audit_log, idempotency
 from merchants.models import Merchant
-from payments.intents import (
-    authorization,
-    inquiries,
-    intents,
-    modification_rows,
-    modifications,
-    render,
-)
+from payments.bank import authorization, inquiries, modification_rows, modifications
+from payments.charging import intents
+from payments.intents import render
 from payments.intents.models import Modification, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import AttemptStatus, ModificationKind, Status
@@ -87,7 +82,7 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
     intent = intents_of.lock(intent_id)
     if intent.status not in CANCELABLE:
         raise IntentUnexpectedState(intent)
-    intents.refuse_in_flight(intent)
+    inquiries.refuse_in_flight(intent)
     if intent.status == Status.REQUIRES_CAPTURE:
         attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
         acquirers.of(attempt)  # Without an adapter nothing is written down.

@@ -21,12 +21,13 @@ from acquirers.outcomes import Answer, Outcome
 from cases.states import Decision
 from cases.states import Kind as CaseKind
 from core import clock, ids, rows
-from payments.intents import authorization, deadlines, fraud, late, modification_rows
-from payments.intents.endings import end_unpaid
+from payments.bank import authorization, fraud, late, modification_rows
+from payments.bank.endings import end_unpaid
+from payments.bank.orders import order_of
+from payments.intents import deadlines
 from payments.intents.models import Attempt
-from payments.intents.modification_effects import EXPIRED
-from payments.intents.orders import order_of
 from payments.intents.states import (
+    EXPIRED,
     OPEN_ATTEMPT,
     AttemptStatus,
     ModificationKind,

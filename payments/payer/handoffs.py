@@ -14,9 +14,9 @@ from django.utils import timezone
 import acquirers
 from acquirers.three_d_secure import Form
 from core.errors import UpstreamUnavailable
-from payments.intents import three_d_secure
 from payments.intents.models import Attempt
 from payments.intents.states import AttemptStatus
+from payments.payer import three_d_secure
 from vault import cvc as vault_cvc
 
 # In real time. The security code is held as long, counted from the confirmation.

@@ -16,9 +16,10 @@ from acquirers import returned_forms, slots
 from acquirers.three_d_secure import Forged
 from core import context, money
 from core.page_policy import allow_form_to, allow_form_to_end_anywhere
-from payments.intents import deadlines, handoffs, payer_links, returns
+from payments.intents import deadlines
 from payments.intents.models import Attempt
 from payments.intents.states import AttemptStatus
+from payments.payer import handoffs, payer_links, returns
 
 log = structlog.get_logger(__name__)
 

@@ -4,7 +4,8 @@ from acquirers.conversation import leases
 from acquirers.declines import FRAUD_BLOCKED
 from acquirers.outcomes import Answer, Outcome
 from merchants import idempotency
-from payments.intents import authorization, render
+from payments.bank import authorization
+from payments.intents import render
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import AttemptStatus
 from payments.intents.transition import move

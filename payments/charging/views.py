@@ -5,15 +5,9 @@ from rest_framework.response import Response
 
 from merchants import idempotency
 from merchants.api import ApiViewSet
-from payments.intents import (
-    cancellations,
-    captures,
-    confirmation,
-    intents,
-    recovery,
-    render,
-    schema,
-)
+from payments.charging import cancellations, captures, confirmation, intents, recovery
+from payments.charging.operations import PAYMENT_INTENTS
+from payments.intents import render
 from payments.intents.cards import cvc_of
 from payments.intents.filters import PAYMENTS
 from payments.intents.forms import (
@@ -29,7 +23,7 @@ from payments.intents.models import PaymentIntent
 class PaymentIntentViewSet(ApiViewSet):
     """Payments (spec: Endpoints)."""
 
-    operations = schema.PAYMENT_INTENTS
+    operations = PAYMENT_INTENTS
     scope = "payment_intents"
     shows = ("payment_intent",)
     lists = {"list": PAYMENTS}

@@ -18,11 +18,12 @@ from cases.models import Case
 from cases.states import Decision
 from cases.states import Kind as CaseKind
 from core import context
+from payments.bank import modification_effects, modification_rows
+from payments.bank.orders import keep_numbers
+from payments.bank.repayments import RELEASED
 from payments.deciding.comparing import Comparison, compare_with_decision
-from payments.intents import modification_effects, modification_rows, render
+from payments.intents import render
 from payments.intents.models import Attempt, Modification
-from payments.intents.orders import keep_numbers
-from payments.intents.repayments import RELEASED
 from payments.intents.states import (
     SUCCESSFUL_ATTEMPT,
     UNPAID,

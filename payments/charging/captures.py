@@ -9,7 +9,8 @@ from core import clock
 from core.errors import DomainError, UpstreamUnavailable
 from merchants import accounts, audit_log, idempotency
 from merchants.models import Merchant
-from payments.intents import deadlines, inquiries, intents, modification_rows, modifications
+from payments.bank import inquiries, modification_rows, modifications
+from payments.intents import deadlines
 from payments.intents.models import Modification, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import AttemptStatus, ModificationKind, Status
@@ -61,7 +62,7 @@ def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Modificatio
     intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
     if intent.status != Status.REQUIRES_CAPTURE:
         raise IntentUnexpectedState(intent)
-    intents.refuse_in_flight(intent)
+    inquiries.refuse_in_flight(intent)
     attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
     if clock.now() >= deadlines.expires_at(attempt):
         raise CaptureExpired

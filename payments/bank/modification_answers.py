@@ -3,17 +3,12 @@
 from acquirers.conversation import schedule
 from acquirers.declines import PROCESSING_ERROR
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
-from payments.intents import (
-    authorization,
-    modification_effects,
-    modification_rows,
-    reversals,
-)
+from payments.bank import authorization, modification_effects, modification_rows, reversals
+from payments.bank.modification_rows import close
+from payments.bank.repayments import RELEASED
 from payments.intents.models import Attempt, Modification
-from payments.intents.modification_effects import EXPIRED
-from payments.intents.modification_rows import close
-from payments.intents.repayments import RELEASED
 from payments.intents.states import (
+    EXPIRED,
     AttemptStatus,
     ModificationKind,
     ModificationStatus,

@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class ChargingConfig(AppConfig):
+    name = "payments.charging"

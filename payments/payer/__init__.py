@@ -1,0 +1,1 @@
+"""The payer's way through 3-D Secure: links, pages, hand-offs to the bank, and the return."""
