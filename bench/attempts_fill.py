@@ -9,7 +9,7 @@ from bench import (
     in_bulk,
     installation,  # noqa: F401
 )
-from payments.charging import judging
+from payments.charging import risk_gate
 from payments.risk import rules
 
 TABLE = "intents_attempt"
@@ -93,7 +93,7 @@ def buffers_of_counts(merchant_id: str) -> int:
         cursor.execute(NEWEST, [merchant_id])
         card, email, then = cursor.fetchone()
     values: dict[str, Any] = {"merchant": merchant_id, "card": card, "email": email}
-    for name in (*judging.BY_CARD, *judging.BY_EMAIL):
+    for name in (*risk_gate.BY_CARD, *risk_gate.BY_EMAIL):
         rule = rules.DEFAULTS[name]
         assert rule.window is not None
         values |= {name.value: rule.threshold, f"{name.value}_since": then - rule.window}
@@ -105,5 +105,5 @@ def buffers_of_counts(merchant_id: str) -> int:
 
 def _counted(values: dict[str, Any]) -> list[tuple[int, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(judging.COUNT, values)
+        cursor.execute(risk_gate.COUNT, values)
         return cursor.fetchall()

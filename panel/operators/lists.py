@@ -15,7 +15,7 @@ from merchants.models import Merchant
 from panel.operators import desk, listing
 from panel.operators.desk import Section
 from panel.operators.forms import ReasonForm
-from payments.intents import listed_cards
+from payments.intents import payer_blocks
 from payments.risk import lists
 from payments.risk.lists import Entry, EntryUnusable
 from payments.risk.models import ListEntry
@@ -63,7 +63,7 @@ class EntryForm(ReasonForm):
         typed = self.cleaned_data
         merchant, value, shown = typed["merchant"], typed["value"], ""
         if typed["kind"] == "card":
-            merchant, value, shown = listed_cards.of_payment(value.strip(), merchant)
+            merchant, value, shown = payer_blocks.card_of(value.strip(), merchant)
         until = clock.now() + timedelta(days=typed["days"]) if typed["days"] else None
         return merchant, Entry(typed["list"], typed["kind"], value, typed["why"], until, shown)
 

@@ -22,7 +22,7 @@ from cases.states import Decision
 from cases.states import Kind as CaseKind
 from core import clock, ids, rows
 from payments.bank import authorization, fraud, late, modification_rows
-from payments.bank.endings import end_unpaid
+from payments.bank.authorization import end_unpaid
 from payments.bank.orders import order_of
 from payments.intents import deadlines
 from payments.intents.models import Attempt

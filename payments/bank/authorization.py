@@ -18,9 +18,8 @@ from ledger import book
 from ledger.book import Sale
 from ledger.models import Movement
 from payments.bank import fraud
-from payments.bank.endings import end_unpaid
 from payments.bank.orders import keep_numbers, order_of
-from payments.intents import deadlines
+from payments.intents import deadlines, non_secure
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import (
     ATTEMPTS,
@@ -149,6 +148,18 @@ def fail(intent: PaymentIntent, attempt: Attempt, status: AttemptStatus) -> Stat
     intent.last_payment_error = attempt.error
     _hold_nothing(intent)
     return Status.REQUIRES_PAYMENT_METHOD
+
+
+def end_unpaid(attempt: Attempt, status: AttemptStatus) -> None:
+    """Give a locked attempt its last status, in memory, and the day's limit its money back.
+
+    In the transaction in which the caller saves the attempt. The bank is no longer asked about it.
+
+    :param status: one of `states.UNPAID`.
+    """
+    transitions.change(attempt, status, table=ATTEMPTS)
+    schedule.never_look(attempt)
+    non_secure.take_off(attempt)
 
 
 def cancel(intent: PaymentIntent, reason: str | None) -> Status:

@@ -18,7 +18,7 @@ from cases.models import Case
 from cases.states import Decision
 from cases.states import Kind as CaseKind
 from core import context
-from payments.bank import modification_effects, modification_rows
+from payments.bank import modification_answers, modification_rows
 from payments.bank.orders import keep_numbers
 from payments.bank.repayments import RELEASED
 from payments.deciding.comparing import Comparison, compare_with_decision
@@ -152,8 +152,8 @@ def _booked(row: Modification, outcome: Outcome) -> bool:
 
 def _effect(row: Modification, outcome: Outcome) -> Status:
     if row.kind == ModificationKind.CAPTURE:
-        return modification_effects.capture(row, outcome)
-    return modification_effects.cancel(row.attempt.intent, row.attempt, row.reason)
+        return modification_answers.capture(row, outcome)
+    return modification_answers.cancel(row.attempt.intent, row.attempt, row.reason)
 
 
 def _open_case(row: Modification, answer: Answer) -> None:

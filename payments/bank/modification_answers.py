@@ -3,10 +3,11 @@
 from acquirers.conversation import schedule
 from acquirers.declines import PROCESSING_ERROR
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
-from payments.bank import authorization, modification_effects, modification_rows, reversals
+from payments.bank import authorization, modification_rows, reversals
 from payments.bank.modification_rows import close
+from payments.bank.orders import keep_numbers
 from payments.bank.repayments import RELEASED
-from payments.intents.models import Attempt, Modification
+from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.states import (
     EXPIRED,
     AttemptStatus,
@@ -49,6 +50,23 @@ def release_refused(modification: Modification, *, goes_on: bool) -> Modificatio
     return None
 
 
+def capture(modification: Modification, outcome: Outcome) -> Status:
+    """Write into payment, attempt and ledger that the bank has captured the money."""
+    attempt, intent = modification.attempt, modification.attempt.intent
+    amount = outcome.captured or modification.amount or 0
+    status = authorization.take_money(intent, attempt, amount)
+    keep_numbers(attempt, outcome, operation="capture.")
+    attempt.save()
+    return status
+
+
+def cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Status:
+    """Write that the bank holds nothing any more, and why the payment is canceled."""
+    authorization.end_unpaid(attempt, AttemptStatus.CANCELED)
+    attempt.save()
+    return authorization.cancel(intent, reason)
+
+
 def _still_unknown(modification: Modification) -> Status:
     schedule.ask_later(modification)
     # A release that no merchant asked for stays invisible to them until it is done.
@@ -60,14 +78,14 @@ def _captured(modification: Modification, outcome: Outcome) -> Status:
     attempt, intent = modification.attempt, modification.attempt.intent
     if outcome.answer is Answer.APPROVED:
         close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
-        return modification_effects.capture(modification, outcome)
+        return capture(modification, outcome)
     close(modification, ModificationStatus.FAILED, outcome.answer)
     if outcome.answer is Answer.DECLINED:
         attempt.error = authorization.error_of(attempt, PROCESSING_ERROR, outcome)
         attempt.save()
         return Status(intent.status)
     if outcome.answer is Answer.LAPSED:
-        return modification_effects.cancel(intent, attempt, EXPIRED)
+        return cancel(intent, attempt, EXPIRED)
     return _not_done(attempt)
 
 
@@ -75,7 +93,7 @@ def _voided(modification: Modification, outcome: Outcome) -> Status:
     attempt = modification.attempt
     if outcome.answer in RELEASED:
         close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
-        return modification_effects.cancel(attempt.intent, attempt, modification.reason)
+        return cancel(attempt.intent, attempt, modification.reason)
     close(modification, ModificationStatus.FAILED, outcome.answer)
     return _not_done(attempt)
 
@@ -92,7 +110,7 @@ def _fallen_back(modification: Modification, outcome: Outcome) -> Status:
         # The bank says that the authorisation has expired (contract 3). That is no failure of the
         # card, so the payment does not ask for another one.
         attempt.error = None
-        return modification_effects.cancel(intent, attempt, EXPIRED)
+        return cancel(intent, attempt, EXPIRED)
     status = authorization.fail(intent, attempt, AttemptStatus.FAILED)
     attempt.save()
     return status

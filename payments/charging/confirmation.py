@@ -22,7 +22,7 @@ from merchants import accounts, idempotency, sites
 from merchants.models import Merchant
 from payments.bank import attempts, authorization, inquiries
 from payments.bank.orders import order_of
-from payments.charging import blocking, demands, installments, intents, judging, methods
+from payments.charging import installments, intents, methods, risk_gate
 from payments.charging.methods import OfferedCard
 from payments.charging.terms import Terms, terms_of_confirmation, terms_of_draft
 from payments.intents import non_secure
@@ -218,8 +218,8 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
     # Committed before the bank is called: after a crash the sweeper finds it and asks.
     assert intent.sealed_card is not None  # A payment without a card was refused before.
     now, plan = clock.now(), installments.agreed(intent, terms.card, terms.wish)
-    judged = judging.judge(merchant, intent, terms, now)
-    demand = demands.of(intent, terms, intent.amount + plan.surcharge, judged.verdict)
+    judged = risk_gate.judge(merchant, intent, terms, now)
+    demand = risk_gate.demand_of(intent, terms, intent.amount + plan.surcharge, judged.verdict)
     attempt = instances.new(
         Attempt,
         id=ids.new("att"),
@@ -247,7 +247,7 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
     )
     rows.insert(attempt)
     if judged.verdict.is_blocked:
-        blocking.block(intent, attempt)
+        risk_gate.block(intent, attempt)
     return attempt
 
 

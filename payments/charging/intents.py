@@ -12,7 +12,7 @@ from core.metadata import merge
 from events import outbox
 from merchants import idempotency
 from merchants.models import Merchant
-from payments.bank.endings import end_unpaid
+from payments.bank.authorization import end_unpaid
 from payments.bank.inquiries import refuse_in_flight
 from payments.charging import installments
 from payments.charging.installments import Wish

@@ -16,7 +16,7 @@ from core.errors import DomainError
 from core.names import email_key
 from merchants.commands import AuditedCommand
 from merchants.models import Merchant, User
-from payments.intents import listed_cards
+from payments.intents import payer_blocks
 from payments.risk import lists
 from payments.risk.lists import Entry
 from payments.risk.models import ListEntry
@@ -97,7 +97,7 @@ def _target(options: dict[str, Any]) -> tuple[Merchant | None, str, str]:
     if options["kind"] != ListEntry.Kind.CARD:
         return merchant, options["value"], ""
     # A card is named by a payment: no number is typed into a shell.
-    return listed_cards.of_payment(options["value"], merchant)
+    return payer_blocks.card_of(options["value"], merchant)
 
 
 def _merchant(merchant_id: str) -> Merchant:

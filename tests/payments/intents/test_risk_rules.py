@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core import clock
-from payments.charging import judging
+from payments.charging import risk_gate
 from payments.intents.models import Attempt
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -163,7 +163,7 @@ def test_of_forty_at_once_no_more_pass_than_the_rule_lets(
 def test_a_planted_rule_whose_payments_do_not_wait_for_each_other_is_found(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "LOCK", "SELECT pg_advisory_xact_lock_shared(%s, %s)")
+    monkeypatch.setattr(risk_gate, "LOCK", "SELECT pg_advisory_xact_lock_shared(%s, %s)")
 
     with pytest.raises(AssertionError):
         test_of_forty_at_once_no_more_pass_than_the_rule_lets("card_velocity", 1, acme, bank)

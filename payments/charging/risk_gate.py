@@ -1,19 +1,28 @@
-"""Judging an attempt before it opens: what the merchant has is counted, and the rules decide.
+"""The gate before the bank: an attempt's risk is judged, 3-D Secure demanded, or it is blocked.
 
 In the transaction that writes the attempt, after the payment's lock. The counts are exact, also
 for attempts that meet: who counts a card or an e-mail holds its lock until the attempt is
 committed, and only those with the same card or e-mail of the same merchant wait for it.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
 
+from acquirers.conversation import leases
+from acquirers.declines import FRAUD_BLOCKED
+from acquirers.outcomes import Answer, Outcome
 from core import clock
+from core.errors import ParameterMissing
+from merchants import idempotency
 from merchants.models import Merchant, RuleName
+from payments.bank import authorization
 from payments.charging.terms import Terms
-from payments.intents.models import PaymentIntent
+from payments.intents import non_secure, render
+from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.states import AttemptStatus
+from payments.intents.transition import move
 from payments.risk import fingerprints, lists, standings, verdicts
 from payments.risk.lists import List, Payer
 from payments.risk.rules import Rules
@@ -125,3 +134,60 @@ def _counts(rules: Rules, payer: Payer, now: datetime) -> Counts:
 def _part(fingerprint: str) -> int:
     """Return 32 bits of a fingerprint, as PostgreSQL's integer."""
     return int.from_bytes(bytes.fromhex(fingerprint[:8]), signed=True)
+
+
+# --- 3-D Secure --------------------------------------------------------------------------------
+
+
+class Demand(NamedTuple):
+    """The columns of an attempt that say whether 3-D Secure is demanded.
+
+    :param non_secure_day: the day whose limit has counted the attempt, if one has.
+    """
+
+    authentication_demanded: bool
+    non_secure_day: date | None = None
+
+
+def demand_of(intent: PaymentIntent, terms: Terms, amount: int, verdict: Verdict) -> Demand:
+    """Return the demand, now that the payment is locked, in the transaction of its attempt.
+
+    :param amount: minor units, surcharge included.
+    :raises NonSecureNotAllowed: the merchant asked for no 3-D Secure, and its limits forbid that.
+    :raises ParameterMissing: the payer must authenticate, and no return URL is known.
+    """
+    if terms.authentication_demanded or verdict.is_blocked:
+        return Demand(terms.authentication_demanded)
+    if verdict.demands_authentication:
+        return _with_way_back(terms)
+    allowed = non_secure.allow(intent.merchant, amount=amount, currency=intent.currency)
+    if allowed:
+        return Demand(False, allowed.day)
+    if terms.requested == "none":
+        raise non_secure.NonSecureNotAllowed
+    return _with_way_back(terms)
+
+
+def _with_way_back(terms: Terms) -> Demand:
+    if not terms.return_url:
+        raise ParameterMissing(param="return_url")
+    return Demand(True)
+
+
+# --- Blocked ----------------------------------------------------------------------------------
+
+
+def block(intent: PaymentIntent, attempt: Attempt) -> None:
+    """Fail an attempt that was written a moment ago, and tell `.payment_failed`.
+
+    The message names no rule: it is shown to the payer (contract-terms, "risk and `fraud`").
+
+    :param intent: locked.
+    """
+    before = render.payment_intent(intent)
+    attempt.error = authorization.error_of(attempt, FRAUD_BLOCKED, Outcome(Answer.DECLINED))
+    status = authorization.fail(intent, attempt, AttemptStatus.FAILED)
+    leases.end_with(attempt)
+    attempt.save()
+    authorization.show_attempt(intent, attempt)
+    move(intent, status, before, request_id=attempt.request_id, answer=idempotency.answer)
