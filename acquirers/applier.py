@@ -6,14 +6,11 @@ other object's; it stays, and is tried again.
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from datetime import timedelta
-from functools import cache
 from typing import Any
 
 import structlog
 from django.db import DatabaseError, models, transaction
-from django.utils.module_loading import import_string
 
 from core import clock, context
 from merchants import request_logs
@@ -108,10 +105,3 @@ class Applier(ABC):
             log.exception(f"{self.called}_not_applied", notice=notice_id)
             self.count_failure(notice_id, problem)
         return True
-
-
-@cache
-def handler(path: str) -> Callable[..., None]:
-    """Return the function of a setting that applies notices of a kind."""
-    found: Callable[..., None] = import_string(path)
-    return found

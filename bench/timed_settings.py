@@ -3,4 +3,4 @@
 from config.settings import *  # noqa: F403
 
 DATABASES["default"]["ENGINE"] = "bench.timed_database"  # noqa: F405
-EVENT_SUBSCRIBERS = ["bench.timed_plan.plan"]
+INSTALLED_APPS = [*INSTALLED_APPS, "bench.timed_database"]  # noqa: F405

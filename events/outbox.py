@@ -1,14 +1,14 @@
 """Recording facts: the event is written in the transaction of the change it tells."""
 
-from functools import cache
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import orjson
 from django.conf import settings
 from django.db import connection
-from django.utils.module_loading import import_string
 
 from core import clock, context, ids, instances, prepared, rows
+from core.registry import Registry
 from events.models import Event
 
 COUNT = """
@@ -31,6 +31,15 @@ WHERE aggregate_id = %(aggregate)s::text AND merchant_id = %(merchant)s::text
     AND last = %(last)s::integer
 RETURNING last
 """
+
+
+Subscriber = Callable[[Event], None]
+SUBSCRIBERS: Registry[Subscriber] = Registry("subscriber")
+
+
+def register(subscriber: Subscriber) -> None:
+    """Let a function hear each event, in its transaction; called in `AppConfig.ready()`."""
+    SUBSCRIBERS.add(f"{subscriber.__module__}.{subscriber.__qualname__}", subscriber)
 
 
 class Merchant(Protocol):
@@ -74,7 +83,7 @@ def record(
         event.body = orjson.dumps(_frozen(event, merchant, body, previous))
         rows.insert(event)
     context.note_change(merchant.id, event.aggregate_id, sequence=event.sequence)
-    for subscriber in _subscribers(tuple(settings.EVENT_SUBSCRIBERS)):
+    for subscriber in SUBSCRIBERS.values():
         subscriber(event)
     return event
 
@@ -141,8 +150,3 @@ def _next_sequence(merchant_id: str, aggregate_id: str) -> int:
     # The row lock orders the events of one object; max + 1 would repeat after pruning.
     [[sequence]] = prepared.rows(COUNT, {"aggregate": aggregate_id, "merchant": merchant_id})
     return int(sequence)
-
-
-@cache
-def _subscribers(paths: tuple[str, ...]) -> list[Any]:
-    return [import_string(path) for path in paths]

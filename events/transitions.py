@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.conf import settings
 from django.db.models import Model
-from django.utils.module_loading import import_string
 
+from core.registry import Registry
 from events import outbox
 
 
@@ -65,6 +64,16 @@ class Table:
         return frozenset((listed.before, listed.after) for listed in self.changes)
 
 
+# By their nouns.
+TABLES: Registry[Table] = Registry("table of transitions")
+
+
+def register(*tables: Table) -> None:
+    """Add tables; called in `AppConfig.ready()`."""
+    for table in tables:
+        TABLES.add(table.noun, table)
+
+
 def change(row: Any, status: str, *, table: Table) -> str | None:
     """Give a locked row its next status, in memory; the caller saves it and tells the event.
 
@@ -113,8 +122,3 @@ class Door:
             answer(body)
         if event is not None:
             outbox.record(row.merchant, event, body, before, request_id=request_id)
-
-
-def tables() -> list[Table]:
-    """Return the tables of all kinds of objects, as the settings name them."""
-    return [import_string(path) for path in settings.TRANSITIONS]

@@ -1,25 +1,54 @@
 """The event types that there are (spec: Event types): no other is recorded or subscribed to.
 
-`settings.AGGREGATES` names the declarations of the rooms, in the spec's order.
+Each room declares the objects that its events are about, and its app registers them.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from django.conf import settings
-from django.utils.module_loading import import_string
+from core.registry import Registry
 
-from events.aggregates import Aggregate
-
-AGGREGATES: tuple[Aggregate, ...] = tuple(import_string(name) for name in settings.AGGREGATES)
-TYPES = tuple(name for aggregate in AGGREGATES for name in aggregate.types)
-_SCOPES = {name: aggregate.scope for aggregate in AGGREGATES for name in aggregate.types}
 # An endpoint that subscribes to this gets every type, those of later versions too.
 ALL = "*"
 
 
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An object whose changes are recorded (spec: Event types).
+
+    :param name: its `object`, and the first part of its event types: `customer`.
+    :param types: all of its event types, in the spec's order: `customer.created`.
+    :param scope: the name that a key's scopes have for it; None if every valid key may read it. A
+        key that may not read the object finds none of its events.
+    :param schemas: the names of its schemas in the API's document; an object that the API does
+        not show yet is an `ApiObject`.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    scope: str | None
+    schemas: tuple[str, ...] = ("ApiObject",)
+
+
+# By their names, in the spec's order.
+AGGREGATES: Registry[Aggregate] = Registry("aggregate")
+
+
+def register(*aggregates: Aggregate) -> None:
+    """Add aggregates; called in `AppConfig.ready()`."""
+    for aggregate in aggregates:
+        AGGREGATES.add(aggregate.name, aggregate)
+
+
+def names() -> tuple[str, ...]:
+    """Return all event types, in the spec's order."""
+    return tuple(name for aggregate in AGGREGATES.values() for name in aggregate.types)
+
+
 def scope_of(event_type: str) -> str | None:
     """Return the scope that a key needs to read events of a type, None if it needs none."""
-    return _SCOPES.get(event_type)
+    about = AGGREGATES.get(event_type.partition(".")[0])
+    return about.scope if about else None
 
 
 def readable(may_read: Callable[[str], bool]) -> tuple[str, ...]:
@@ -27,4 +56,9 @@ def readable(may_read: Callable[[str], bool]) -> tuple[str, ...]:
 
     :param may_read: tells whether it may read the objects of a scope.
     """
-    return tuple(name for name, scope in _SCOPES.items() if scope is None or may_read(scope))
+    return tuple(
+        name
+        for aggregate in AGGREGATES.values()
+        if aggregate.scope is None or may_read(aggregate.scope)
+        for name in aggregate.types
+    )

@@ -1,6 +1,6 @@
 """The events of balances (contract 8)."""
 
-from events.aggregates import Aggregate
+from events.types import Aggregate
 
 AVAILABLE = "balance.available"
 NEGATIVE_LIMIT_EXCEEDED = "balance.negative_limit_exceeded"

@@ -1,4 +1,4 @@
-"""The terms of a merchant that the ledger keeps; `settings.MERCHANT_TERMS` names the table."""
+"""The terms of a merchant that the ledger keeps; its app registers them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

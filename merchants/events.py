@@ -1,6 +1,6 @@
 """The events of accounts (contract 8)."""
 
-from events.aggregates import Aggregate
+from events.types import Aggregate
 
 UPDATED = "merchant.updated"
 

@@ -1,22 +1,21 @@
 """The terms of a merchant that `accounts.change` may change: a declared table.
 
-Rooms above add theirs in a tuple of their own, which `settings.MERCHANT_TERMS` names.
+Rooms above declare theirs in a tuple of their own, which their apps register.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.utils.module_loading import import_string
 
 from core.detection import contains_card_number
 from core.mail import require_address
 from core.names import email_key
+from core.registry import Registry
 from merchants import (
     installment_plans,
     notices,
@@ -54,20 +53,24 @@ class Term:
     subject: Callable[[Merchant, Any], str] = lambda merchant, _value: merchant.id
 
 
+REGISTERED: Registry[Term] = Registry("term")
+
+
+def register(*terms: Term) -> None:
+    """Add terms; called in `AppConfig.ready()`."""
+    for term in terms:
+        REGISTERED.add(term.name, term)
+
+
 def find(name: str) -> Term:
     """Return a term by its name.
 
     :raises ChangeRefused: there is none.
     """
     try:
-        return _by_name(tuple(settings.MERCHANT_TERMS))[name]
+        return REGISTERED[name]
     except KeyError:
         raise ChangeRefused(f"Nothing of a merchant that may be changed is named {name}.") from None
-
-
-@cache
-def _by_name(paths: tuple[str, ...]) -> dict[str, Term]:
-    return {term.name: term for path in paths for term in import_string(path)}
 
 
 def column(name: str, check: Callable[[Merchant, Any], None] | None = None) -> Term:

@@ -1,6 +1,6 @@
 """The events of payouts (contract 8)."""
 
-from events.aggregates import Aggregate
+from events.types import Aggregate
 from payouts import states
 
 PAYOUTS = Aggregate(

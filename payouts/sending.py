@@ -25,6 +25,7 @@ class Payouts(Kind[Payout]):
     """Payouts that are to be sent, or whose end is not known."""
 
     model = Payout
+    slots = 4
     door = rows.DOOR
 
     def facts(self, asked: Payout, outcome: Outcome) -> Facts[Payout]:

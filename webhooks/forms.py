@@ -17,17 +17,6 @@ UNIX_MAX = 253_402_300_799  # The last second that a date can name.
 class EventTypes(serializers.Field):
     """Event types, each once, or the single element `*`."""
 
-    shape: Shape = {
-        "anyOf": [
-            {
-                "type": "array",
-                "items": {"enum": list(types.TYPES)},
-                "minItems": 1,
-                "uniqueItems": True,
-            },
-            {"const": [types.ALL]},
-        ]
-    }
     default_error_messages = {
         "parameter_invalid": "Must be an array of event types, or of the single element *.",
         "empty": "Name at least one event type, or the single element *.",
@@ -35,6 +24,13 @@ class EventTypes(serializers.Field):
         "repeated": "The event type is named twice.",
         "not_alone": "The element * stands for all types and must be the only one.",
     }
+
+    @property
+    def shape(self) -> Shape:
+        several = {"type": "array", "items": {"enum": list(types.names())}}
+        return {
+            "anyOf": [{**several, "minItems": 1, "uniqueItems": True}, {"const": [types.ALL]}],
+        }
 
     def to_internal_value(self, data: Any) -> list[str]:
         if not isinstance(data, list):
@@ -50,7 +46,7 @@ class EventTypes(serializers.Field):
     def _problem(self, name: Any, names: list[Any], index: int) -> str | None:
         if name == types.ALL:
             return "not_alone" if len(names) > 1 else None
-        if name not in types.TYPES:
+        if name not in types.names():
             return "unknown"
         return "repeated" if name in names[:index] else None
 

@@ -1,10 +1,14 @@
 """Schemas of endpoints, deliveries and events, and of operations on them (docs/openapi.json)."""
 
+from typing import cast
+
+from django.utils.functional import SimpleLazyObject
+
 from core.rest import schema
 from core.rest.fields import Shape
 from core.rest.schema import Operation, Schemas, identifier, instant, nullable, ref, text
 from events import types
-from events.aggregates import Aggregate
+from events.types import Aggregate
 from webhooks.delivery.messages import ERRORS
 from webhooks.destinations import WebhookUrlNotAllowed
 from webhooks.endpoints import EndpointLimitReached
@@ -27,44 +31,49 @@ SECRET = {
 
 # --- Endpoints and deliveries -----------------------------------------------------------------
 
-_ENDPOINT: Schemas = {
-    "url": text("Where events are sent."),
-    "enabled_events": schema.array(
-        {"enum": [*types.TYPES, types.ALL]}, "Event types, or the single element `*` for all."
-    ),
-    "status": schema.one_of(
-        Endpoint.Status.values,
-        "`failing` after ten failed attempts in a row: nothing is sent until you enable it.",
-    ),
-    "description": nullable(text("Your own words.")),
-    "metadata": schema.METADATA,
-    "api_version": text("The version that its events are written in."),
-    "previous_secret_expires_at": nullable(
-        instant("Until when deliveries are signed with the secret before, too.")
-    ),
-}
-_DELIVERY: Schemas = {
-    "event": identifier("evt"),
-    "event_type": schema.one_of(types.TYPES, "The event's type."),
-    "webhook_endpoint": identifier("we"),
-    "url": text("Where it was sent."),
-    "attempt": {**schema.integer("1 to 10.", minimum=1), "maximum": 10},
-    "status": schema.one_of(Delivery.Status.values, "`pending` until it was made."),
-    "trigger": schema.one_of(Delivery.Trigger.values, "Why it is made."),
-    "delay": schema.integer("Seconds of the schedule before this attempt."),
-    "duration_ms": nullable(schema.integer("How long your endpoint took, in milliseconds.")),
-    "scheduled_at": instant("When it is due."),
-    "attempted_at": nullable(instant("When it was made.")),
-    "next_attempt_at": nullable(instant("When the next attempt is due.")),
-    "response_status": nullable(schema.integer("Your endpoint's HTTP status.", minimum=100)),
-    "response_excerpt": nullable(
-        {
-            **text("The first of your endpoint's answer, masked; or why it could not be read."),
-            "maxLength": 512,
-        }
-    ),
-    "error": nullable(schema.one_of(ERRORS, "Why it failed.")),
-}
+
+def _endpoint() -> Schemas:
+    return {
+        "url": text("Where events are sent."),
+        "enabled_events": schema.array(
+            {"enum": [*types.names(), types.ALL]}, "Event types, or the single element `*` for all."
+        ),
+        "status": schema.one_of(
+            Endpoint.Status.values,
+            "`failing` after ten failed attempts in a row: nothing is sent until you enable it.",
+        ),
+        "description": nullable(text("Your own words.")),
+        "metadata": schema.METADATA,
+        "api_version": text("The version that its events are written in."),
+        "previous_secret_expires_at": nullable(
+            instant("Until when deliveries are signed with the secret before, too.")
+        ),
+    }
+
+
+def _delivery() -> Schemas:
+    return {
+        "event": identifier("evt"),
+        "event_type": schema.one_of(types.names(), "The event's type."),
+        "webhook_endpoint": identifier("we"),
+        "url": text("Where it was sent."),
+        "attempt": {**schema.integer("1 to 10.", minimum=1), "maximum": 10},
+        "status": schema.one_of(Delivery.Status.values, "`pending` until it was made."),
+        "trigger": schema.one_of(Delivery.Trigger.values, "Why it is made."),
+        "delay": schema.integer("Seconds of the schedule before this attempt."),
+        "duration_ms": nullable(schema.integer("How long your endpoint took, in milliseconds.")),
+        "scheduled_at": instant("When it is due."),
+        "attempted_at": nullable(instant("When it was made.")),
+        "next_attempt_at": nullable(instant("When the next attempt is due.")),
+        "response_status": nullable(schema.integer("Your endpoint's HTTP status.", minimum=100)),
+        "response_excerpt": nullable(
+            {
+                **text("The first of your endpoint's answer, masked; or why it could not be read."),
+                "maxLength": 512,
+            }
+        ),
+        "error": nullable(schema.one_of(ERRORS, "Why it failed.")),
+    }
 
 
 # --- Events -----------------------------------------------------------------------------------
@@ -104,45 +113,52 @@ def _event(about: Aggregate) -> Shape:
     )
 
 
-_BY_OBJECT = {about.name: event_name(about.name) for about in types.AGGREGATES}
+def _schemas() -> Schemas:
+    by_object = {name: event_name(name) for name in types.AGGREGATES}
+    return {
+        "WebhookEndpoint": schema.resource(
+            "webhook_endpoint", "we", "An address that your events are sent to.", _endpoint()
+        ),
+        "WebhookEndpointWithSecret": schema.resource(
+            "webhook_endpoint",
+            "we",
+            "An endpoint together with its signing secret, which is shown this once.",
+            {**_endpoint(), "secret": SECRET},
+        ),
+        "DeletedWebhookEndpoint": schema.record(
+            "What is left of an endpoint.",
+            {
+                "id": identifier("we"),
+                "object": {"const": "webhook_endpoint"},
+                "deleted": {"const": True},
+            },
+        ),
+        "WebhookDelivery": schema.resource(
+            "webhook_delivery",
+            "whd",
+            "One attempt to deliver one event to one endpoint.",
+            _delivery(),
+        ),
+        **{event_name(about.name): _event(about) for about in types.AGGREGATES.values()},
+        "Event": {
+            "description": "A change that was recorded; which object it has depends on its type.",
+            "oneOf": [ref(name) for name in by_object.values()],
+            "discriminator": {
+                "propertyName": "aggregate_type",
+                "mapping": {about: ref(name)["$ref"] for about, name in by_object.items()},
+            },
+        },
+        "ApiObject": {
+            "type": "object",
+            "description": "An object of a kind that the API does not have yet.",
+            "properties": {"id": {"type": "string"}, "object": {"type": "string"}},
+            "required": ["id", "object"],
+        },
+    }
 
-SCHEMAS = {
-    "WebhookEndpoint": schema.resource(
-        "webhook_endpoint", "we", "An address that your events are sent to.", _ENDPOINT
-    ),
-    "WebhookEndpointWithSecret": schema.resource(
-        "webhook_endpoint",
-        "we",
-        "An endpoint together with its signing secret, which is shown this once.",
-        {**_ENDPOINT, "secret": SECRET},
-    ),
-    "DeletedWebhookEndpoint": schema.record(
-        "What is left of an endpoint.",
-        {
-            "id": identifier("we"),
-            "object": {"const": "webhook_endpoint"},
-            "deleted": {"const": True},
-        },
-    ),
-    "WebhookDelivery": schema.resource(
-        "webhook_delivery", "whd", "One attempt to deliver one event to one endpoint.", _DELIVERY
-    ),
-    **{event_name(about.name): _event(about) for about in types.AGGREGATES},
-    "Event": {
-        "description": "A change that was recorded; which object it has depends on its type.",
-        "oneOf": [ref(name) for name in _BY_OBJECT.values()],
-        "discriminator": {
-            "propertyName": "aggregate_type",
-            "mapping": {about: ref(name)["$ref"] for about, name in _BY_OBJECT.items()},
-        },
-    },
-    "ApiObject": {
-        "type": "object",
-        "description": "An object of a kind that the API does not have yet.",
-        "properties": {"id": {"type": "string"}, "object": {"type": "string"}},
-        "required": ["id", "object"],
-    },
-}
+
+# Made when it is read: all rooms have registered their events then.
+SCHEMAS = cast(Schemas, SimpleLazyObject(_schemas))
 
 
 # --- Actions ----------------------------------------------------------------------------------
@@ -236,4 +252,6 @@ def _delivered(event_type: str) -> Shape:
     }
 
 
-WEBHOOKS = {event_type: {"post": _delivered(event_type)} for event_type in types.TYPES}
+def webhooks() -> dict[str, Shape]:
+    """Return the requests to endpoints, by the type of their event."""
+    return {event_type: {"post": _delivered(event_type)} for event_type in types.names()}

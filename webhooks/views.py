@@ -86,7 +86,9 @@ class EventViewSet(DeliveryLists):
     def list(self, request: Request) -> Response:
         readable = types.readable(lambda scope: may(self.key, scope, "GET"))
         rows = Event.objects.for_merchant(self.merchant)
-        page = self.page_of(rows if len(readable) == len(types.TYPES) else rows.of_types(readable))
+        page = self.page_of(
+            rows if len(readable) == len(types.names()) else rows.of_types(readable)
+        )
         return self.get_paginated_response([bytes(event.body) for event in page])
 
     def retrieve(self, request: Request, event_id: str) -> Response:

@@ -1,19 +1,19 @@
 """The kinds of rows whose end a bank decides, and what each says of its rows (architecture 3a)."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from datetime import datetime
-from functools import cache
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import QuerySet
-from django.utils.module_loading import import_string
 
 from acquirers.conversation import schedule
 from acquirers.conversation.models import InDoubt
 from acquirers.exchanges import Spoken
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import clock
+from core.registry import Registry
 from events.transitions import Door
 
 Row = TypeVar("Row", bound=InDoubt)
@@ -66,10 +66,11 @@ class Effect(NamedTuple):
     follow: Callable[[], Any] | None = None
 
 
-class Kind(Generic[Row]):
-    """One kind of rows; `settings.IN_DOUBT` names it, with the rows that are asked about at once.
+class Kind(ABC, Generic[Row]):
+    """One kind of rows; its app registers it.
 
-    A kind's slots are its own: rows of one kind that wait for a silent bank delay no other kind.
+    `slots` are the rows that one process asks about at once: a silent bank costs one time-out
+    instead of one for each row. They are the kind's own, so that it delays no other kind.
 
     `door` moves the object that an answer changes; without one no event tells of it. With
     `stores_answer` the request is answered by that object, and the answer is stored with its work.
@@ -79,12 +80,13 @@ class Kind(Generic[Row]):
 
     model: ClassVar[type[InDoubt]]
     id_prefix: ClassVar[str | None] = None
+    slots: ClassVar[int] = 0
     door: ClassVar[Door | None] = None
     stores_answer: ClassVar[bool] = False
 
+    @abstractmethod
     def facts(self, asked: Row, outcome: Outcome) -> Facts[Row]:
         """Lock payment, attempt and row, in this order, and say what `settling` has to know."""
-        raise NotImplementedError
 
     def save(self, row: Row) -> None:
         """Write a locked row that an answer has changed."""
@@ -97,23 +99,23 @@ class Kind(Generic[Row]):
         """
         return row
 
+    @abstractmethod
     def ask(self, row: Row) -> Outcome:
         """Ask the bank how the row ended; the caller holds its lease, and no transaction is open.
 
         It may be called in another thread, so it opens no transaction itself.
         """
-        raise NotImplementedError
 
     def inquire(self, row: Row) -> Outcome:
         """Ask the bank how the row ended, which changes nothing there."""
         return self.ask(row)
 
+    @abstractmethod
     def consequences(self, row: Row, said: Said[Row]) -> Effect:
         """Write the answer's consequences into the locked rows; return what all kinds have of them.
 
         The row is open, its lease is over, and the asker may apply the answer.
         """
-        raise NotImplementedError
 
     def hear_late(self, asked: Row, row: Row, outcome: Outcome) -> None:
         """Take in the bank's word about a locked row that has ended, or has become another one."""
@@ -156,24 +158,30 @@ def still_open(
         schedule.ask_later(row)
 
 
+KINDS: Registry[Kind[Any]] = Registry("kind")
+
+
 def of_id(row_id: str) -> Kind[Any]:
     """Return the kind of the row that a case is about.
 
     :raises LookupError: no kind has ids with this prefix.
     """
     prefix = row_id.partition("_")[0]
-    for kind in all_kinds():
+    for kind in KINDS.values():
         if kind.id_prefix == prefix:
             return kind
     raise LookupError(row_id)
 
 
-def all_kinds() -> dict[Kind[Any], int]:
-    """Return the kinds that the settings name, each with its slots."""
-    return {_kind(path): slots for path, slots in settings.IN_DOUBT.items()}
+def register(*kinds: Kind[Any]) -> None:
+    """Let the sweeper ask banks about rows of the kinds; called in `AppConfig.ready()`.
 
-
-@cache
-def _kind(path: str) -> Kind[Any]:
-    kind: Kind[Any] = import_string(path)
-    return kind
+    :raises ImproperlyConfigured: one is registered twice, has no slots, or its cases no decisions.
+    """
+    for kind in kinds:
+        name = f"{type(kind).__module__}.{type(kind).__name__}"
+        if kind.slots < 1:
+            raise ImproperlyConfigured(f"The kind {name} has no slots.")
+        if kind.id_prefix and type(kind).decisions is Kind.decisions:
+            raise ImproperlyConfigured(f"The kind {name} has an id_prefix, but no decisions.")
+        KINDS.add(name, kind)

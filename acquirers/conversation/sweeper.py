@@ -10,8 +10,8 @@ from typing import Any
 import structlog
 from django.db import DatabaseError, transaction
 
-from acquirers.conversation import kinds, leases, looking, schedule, settling
-from acquirers.conversation.kinds import Kind
+from acquirers.conversation import leases, looking, schedule, settling
+from acquirers.conversation.kinds import KINDS, Kind
 from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Outcome
 from core import clock, context
@@ -32,14 +32,14 @@ def sweep(*, job: str) -> int:
 
     :param job: the name of this work in the request logs.
     """
-    slots = kinds.all_kinds()
-    with ThreadPoolExecutor(sum(slots.values())) as pool:
-        return _Run(slots, pool, job).to_its_end()
+    kinds = list(KINDS.values())
+    with ThreadPoolExecutor(sum(kind.slots for kind in kinds)) as pool:
+        return _Run(kinds, pool, job).to_its_end()
 
 
 class _Run:
-    def __init__(self, slots: dict[Kind[Any], int], pool: ThreadPoolExecutor, job: str) -> None:
-        self._slots, self._pool, self._job = slots, pool, job
+    def __init__(self, kinds: list[Kind[Any]], pool: ThreadPoolExecutor, job: str) -> None:
+        self._kinds, self._pool, self._job = kinds, pool, job
         self._asking: dict[Future[Outcome], tuple[Kind[Any], InDoubt]] = {}
         self._found = 0
         self._enough = context.remaining_seconds() - SWEEP_SECONDS
@@ -59,7 +59,7 @@ class _Run:
         taken = 0
         busy = Counter(kind for kind, _row in self._asking.values())
         for kind in _with_due_rows(self._open_kinds(busy)):
-            due = _found(kind, self._slots[kind] - busy[kind])
+            due = _found(kind, kind.slots - busy[kind])
             taken += len(due)
             for row in due:
                 self._ask(kind, row)
@@ -73,12 +73,12 @@ class _Run:
         so rows of the other kinds, which nothing holds up, are taken up meanwhile.
         """
         if context.remaining_seconds() > self._enough:
-            return list(self._slots)
+            return self._kinds
         if self._held_up is None:
             self._held_up = set(busy)
         if not self._held_up & busy.keys():
             return []
-        return [kind for kind in self._slots if kind not in self._held_up]
+        return [kind for kind in self._kinds if kind not in self._held_up]
 
     def _ask(self, kind: Kind[Any], row: InDoubt) -> None:
         ready: InDoubt | None = None

@@ -1,17 +1,27 @@
 """Notices applied, each to the attempt that its bank names."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.apps import apps as installed_apps
-from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 
 from acquirers import applier
 from acquirers.notices.models import Notice
 from acquirers.notices.refusals import NotKnown
 from core import clock
+from core.registry import Registry
 
 NOT_KNOWN = NotKnown.__name__
+Handler = Callable[[Notice, Any], None]
+# By the notice's kind. A notice without a handler is kept until there is one.
+HANDLERS: Registry[Handler] = Registry("handler of notices")
+
+
+def register(**handlers: Handler) -> None:
+    """Add functions that apply notices of a kind; called in `AppConfig.ready()`."""
+    for kind, handler in handlers.items():
+        HANDLERS.add(kind, handler)
 
 
 class Notices(applier.Applier):
@@ -24,7 +34,7 @@ class Notices(applier.Applier):
 
     def appliable(self) -> QuerySet[Notice]:
         """Return those that may be applied; one that nobody knew keeps no later one waiting."""
-        waiting = Notice.objects.filter(applied_at=None, kind__in=settings.NOTICE_HANDLERS)
+        waiting = Notice.objects.filter(applied_at=None, kind__in=HANDLERS)
         same = {name: OuterRef(name) for name in ("terminal", "about")}
         before = waiting.filter(**same, number__lt=OuterRef("number")).exclude(last_error=NOT_KNOWN)
         return waiting.exclude(Exists(before)).select_related("terminal")
@@ -33,7 +43,7 @@ class Notices(applier.Applier):
         attempt = attempt_of(notice)
         # Terminals of one bank may be told the same. The one that opened the attempt applies it.
         if attempt.terminal_id == notice.terminal_id:
-            applier.handler(settings.NOTICE_HANDLERS[notice.kind])(notice, attempt)
+            HANDLERS[notice.kind](notice, attempt)
         _try_again_those_not_known(notice)
 
 

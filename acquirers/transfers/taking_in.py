@@ -3,7 +3,7 @@
 Runs may meet: storing twice writes once, and a notice is applied by the run that locks it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 from django.conf import settings
@@ -16,11 +16,21 @@ from acquirers.transfers.models import TransferNotice
 from core import clock
 from core.detection import mask_card_numbers
 from core.errors import UpstreamUnavailable
+from core.registry import Registry
 
 PAGE = 200
 REMITTANCE_MAX = 140
+Handler = Callable[[TransferNotice], None]
+# By the notice's kind. A notice without a handler is kept until there is one.
+HANDLERS: Registry[Handler] = Registry("handler of notices of transfers")
 
 log = structlog.get_logger(__name__)
+
+
+def register(**handlers: Handler) -> None:
+    """Add functions that apply notices of a kind; called in `AppConfig.ready()`."""
+    for kind, handler in handlers.items():
+        HANDLERS.add(kind, handler)
 
 
 class TransferNotKnown(Exception):
@@ -33,13 +43,12 @@ class Transfers(applier.Applier):
     model, called, not_known = TransferNotice, "transfer_notice", TransferNotKnown
 
     def appliable(self) -> QuerySet[TransferNotice]:
-        handled = settings.TRANSFER_NOTICE_HANDLERS
-        waiting = TransferNotice.objects.filter(applied_at=None, kind__in=handled)
+        waiting = TransferNotice.objects.filter(applied_at=None, kind__in=HANDLERS)
         same = {name: OuterRef(name) for name in ("rail", "reference")}
         return waiting.exclude(Exists(waiting.filter(**same, number__lt=OuterRef("number"))))
 
     def hand_over(self, notice: TransferNotice) -> None:
-        applier.handler(settings.TRANSFER_NOTICE_HANDLERS[notice.kind])(notice)
+        HANDLERS[notice.kind](notice)
 
 
 def take_in(*, job: str) -> None:

@@ -102,7 +102,7 @@ def document() -> dict[str, Any]:
         "tags": [{"name": name, "description": text} for name, text in tags().values()],
         "security": [{"SecretKey": []}],
         "paths": {**made["paths"], **OWN_PATH},
-        "webhooks": webhooks.schema.WEBHOOKS,
+        "webhooks": webhooks.schema.webhooks(),
         "components": {
             "schemas": dict(sorted(_schemas(made["components"]["schemas"]).items())),
             "parameters": PARAMETERS,

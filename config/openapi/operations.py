@@ -45,6 +45,12 @@ STATUSES = {
     429: "Too many requests", 500: "Something went wrong on our side",
     503: "Not possible right now",
 }  # fmt: skip
+# The sections of the document, by the paths of their resources.
+ORDER = (
+    "payment_intents", "installments", "refunds", "customers", "disputes", "search", "payouts",
+    "topups", "balance", "balance_transactions", "merchant", "webhook_endpoints", "events",
+    "request_logs",
+)  # fmt: skip
 SAME_EVERYWHERE = (401, 404, 413, 415, 429, 500, 503)
 
 
@@ -52,7 +58,7 @@ SAME_EVERYWHERE = (401, 404, 413, 415, 429, 500, 503)
 def tags() -> dict[str, tuple[str, str]]:
     """Return the sections of the document: name and description by the first part of a path."""
     return {
-        **{one.path: one.tag for one in resources.declared()},
+        **{path: resources.RESOURCES[path].tag for path in ORDER},
         "openapi.json": ("Schema", "This description."),
     }
 

@@ -5,7 +5,7 @@ understand it refuses by the parameter's name, and never repeats a value.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from copy import copy
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -147,9 +147,9 @@ class Equal(Strict):
 class Words(Strict):
     """A filter by a few known words."""
 
-    def __init__(self, field_name: str, choices: Iterable[str], **options: Any) -> None:
+    def __init__(self, field_name: str, choices: Collection[str], **options: Any) -> None:
         super().__init__(field_name, **options)
-        self.choices = tuple(choices)
+        self.choices = choices  # As given: a registry is complete only once all apps are ready.
 
     def refuse_unknown(self, parameters: list[Given]) -> None:
         for parameter in parameters:

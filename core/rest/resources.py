@@ -1,4 +1,4 @@
-"""The resources of the API: each is declared in its own room, and `settings.RESOURCES` names it.
+"""The resources of the API: each is declared in its own room, whose app registers it.
 
 No room below knows the nouns of the rooms above: scopes, expansion and the API's document are
 collected from the declarations.
@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.utils.module_loading import import_string
 
+from core.registry import Registry
 from core.rest import expansion
 from core.rest.expansion import Expandable, Kind, Kinds
 from core.rest.schema import Schemas
@@ -35,33 +34,35 @@ class Resource:
     kinds: Kinds = field(default_factory=dict)
 
 
-@cache
-def declared() -> tuple[Resource, ...]:
-    """Return all resources, in the order of the API's document.
+# By their paths.
+RESOURCES: Registry[Resource] = Registry("resource")
 
-    :raises ImproperlyConfigured: two of them claim the same path, kind of object or id prefix.
+
+def register(*resources: Resource) -> None:
+    """Add resources; called in `AppConfig.ready()`.
+
+    :raises ImproperlyConfigured: two claim the same path, kind of object or id prefix.
     """
-    found: tuple[Resource, ...] = tuple(import_string(name) for name in settings.RESOURCES)
-    _require_distinct("path", found, lambda one: [one.path])
-    _require_distinct("kind", found, lambda one: one.kinds)
-    _require_distinct("prefix", found, lambda one: [kind.prefix for kind in one.kinds.values()])
-    return found
+    for resource in resources:
+        RESOURCES.add(resource.path, resource)
+    _require_distinct("kind", lambda one: one.kinds)
+    _require_distinct("prefix", lambda one: [kind.prefix for kind in one.kinds.values()])
 
 
 def scopes() -> tuple[str, ...]:
     """Return the names that a key's scopes may have, sorted."""
-    return tuple(sorted({one.scope for one in declared() if one.scope}))
+    return tuple(sorted({one.scope for one in RESOURCES.values() if one.scope}))
 
 
 def schemas() -> Schemas:
     """Return the schemas of all objects, by name."""
-    return {name: shape for one in declared() for name, shape in one.schemas.items()}
+    return {name: shape for one in RESOURCES.values() for name, shape in one.schemas.items()}
 
 
 @cache
 def kinds() -> Mapping[str, Kind]:
     """Return all kinds of objects, by the name that `object` shows."""
-    return {name: kind for one in declared() for name, kind in one.kinds.items()}
+    return {name: kind for one in RESOURCES.values() for name, kind in one.kinds.items()}
 
 
 @cache
@@ -76,9 +77,7 @@ def expandable(*shown: str) -> Expandable:
     return expansion.expandable(kinds(), *shown)
 
 
-def _require_distinct(
-    noun: str, found: Iterable[Resource], names_of: Callable[[Resource], Iterable[str]]
-) -> None:
-    names = [name for one in found for name in names_of(one)]
+def _require_distinct(noun: str, names_of: Callable[[Resource], Iterable[str]]) -> None:
+    names = [name for one in RESOURCES.values() for name in names_of(one)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ImproperlyConfigured(f"Two resources have the same {noun}: {', '.join(twice)}.")

@@ -22,7 +22,7 @@ class EventFilterForm(DayFilters):
     aggregate_type = AnyChoice(
         label=_("Kind of object"),
         required=False,
-        choices=lambda: [("", _("All kinds")), *((one.name, one.name) for one in AGGREGATES)],
+        choices=lambda: [("", _("All kinds")), *((name, name) for name in AGGREGATES)],
     )
     aggregate_id = forms.CharField(label=_("Id of the object"), required=False)
     delivery_success = AnyChoice(

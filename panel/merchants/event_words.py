@@ -67,13 +67,13 @@ def groups(chosen: Container[str]) -> list[tuple[str | Promise, list[Type]]]:
             GROUPS.get(one.name, one.name),
             [Type(name, SENTENCES.get(name, ""), name in chosen) for name in one.types],
         )
-        for one in AGGREGATES
+        for one in AGGREGATES.values()
     ]
 
 
 def choices() -> list[tuple[str, str | Promise]]:
     """Return the values of the list's filter `type`: families and single types."""
     found: list[tuple[str, str | Promise]] = [("", _("All types"))]
-    for one in AGGREGATES:
+    for one in AGGREGATES.values():
         found += [(f"{one.name}.*", f"{one.name}.*"), *((name, name) for name in one.types)]
     return found

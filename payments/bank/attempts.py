@@ -50,6 +50,7 @@ class Attempts(Kind[Attempt]):
 
     model = Attempt
     id_prefix = "att"
+    slots = 8
     door = DOOR
     stores_answer = True
 

@@ -36,6 +36,7 @@ class Modifications(Kind[Modification]):
 
     model = Modification
     id_prefix = "mod"
+    slots = 4
     door = DOOR
 
     def facts(self, asked: Modification, outcome: Outcome) -> Facts[Modification]:

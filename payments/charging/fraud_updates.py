@@ -38,7 +38,7 @@ class ReasonMissing(DomainError):
 def warned(notice: Notice, attempt: Attempt) -> None:
     """Apply the bank's word that an attempt was fraud; its later ones change nothing.
 
-    In the transaction that marks the notice (`settings.NOTICE_HANDLERS`).
+    In the transaction that marks the notice (`acquirers.notices.applying`).
     """
     intent, attempt = authorization.locked(attempt)
     at = clock.unix(clock.now())

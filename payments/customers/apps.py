@@ -3,3 +3,12 @@ from django.apps import AppConfig
 
 class CustomersConfig(AppConfig):
     name = "payments.customers"
+
+    def ready(self) -> None:
+        from core.rest import resources
+        from events import types
+        from payments.customers.events import AGGREGATE
+        from payments.customers.resource import RESOURCE
+
+        types.register(AGGREGATE)
+        resources.register(RESOURCE)

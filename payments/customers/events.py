@@ -1,6 +1,6 @@
 """The events of customers (contract 8)."""
 
-from events.aggregates import Aggregate
+from events.types import Aggregate
 
 CREATED = "customer.created"
 UPDATED = "customer.updated"

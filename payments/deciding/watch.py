@@ -36,7 +36,7 @@ REVERSED_CASES = (CaseKind.LATE_SUCCESS_REVERSED, CaseKind.REVERSAL_STUCK)
 def watch() -> None:
     """Open and close cases; beside others it leaves what they hold to the next run."""
     since = clock.now() - timedelta(seconds=settings.CASE_AFTER_SECONDS)
-    decidable = [kind for kind in kinds.all_kinds() if kind.id_prefix]
+    decidable = [kind for kind in kinds.KINDS.values() if kind.id_prefix]
     steps: list[Callable[[], int]] = [
         partial(_open, CaseKind(case_kind), unanswered)
         for kind in decidable

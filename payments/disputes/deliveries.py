@@ -38,6 +38,7 @@ class Deliveries(Kind[DisputeDelivery]):
     """Evidence and acceptances that no bank has acknowledged yet."""
 
     model = DisputeDelivery
+    slots = 2
 
     def facts(self, asked: DisputeDelivery, outcome: Outcome) -> Facts[DisputeDelivery]:
         row = _locked(asked)

@@ -1,6 +1,6 @@
 """The events of disputes (contract 8)."""
 
-from events.aggregates import Aggregate
+from events.types import Aggregate
 from payments.disputes import states
 
 AGGREGATE = Aggregate(

@@ -1,4 +1,4 @@
-"""Notices of disputes applied; `settings.NOTICE_HANDLERS` names these functions by kind.
+"""Notices of disputes applied: the handlers that the app registers, by kind.
 
 Each is called in the transaction that marks its notice, and does nothing if the bank tells again
 what is known already. An unlisted change (`UnlistedTransition`) leaves the notice to a person.

@@ -1,6 +1,6 @@
 """The events of payments (contract 8)."""
 
-from events.aggregates import Aggregate
+from events.types import Aggregate
 from payments.intents import states
 
 FRAUD_UPDATED = "payment_intent.fraud_updated"

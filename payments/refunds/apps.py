@@ -3,3 +3,20 @@ from django.apps import AppConfig
 
 class RefundsConfig(AppConfig):
     name = "payments.refunds"
+
+    def ready(self) -> None:
+        from acquirers.conversation import kinds
+        from acquirers.notices import applying
+        from core.rest import resources
+        from events import transitions, types
+        from ledger import earmarks
+        from payments.refunds import asking, notices, states, waiting
+        from payments.refunds.events import AGGREGATE
+        from payments.refunds.resource import RESOURCE
+
+        transitions.register(states.REFUNDS)
+        types.register(AGGREGATE)
+        resources.register(RESOURCE)
+        kinds.register(asking.KIND)
+        applying.register(refund_bounced=notices.refund_bounced)
+        earmarks.register(waiting.needed)

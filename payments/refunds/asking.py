@@ -38,6 +38,7 @@ class Refunds(Kind[Refund]):
 
     model = Refund
     id_prefix = "re"
+    slots = 4
     door = rows.DOOR
 
     def facts(self, asked: Refund, outcome: Outcome) -> Facts[Refund]:

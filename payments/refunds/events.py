@@ -1,6 +1,6 @@
 """The events of refunds (contract 8)."""
 
-from events.aggregates import Aggregate
+from events.types import Aggregate
 from payments.refunds import states
 
 AGGREGATE = Aggregate(

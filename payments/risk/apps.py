@@ -1,5 +1,4 @@
 from django.apps import AppConfig
-from django.utils.module_loading import import_string
 
 
 class RiskConfig(AppConfig):
@@ -7,5 +6,6 @@ class RiskConfig(AppConfig):
 
     def ready(self) -> None:
         """Stop the start if the installation's rules cannot be read."""
-        # By its name: no model can be imported before all apps are there.
-        import_string("payments.risk.rules.of_installation")("try")
+        from payments.risk import rules
+
+        rules.of_installation("try")

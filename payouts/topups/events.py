@@ -1,6 +1,6 @@
 """The events of topups (contract 8)."""
 
-from events.aggregates import Aggregate
+from events.types import Aggregate
 from payouts.topups import states
 
 TOPUPS = Aggregate("topup", (states.SUCCEEDED, states.UPDATED), scope="topups", schemas=("Topup",))

@@ -7,7 +7,6 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import connection, connections
 from pytest_django import DjangoAssertNumQueries
 
@@ -24,13 +23,10 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank
 
 PATIENCE_SECONDS = 60
 MANY = 10_000
-ATTEMPTS = "payments.bank.attempts.KIND"
-MODIFICATIONS = "payments.bank.modifications.KIND"
-REFUNDS = "payments.refunds.asking.KIND"
 SLOTS = {
-    "attempt": settings.IN_DOUBT[ATTEMPTS],
-    "modification": settings.IN_DOUBT[MODIFICATIONS],
-    "refund": settings.IN_DOUBT[REFUNDS],
+    "attempt": attempts.KIND.slots,
+    "modification": modifications.KIND.slots,
+    "refund": asking.KIND.slots,
 }
 UNKNOWN = Outcome(Answer.UNKNOWN)
 
@@ -193,7 +189,7 @@ def test_a_run_whose_time_is_over_delays_no_other_kind(
     look, first = sweeper._Run._open_kinds, [True]
 
     def in_time_once(run: sweeper._Run, busy: Counter[Any]) -> list[Any]:
-        return list(run._slots) if first and first.pop() else look(run, busy)
+        return list(run._kinds) if first and first.pop() else look(run, busy)
 
     monkeypatch.setattr(sweeper._Run, "_open_kinds", in_time_once)
     sweeping.start()
@@ -217,7 +213,7 @@ def test_the_check_sees_a_kind_without_slots(
 
     monkeypatch.setattr(sweeper, "_lease_due", counted)
     monkeypatch.setattr(sweeper, "LOOK_AGAIN_SECONDS", 0.05)
-    monkeypatch.setattr(settings, "IN_DOUBT", {MODIFICATIONS: SLOTS["modification"]})
+    monkeypatch.setattr(sweeper, "KINDS", {"modification": modifications.KIND})
     silent_reversals(3 * SLOTS["modification"])
     sweeping.start()
     silent.await_asked("modification", SLOTS["modification"])

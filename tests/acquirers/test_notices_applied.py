@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError
-from django.test import override_settings
 
 from acquirers import applier, terminals
 from acquirers.notices import applying
@@ -17,7 +16,7 @@ from payments.disputes.models import Dispute
 from tests.stage import listeners
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.listeners import HANDLER, KIND
+from tests.stage.listeners import KIND
 from tests.stage.sweeper import Died
 from tests.stage.teller import Teller, another_dispute, take_in, take_in_after
 
@@ -27,8 +26,8 @@ DAY = 86_400
 
 
 @pytest.fixture(autouse=True)
-def _somebody_listens(settings: Any) -> Iterator[None]:
-    settings.NOTICE_HANDLERS = {**settings.NOTICE_HANDLERS, KIND: HANDLER}
+def _somebody_listens(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(applying.HANDLERS, KIND, listeners.listen)
     listeners.heard.clear()
     yield
     listeners.hated.clear()
@@ -272,13 +271,13 @@ def test_a_kind_without_a_handler_is_not_tried_and_blocks_nothing(
 
 
 def test_a_kind_is_applied_once_there_is_a_handler(
-    teller: Teller, paid: str, settings: Any
+    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     teller.tell("rain_tomorrow", paid)
     take_in()
 
-    with override_settings(NOTICE_HANDLERS={**settings.NOTICE_HANDLERS, "rain_tomorrow": HANDLER}):
-        take_in()
+    monkeypatch.setitem(applying.HANDLERS, "rain_tomorrow", listeners.listen)
+    take_in()
 
     assert (listeners.heard, waiting()) == ([1], [])
 

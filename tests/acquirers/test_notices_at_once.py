@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from django.db import connections, transaction
@@ -19,7 +18,7 @@ from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.lengths import length, one_of_all, tried
-from tests.stage.listeners import HANDLER, KIND
+from tests.stage.listeners import KIND
 from tests.stage.processes import run
 from tests.stage.teller import Teller, another_dispute, take_in
 from tests.stage.threads import team, together
@@ -31,8 +30,8 @@ BOUNDARIES = ("with a notice in its hands", "between applying a notice and going
 
 
 @pytest.fixture(autouse=True)
-def _somebody_listens(settings: Any) -> Iterator[None]:
-    settings.NOTICE_HANDLERS = {**settings.NOTICE_HANDLERS, KIND: HANDLER}
+def _somebody_listens(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(applying.HANDLERS, KIND, listeners.listen)
     listeners.heard.clear()
     yield
     listeners.hated.clear()

@@ -22,7 +22,7 @@ def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (tmp_path / "states.md").read_text() == write_states.page()
 
 
-@pytest.mark.parametrize("table", transitions.tables(), ids=lambda table: table.noun)
+@pytest.mark.parametrize("table", transitions.TABLES.values(), ids=lambda table: table.noun)
 def test_every_change_and_every_status_has_its_sentence(table: Table) -> None:
     statuses = {*table.beginnings, *(change.after for change in table.changes)}
 
@@ -31,20 +31,17 @@ def test_every_change_and_every_status_has_its_sentence(table: Table) -> None:
 
 
 def test_a_change_more_makes_another_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    payments, *others = transitions.tables()
+    payments, *others = transitions.TABLES.values()
     more = Change("succeeded", "canceled", "payment_intent.canceled", "The moon was full.")
     changed = Table(payments.noun, payments.model, payments.beginnings, (*payments.changes, more))
-    monkeypatch.setattr(transitions, "tables", lambda: [changed, *others])
+    monkeypatch.setattr(transitions, "TABLES", {table.noun: table for table in (changed, *others)})
 
     assert "The moon was full." in write_states.page()
 
 
 def test_a_table_that_nobody_introduces_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     stranger = Table("moon", "intents.Attempt", ("new",), ())
-    monkeypatch.setattr(transitions, "tables", lambda: [*_tables, stranger])
+    monkeypatch.setitem(transitions.TABLES, "moon", stranger)
 
     with pytest.raises(KeyError):
         write_states.page()
-
-
-_tables = transitions.tables()

@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 
 from core.rest import lists
+from events import types
 from events.models import Event, EventRows
-from events.types import TYPES
 from merchants.models import Merchant
 from tests.stage import list_reads
 from tests.stage.emptying import empty
@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 ROWS, LIMIT, FEW, DEPTH = 100_000, 25, 200, 40_000
-PAYMENTS = tuple(name for name in TYPES if name.startswith("payment_intent."))
+PAYMENTS = tuple(name for name in types.names() if name.startswith("payment_intent."))
 # The newest events are all of payments, two each; those of customers came first, as an import.
 FILL = f"""
     INSERT INTO events_event (
@@ -37,7 +37,7 @@ FILL = f"""
     FROM generate_series(1, {2 * ROWS}) AS n
 """  # noqa: S608
 # A page is read by an index search of each type, of three or four buffers, and its own rows.
-BUFFERS_MAX = 4 * len(TYPES) + 5 * LIMIT
+BUFFERS_MAX = 4 * len(types.names()) + 5 * LIMIT
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def shop(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
 
 def without(shop: Merchant, hidden: tuple[str, ...]) -> EventRows:
     rows = Event.objects.for_merchant(shop)
-    return rows.of_types(name for name in TYPES if name not in hidden)
+    return rows.of_types(name for name in types.names() if name not in hidden)
 
 
 def read(rows: EventRows, query: str) -> Read:

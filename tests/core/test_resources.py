@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -22,30 +21,30 @@ ANOTHER = replace(
 
 @pytest.fixture(autouse=True)
 def _collected_anew() -> Iterator[None]:
-    resources.declared.cache_clear()
+    kept = dict(resources.RESOURCES)
+    resources.RESOURCES.clear()
     resources.kinds.cache_clear()
     yield
-    resources.declared.cache_clear()
+    resources.RESOURCES.clear()
+    resources.RESOURCES.update(kept)
     resources.kinds.cache_clear()
-
-
-def declare(settings: Any, name: str) -> None:
-    settings.RESOURCES = ["payments.customers.resource.RESOURCE", f"{__name__}.{name}"]
 
 
 @pytest.mark.parametrize(
-    ("name", "noun"),
-    [("SAME_PATH", "path"), ("SAME_KIND", "kind"), ("SAME_PREFIX", "prefix")],
+    ("other", "refusal"),
+    [
+        (SAME_PATH, "The resource customers is registered twice"),
+        (SAME_KIND, "Two resources have the same kind: customer"),
+        (SAME_PREFIX, "Two resources have the same prefix: cus"),
+    ],
 )
-def test_a_name_that_two_resources_claim_is_refused(settings: Any, name: str, noun: str) -> None:
-    declare(settings, name)
-
-    with pytest.raises(ImproperlyConfigured, match=f"the same {noun}"):
-        resources.declared()
+def test_a_name_that_two_resources_claim_is_refused(other: Resource, refusal: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=refusal):
+        resources.register(CUSTOMERS, other)
 
 
-def test_a_declared_resource_is_a_scope_and_a_kind(settings: Any) -> None:
-    declare(settings, "ANOTHER")
+def test_a_declared_resource_is_a_scope_and_a_kind() -> None:
+    resources.register(CUSTOMERS, ANOTHER)
 
     assert resources.scopes() == ("customers", "others")
     assert set(resources.kinds()) == {"customer", "other"}

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from core.rest import resources
 from events import outbox
 from events.models import Event
-from events.types import AGGREGATES, TYPES
+from events.types import AGGREGATES, names
 from merchants.models import Merchant
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import EndpointFactory
@@ -18,7 +18,7 @@ from webhooks.models import Delivery
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("undescribed")]
 
 DENIED = (403, "permission_denied", None)
-SCOPED = [about for about in AGGREGATES if about.scope]
+SCOPED = [about for about in AGGREGATES.values() if about.scope]
 EVERYTHING = dict.fromkeys(resources.scopes(), "none")
 
 
@@ -26,7 +26,7 @@ EVERYTHING = dict.fromkeys(resources.scopes(), "none")
 def told(acme: ApiClient, globex: ApiClient) -> list[Event]:
     """An event of each type, oldest first, among those of another merchant."""
     for client in (globex, acme):
-        rows = [record(client.merchant, event_type) for event_type in TYPES]
+        rows = [record(client.merchant, event_type) for event_type in names()]
     return rows
 
 
@@ -46,7 +46,7 @@ def test_each_object_has_the_scope_of_its_resource() -> None:
     assert len(compared) >= 6, "nothing compared"
     assert [one.name for one in compared if one.scope != kinds[one.name].scope] == []
     assert {about.scope for about in SCOPED} <= set(resources.scopes())
-    assert {about.name for about in AGGREGATES} - {about.name for about in SCOPED} == {"balance"}
+    assert {*AGGREGATES} - {about.name for about in SCOPED} == {"balance"}
 
 
 @pytest.mark.every_case("who may do what")
@@ -83,13 +83,13 @@ def test_by_its_id_an_event_is_403(about: Any, acme: ApiClient, told: list[Event
             assert {one.refusal for one in answers} == {DENIED}
             assert about.scope in answers[0].error["message"]
     resent = set(Delivery.objects.values_list("event__aggregate_type", flat=True))
-    assert resent == {one.name for one in AGGREGATES} - {about.name}
+    assert resent == {*AGGREGATES} - {about.name}
 
 
 def test_reading_is_enough(acme: ApiClient, told: list[Event]) -> None:
     reader = acme.with_scopes(**dict.fromkeys(resources.scopes(), "read"))
 
-    assert types_of(reader.get("/v1/events?limit=100")) == set(TYPES)
+    assert types_of(reader.get("/v1/events?limit=100")) == set(names())
 
 
 def test_events_of_the_balance_need_no_scope_but_that_of_events(
@@ -177,14 +177,14 @@ def test_filters_hold_within_what_the_key_may_read(acme: ApiClient, told: list[E
     assert found("aggregate_type=dispute&type=dispute.created") == {"dispute.created"}
     assert found("type=refund.*&aggregate_type=dispute") == set()
     assert found("created[lt]=1") == set()
-    assert found("created[gte]=1&delivery_success=true") == set(TYPES) - set(
+    assert found("created[gte]=1&delivery_success=true") == set(names()) - set(
         types("payment_intent")
     )
     assert found("delivery_success=false") == set()
 
 
 def types(name: str) -> tuple[str, ...]:
-    return next(about.types for about in AGGREGATES if about.name == name)
+    return AGGREGATES[name].types
 
 
 def test_a_list_is_one_statement_whatever_the_key_may_read(

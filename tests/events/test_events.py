@@ -1,7 +1,5 @@
 """Events: one per change, in order, frozen, in the transaction of their change (contract 8)."""
 
-from typing import Any
-
 import pytest
 
 from events import outbox
@@ -36,14 +34,11 @@ def refuse(_event: Event) -> None:
 
 
 @pytest.fixture
-def heard(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[Event]:
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
     """Subscribe to events; return those that the subscriber was given."""
     told: list[Event] = []
-    monkeypatch.setattr("tests.events.test_events.refuse", told.append)
-    settings.EVENT_SUBSCRIBERS = ["tests.events.test_events.refuse"]
-    outbox._subscribers.cache_clear()
-    yield told
-    outbox._subscribers.cache_clear()
+    monkeypatch.setattr(outbox, "SUBSCRIBERS", {"told": told.append})
+    return told
 
 
 @pytest.mark.parametrize(
@@ -176,9 +171,9 @@ def test_subscribers_hear_each_event_once_and_in_order(
 
 
 def test_a_subscriber_that_fails_takes_the_change_back(
-    settings: Any, acme: ApiClient, bank: BankTransport
+    monkeypatch: pytest.MonkeyPatch, acme: ApiClient, bank: BankTransport
 ) -> None:
-    settings.EVENT_SUBSCRIBERS = ["tests.events.test_events.refuse"]
+    monkeypatch.setattr(outbox, "SUBSCRIBERS", {"refuse": refuse})
 
     answer = acme.pay()
 

@@ -11,7 +11,7 @@ from events import transitions
 from events.transitions import Change, Table, UnlistedTransition
 
 PAIR = re.compile(r"\('(\w+)', '(\w+)'\)")
-TABLES = transitions.tables()
+TABLES = [*transitions.TABLES.values()]
 
 
 class Row:

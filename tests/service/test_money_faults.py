@@ -6,14 +6,14 @@ import pytest
 from django.db import DatabaseError
 from hypothesis import Phase
 
-from acquirers import applier
+from acquirers.notices import applying
 from acquirers.notices.models import Notice
 from ledger import book
 from ledger.charges import Charge
 from payments.disputes import decisions
 from payments.intents import given_back
 from payments.intents.models import Attempt, PaymentIntent
-from payments.refunds import notices, render, rows
+from payments.refunds import render, rows
 from payments.refunds.models import Refund
 from payments.refunds.states import FailureReason
 from tests.service.test_money import run
@@ -60,24 +60,21 @@ def without_giving_back_to_the_payment(patch: pytest.MonkeyPatch) -> None:
 
 def each_notice_twice(patch: pytest.MonkeyPatch) -> None:
     """Apply each notice twice; that of a bounced refund does not look at what it was."""
-    handler_of = applier.handler
 
     def bounced(notice: Notice, attempt: Attempt) -> None:
         found = Refund.objects.get(attempt=attempt, acquirer_reference=notice.refund_reference)
         refund = rows.locked(found)
         rows.fail(refund, FailureReason.UNKNOWN, render.refund(refund))
 
-    def handler(path: str) -> Callable[[Notice, Attempt], None]:
-        once = bounced if path.endswith("refund_bounced") else handler_of(path)
-
-        def twice(notice: Notice, attempt: Attempt) -> None:
+    def twice(once: Callable[[Notice, Attempt], None]) -> Callable[[Notice, Attempt], None]:
+        def apply(notice: Notice, attempt: Attempt) -> None:
             once(notice, attempt)
             once(notice, attempt)
 
-        return twice
+        return apply
 
-    patch.setattr(notices, "refund_bounced", bounced)
-    patch.setattr(applier, "handler", handler)
+    handlers = {**applying.HANDLERS, "refund_bounced": bounced}
+    patch.setattr(applying, "HANDLERS", {kind: twice(one) for kind, one in handlers.items()})
 
 
 def a_dispute_counted_twice(patch: pytest.MonkeyPatch) -> None:

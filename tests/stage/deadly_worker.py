@@ -15,7 +15,7 @@ from tests.stage.mortal import SWEEPERS_BOUNDARIES  # noqa: E402
 
 BEGUN, ASKING, ANSWERED, SETTLED = SWEEPERS_BOUNDARIES
 
-for kind in kinds.all_kinds():
+for kind in kinds.KINDS.values():
     kind.ask = deadly(deadly(kind.ask, ASKING), BEGUN)  # type: ignore[method-assign]
 
 settling.settle = deadly(settling.settle, ANSWERED, then=SETTLED)

@@ -6,7 +6,6 @@ from acquirers.notices.models import Notice
 from payments.customers.models import Customer
 
 KIND = "card_replaced"
-HANDLER = "tests.stage.listeners.listen"
 
 # The numbers of the notices that were applied, in this process; a rolled back one is here too.
 heard: list[int] = []

@@ -309,7 +309,7 @@ class World:
         """Let the real time pass for which a dead process keeps others from its work."""
         past = timezone.now() - timedelta(seconds=1)
         IdempotencyKey.objects.update(lease_until=past)
-        for kind in kinds.all_kinds():
+        for kind in kinds.KINDS.values():
             rows = kind.model._default_manager.filter(lease_until__isnull=False)
             rows.update(lease_until=past)
         Inbox.objects.update(held_until=None)
@@ -348,7 +348,7 @@ class World:
         """Return what is left to be done, as far as nobody's decision is awaited."""
         in_doubt = [
             f"{row!r} due {row.due_at}"
-            for kind in kinds.all_kinds()
+            for kind in kinds.KINDS.values()
             for row in kind.model._default_manager.filter(due_at__isnull=False)
             if not _waits_for_a_date(row)
         ]

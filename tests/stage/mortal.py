@@ -17,7 +17,7 @@ import requests
 from django.core.management import call_command
 from django.utils import timezone
 
-from acquirers.conversation.kinds import all_kinds
+from acquirers.conversation.kinds import KINDS
 from core import clock
 from payments.intents.models import Attempt, Modification
 from payments.refunds.models import Refund
@@ -190,7 +190,9 @@ def until_swept(condition: Callable[[], bool], *, waits: timedelta = TRIES_END_A
 
 def _wait_for_the_next_try(longest: timedelta) -> timedelta | None:
     """Return how far the clock is from it; None while one is due, under way or a long way off."""
-    rows = [row for kind in all_kinds() for row in kind.model.objects.filter(due_at__isnull=False)]
+    rows = [
+        row for kind in KINDS.values() for row in kind.model.objects.filter(due_at__isnull=False)
+    ]
     if not rows or any(row.lease_until and row.lease_until > timezone.now() for row in rows):
         return None
     wait = min(row.due_at for row in rows) - clock.now()

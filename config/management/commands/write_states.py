@@ -13,7 +13,7 @@ PATH = settings.BASE_DIR / "docs" / "states.md"
 TOP = """\
 # The states of a payment
 
-Made by `manage.py write_states` from the tables that `settings.TRANSITIONS` names; change those.
+Made by `manage.py write_states` from the tables of transitions; change those.
 What the states mean for a shop is told in [a payment's life](payments.md).
 """
 LIST = """\
@@ -69,11 +69,11 @@ finished.
 
 
 class Command(BaseCommand):
-    help = "Write docs/states.md from the tables that settings.TRANSITIONS names."
+    help = "Write docs/states.md from the tables of transitions."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         PATH.write_text(page())
-        changes = sum(len(table.changes) for table in transitions.tables())
+        changes = sum(len(table.changes) for table in transitions.TABLES.values())
         self.stdout.write(f"{PATH} has {changes} changes.")
 
 
@@ -82,7 +82,7 @@ def page() -> str:
 
     :raises KeyError: a table has no introduction here.
     """
-    payments, *others = transitions.tables()
+    payments, *others = transitions.TABLES.values()
     diagram = "".join(f"    {line}\n" for line in _diagram(payments))
     parts = [
         TOP,

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import OperationalError
 
 from acquirers.conversation import settling, sweeper
@@ -28,7 +27,7 @@ pytestmark = [
 
 PATH = "/v1/payment_intents"
 CHARGED, NOT_CHARGED, NEVER_KNOWN = "4000001100000017", "4000001100000025", "4000001100000058"
-SLOTS = settings.IN_DOUBT["payments.bank.attempts.KIND"]
+SLOTS = attempts.KIND.slots
 LATER_YES, LATER_NO = "4000001100000033", "4000001100000041"
 PROCESSING_ERROR = "4000000000000119"
 DAY = 86_400
