@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.db import NotSupportedError, OperationalError, connection
 from django.utils import timezone
-from django.utils.module_loading import import_string
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -17,6 +17,7 @@ from core import clock, context, instances, prepared
 from core.context import ActorKind
 from core.errors import DomainError, PermissionDenied
 from core.http import client_address
+from core.registry import Registry
 from merchants import keys, limits
 from merchants.models import ApiKey, Merchant
 
@@ -26,22 +27,30 @@ KEY_FIELDS, MERCHANT_FIELDS = (
     [f"{model._meta.db_table}.{field.column}" for field in model._meta.concrete_fields]
     for model in (ApiKey, Merchant)
 )
-# Rows of rooms above, by a name: a payment needs them, and so they cost it no statement.
-ALONG = [f"({import_string(path)})" for path in settings.FOUND_WITH_KEY.values()]
 OWN = (*KEY_FIELDS, *MERCHANT_FIELDS, clock.OFFSET_COLUMN)
-# Asked in each request, and therefore prepared: Django writes, and PostgreSQL plans it anew every
-# time, which takes four times as long.
-FIND, FIND_FOR_A_READ = (
-    f"""
+# SQL of one value each, by its name in `config.caller`: what rooms above need for a change.
+PARTS: Registry[str] = Registry("part of the caller")
+BLANKS = " \t"
+READ_METHODS = ("GET", "HEAD", "OPTIONS")
+LAST_USED_PRECISION = timedelta(minutes=1)
+
+
+def register(**parts: str) -> None:
+    """Let the statement that finds the caller's key find more; called in `AppConfig.ready()`."""
+    for name, part in parts.items():
+        PARTS.add(name, part)
+
+
+@cache
+def _statement(*parts: str) -> str:
+    # Asked in each request, and therefore prepared: Django writes, and PostgreSQL plans it anew
+    # every time, which takes four times as long.
+    columns = (*OWN, *(f"({part})" for part in parts))
+    return f"""
 SELECT {", ".join(columns)}
 FROM merchants_apikey JOIN merchants_merchant ON merchants_merchant.id = merchant_id
 WHERE hash = %(hash)s::bytea
 """  # noqa: S608
-    for columns in ((*OWN, *ALONG), OWN)
-)
-BLANKS = " \t"
-READ_METHODS = ("GET", "HEAD", "OPTIONS")
-LAST_USED_PRECISION = timedelta(minutes=1)
 
 
 class ApiKeyMissing(DomainError):
@@ -86,8 +95,9 @@ class ApiKeyAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Merchant, ApiKey]:
         try:
-            find = FIND_FOR_A_READ if request.method in READ_METHODS else FIND
-            key = _key_of(_bearer(request.META.get("HTTP_AUTHORIZATION", "")), find)
+            parts = () if request.method in READ_METHODS else PARTS.values()
+            secret = _bearer(request.META.get("HTTP_AUTHORIZATION", ""))
+            key = _key_of(secret, _statement(*parts))
         except REFUSALS:
             limits.count_failed_authentication(client_address(request))
             raise
@@ -113,7 +123,7 @@ def key_sent(header: str) -> ApiKey | None:
         return None
     if not keys.is_well_formed(secret):
         return None
-    return _stored(keys.secret_hash(secret), FIND_FOR_A_READ)
+    return _stored(keys.secret_hash(secret), _statement())
 
 
 def _bearer(header: str) -> str:
@@ -166,8 +176,8 @@ def _found(hashed: bytes, find: str) -> ApiKey | None:
         key = _read(ApiKey, list(islice(values, len(KEY_FIELDS))))
         key.merchant = _read(Merchant, list(islice(values, len(MERCHANT_FIELDS))))
         clock.note_offset(next(values))
-        if find is FIND:
-            key.merchant.found_with_key = dict(zip(settings.FOUND_WITH_KEY, values, strict=True))
+        if found := list(values):
+            key.merchant.caller = dict(zip(PARTS, found, strict=True))
         return key
     return None
 

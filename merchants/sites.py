@@ -18,7 +18,16 @@ from merchants.audit_log import Change
 from merchants.models import CallbackUrl, Merchant, Website
 from merchants.refusals import ChangeRefused
 
-FOUND_WITH_KEY = "sites"  # Its name in `settings.FOUND_WITH_KEY`.
+CALLER = "sites"  # Its name in `config.caller`.
+# Addresses that payers may be sent to: hosts of websites, and callback URLs.
+OF_CALLER = """
+    SELECT json_build_array(
+        (SELECT json_agg(site.host) FROM merchants_website site
+         WHERE site.merchant_id = merchants_merchant.id),
+        (SELECT json_agg(callback.url) FROM merchants_callbackurl callback
+         WHERE callback.merchant_id = merchants_merchant.id)
+    )::text
+"""
 # Of websites, and of callback URLs (contract: Merchant changes).
 SITES_MAX = 50
 # The rules for return URLs. Refusals, the panel and the documents say the same.
@@ -195,7 +204,7 @@ def require_return_url(merchant: Merchant, address: str) -> None:
     :raises ReturnUrlNotAllowed: on no registered website, under no registered
         callback URL, or not a plain address at all; the message says which.
     """
-    if _is_found_with_key(merchant, address):
+    if _is_known_of_caller(merchant, address):
         return
     if rule := why_not(merchant, address).rule:
         raise ReturnUrlNotAllowed(rule)
@@ -230,9 +239,9 @@ def covering(
     return _website_of(merchant, url, without) or _callback_of(merchant, url, without)
 
 
-def _is_found_with_key(merchant: Merchant, address: str) -> bool:
-    """Tell whether what was found with the caller's key allows an address; costs no statement."""
-    found = (merchant.found_with_key or {}).get(FOUND_WITH_KEY)
+def _is_known_of_caller(merchant: Merchant, address: str) -> bool:
+    """Tell whether an address is allowed by what came with the caller's key; costs no statement."""
+    found = (merchant.caller or {}).get(CALLER)
     if not found:
         return False
     try:

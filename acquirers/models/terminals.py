@@ -10,17 +10,24 @@ from django.utils.dateparse import parse_datetime
 from core.fields import CodeField, SealedField, id_field
 from merchants.models import Merchant
 
-FOUND_WITH_KEY = "terminal"  # Its name in `settings.FOUND_WITH_KEY`.
+CALLER = "terminal"  # Its name in `config.caller`.
+# A merchant's own before the installation's, the newest before an older one.
+OF_CALLER = """
+    SELECT to_jsonb(terminal)::text FROM acquirers_terminal terminal
+    WHERE terminal.status = 'enabled'
+      AND (terminal.merchant_id = merchants_merchant.id OR terminal.merchant_id IS NULL)
+    ORDER BY terminal.merchant_id, terminal.created_at DESC LIMIT 1
+"""
 
 
 class Terminals(models.Manager["Terminal"]):
     def open_to(self, merchant: Merchant) -> "Terminal | None":
         """Return the terminal for the merchant's new attempts, None if none is enabled.
 
-        Costs no statement if the merchant came with an API key: `acquirers.found_with_key`.
+        Costs no statement if the merchant came with an API key (`config.caller`).
         """
-        if merchant.found_with_key is not None:
-            row = merchant.found_with_key[FOUND_WITH_KEY]
+        if merchant.caller is not None:
+            row = merchant.caller[CALLER]
             return _read(row) if row else None
         rows = self.filter(Q(merchant=merchant) | Q(merchant=None), status=Terminal.Status.ENABLED)
         return rows.order_by(F("merchant").asc(nulls_last=True), "-created_at").first()

@@ -1,4 +1,4 @@
-"""The rooms of the service, and what they declare for others to find."""
+"""The rooms of the service."""
 
 from config.settings.installation import LIVEMODE
 
@@ -45,11 +45,3 @@ INSTALLED_APPS = [
     "config",  # its commands
     *([] if LIVEMODE else ["testbank"]),
 ]
-# Found by the statement that finds the key of an API request: SQL of one value, by its name.
-FOUND_WITH_KEY = {
-    "terminal": "acquirers.found_with_key.TERMINAL",
-    "risk": "payments.risk.found_with_key.STANDING",
-    "bins": "payments.installments.found_with_key.VERSION",
-    "sites": "merchants.found_with_key.SITES",
-    "non_secure_limits": "merchants.found_with_key.NON_SECURE_LIMITS",
-}

@@ -36,9 +36,9 @@ class Merchant(models.Model):
     metadata = JSONField(default=dict)
     created_at = models.DateTimeField()
 
-    # The rows that the statement that found the caller's key found too, as JSON, by the names in
-    # `settings.FOUND_WITH_KEY`; None for a merchant who did not come with a key.
-    found_with_key: Mapping[str, str | None] | None = None
+    # The rows that were found together with the caller's key, as JSON, by the names in
+    # `config.caller`; None for a merchant who did not come with a key, and for a read.
+    caller: Mapping[str, str | None] | None = None
 
     # DRF takes the merchant as the request's principal.
     is_authenticated = True

@@ -11,8 +11,8 @@ from merchants.models import Merchant
 from payments.installments.models import Bin
 
 LENGTHS = (8, 7, 6)
-FOUND_WITH_KEY = "bins"  # Its name in `settings.FOUND_WITH_KEY`.
-ACTIVE = "SELECT version.id FROM installments_binimport version WHERE version.is_active"
+CALLER = "bins"  # Its name in `config.caller`.
+OF_CALLER = "SELECT version.id::text FROM installments_binimport version WHERE version.is_active"
 # Prefixes of one number sort by their length.
 FIND = """
 SELECT prefix, brand, card_type, country, issuer, program, commercial, three_d_secure_required
@@ -77,10 +77,10 @@ def demand_authentication(card: Mapping[str, Any]) -> bool:
 
 
 def _active_version(merchant: Merchant | None) -> str | None:
-    if merchant is not None and merchant.found_with_key is not None:
-        return merchant.found_with_key[FOUND_WITH_KEY]
-    found = prepared.rows(ACTIVE, {})
-    return str(found[0][0]) if found else None
+    if merchant is not None and merchant.caller is not None:
+        return merchant.caller[CALLER]
+    found = prepared.rows(OF_CALLER, {})
+    return found[0][0] if found else None
 
 
 @lru_cache(maxsize=PREFIXES_KEPT)

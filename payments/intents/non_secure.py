@@ -17,7 +17,12 @@ from merchants.models import Merchant
 from payments.intents.models import Attempt
 from payments.intents.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT
 
-FOUND_WITH_KEY = "non_secure_limits"  # Its name in `settings.FOUND_WITH_KEY`.
+CALLER = "non_secure_limits"  # Its name in `config.caller`.
+# In the order of `Limit`.
+OF_CALLER = """
+    SELECT json_agg(json_build_array(own.currency, own.per_payment, own.per_day))::text
+    FROM merchants_nonsecurelimit own WHERE own.merchant_id = merchants_merchant.id
+"""
 OF_MERCHANT = "merchant_id = %(merchant)s::text AND currency = %(currency)s::text"
 # The row's day may be ahead of ours: its process passed midnight while this one waited for the
 # row, or the merchant has moved west. Then the later day counts the attempt.
@@ -143,8 +148,8 @@ def _take_off(merchant_id: str, currency: str, day: date, *, amount: int) -> Non
 
 def _limit_of(merchant: Merchant, currency: str) -> Limit | None:
     """Return a currency's limits; without a statement if the merchant came with an API key."""
-    if merchant.found_with_key is not None:
-        found: list[Any] = orjson.loads(merchant.found_with_key[FOUND_WITH_KEY] or "[]")
+    if merchant.caller is not None:
+        found: list[Any] = orjson.loads(merchant.caller[CALLER] or "[]")
     else:
         of_all = merchant.non_secure_limits.all()
         found = list(of_all.values_list("currency", "per_payment", "per_day"))

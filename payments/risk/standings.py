@@ -8,11 +8,24 @@ from django.db import connection
 
 from merchants.models import Merchant
 from payments.risk import rules
-from payments.risk.found_with_key import STANDING
 from payments.risk.rules import Rules, Setting
 
-FOUND_WITH_KEY = "risk"  # Its name in `settings.FOUND_WITH_KEY`.
-OF_MERCHANT = f"SELECT ({STANDING}) FROM merchants_merchant WHERE id = %s"  # noqa: S608
+CALLER = "risk"  # Its name in `config.caller`.
+OF_CALLER = """
+    SELECT json_build_object(
+        'rules', (
+            SELECT json_agg(json_build_array(
+                rule.rule, rule.currency, rule.deed, rule.threshold, rule.window_seconds))
+            FROM merchants_riskrule rule WHERE rule.merchant_id = merchants_merchant.id),
+        'has_entries',
+            EXISTS (SELECT FROM risk_listentry e WHERE e.merchant_id = merchants_merchant.id)
+            OR EXISTS (SELECT FROM risk_listentry e WHERE e.merchant_id IS NULL),
+        'watched_until', (
+            SELECT extract(epoch FROM watch.until) FROM risk_watch watch
+            WHERE watch.merchant_id = merchants_merchant.id)
+    )::text
+"""
+OF_MERCHANT = f"SELECT ({OF_CALLER}) FROM merchants_merchant WHERE id = %s"  # noqa: S608
 
 
 class Standing(NamedTuple):
@@ -47,8 +60,8 @@ def of(merchant: Merchant, *, currency: str) -> Standing:
 
 
 def _found(merchant: Merchant) -> str | None:
-    if merchant.found_with_key is not None:
-        return merchant.found_with_key[FOUND_WITH_KEY]
+    if merchant.caller is not None:
+        return merchant.caller[CALLER]
     with connection.cursor() as cursor:
         cursor.execute(OF_MERCHANT, [merchant.id])
         row = cursor.fetchone()

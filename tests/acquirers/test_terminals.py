@@ -72,8 +72,8 @@ def test_both_ways_to_a_terminal_find_the_same_one(acme: ApiClient, bank: BankTr
 
         paid = acme.pay()
 
-        found_with_key = Attempt.objects.get(intent_id=paid["id"]).terminal
-        assert found_with_key == expected == acquirers.for_new(acme.merchant, "try", None)
+        of_caller = Attempt.objects.get(intent_id=paid["id"]).terminal
+        assert of_caller == expected == acquirers.for_new(acme.merchant, "try", None)
 
 
 @pytest.mark.parametrize("status", ["draining", "disabled"])

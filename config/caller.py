@@ -1,0 +1,13 @@
+"""The statement "who calls": parts of it that find what a change needs of the key's merchant.
+
+So a payment costs no statements of their own, and each process sees a changed terminal with its
+next request. A request that only reads finds key and merchant alone (docs/adr/0034).
+"""
+
+from acquirers.models import terminals
+from merchants import sites
+from payments.installments import bins
+from payments.intents import non_secure
+from payments.risk import standings
+
+PARTS = {room.CALLER: room.OF_CALLER for room in (terminals, standings, bins, sites, non_secure)}
