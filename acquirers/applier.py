@@ -12,8 +12,8 @@ from typing import Any
 import structlog
 from django.db import DatabaseError, models, transaction
 
+from api import request_logs
 from core import clock, context
-from merchants import request_logs
 
 # The waits before the second try, the third, …; the last one repeats.
 TRY_WAITS = [timedelta(seconds=s) for s in (10, 30, 120, 600, 3600, 21_600, 86_400)]

@@ -5,7 +5,7 @@ class ServiceConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
+        from api import authentication
         from config import caller
-        from merchants import authentication
 
         authentication.register(**caller.PARTS)

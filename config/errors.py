@@ -14,13 +14,12 @@ from rest_framework import exceptions as rest
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from api.idempotency import Replayed
 from config import error_pages
-from core import context, errors
+from core import context, errors, limits
 from core.rest import forms
 from core.rest.brackets import TooManyParameters
 from core.rest.envelope import error_body, error_headers
-from merchants import limits
-from merchants.idempotency import Replayed
 from merchants.passwords import PasswordsBusy
 
 log = structlog.get_logger(__name__)

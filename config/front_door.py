@@ -7,8 +7,9 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.http.request import validate_host
 
+from api.idempotency import IdempotencyKeyInvalid
 from config.error_pages import API_PATH
-from core import arrival
+from core import arrival, limits
 from core.errors import DomainError, HeaderRepeated, UrlNotFound
 from core.http import (
     came_in_the_clear,
@@ -20,8 +21,6 @@ from core.http import (
     refuse_other_charsets,
 )
 from core.rest.query import refuse_unsafe_url
-from merchants import limits
-from merchants.idempotency import IdempotencyKeyInvalid
 from payments.payer.payer_links import PATH as PAYERS_PATH
 
 # Load balancers ask for it by address.

@@ -11,13 +11,13 @@ from django.core.handlers.base import BaseHandler
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 
+from api import request_logs
 from config import errors, front_door
 from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
 from core import arrival, connections, context
 from core.errors import DomainError, MethodNotAllowed, Overloaded, ParameterInvalid
 from core.http import client_address, path_for_reading
-from merchants import request_logs
 from payments.payer import payer_links
 
 access_log = structlog.get_logger("access")

@@ -22,7 +22,7 @@ admin.autodiscover()  # Only those who serve or check pages need the admin (pane
 
 v1 = [
     path("", include("ledger.urls")),
-    path("", include("merchants.urls")),
+    path("", include("api.urls")),
     path("", include("payments.customers.urls")),
     path("", include("payments.installments.urls")),
     path("", include("payments.charging.urls")),

@@ -60,7 +60,7 @@ class Work:
     changes_something: bool = False  # A client's request that may do more than read.
     is_irrevocable: bool = False
     has_asked_others: bool = False  # Their answer has to be written down, however late.
-    idempotency_claim: Any = None  # Of merchants.idempotency, for as long as this work lasts.
+    idempotency_claim: Any = None  # Of api.idempotency, for as long as this work lasts.
     body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
     last_change: tuple[str, str] | None = None  # Merchant and object that changed last.
     sequences: dict[tuple[str, str], int] = field(default_factory=dict)  # Of their last events.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from devstack.state import ROOT
 
 ROOMS = (
-    *("core", "events", "merchants", "ledger", "cases", "vault", "testbank", "acquirers"),
+    *("core", "events", "merchants", "api", "ledger", "cases", "vault", "testbank", "acquirers"),
     *("payments", "payouts", "webhooks", "audit", "panel", "config", "devstack"),
 )
 DOOR = "core/local_days.py"

@@ -7,11 +7,12 @@ of the admin (contract-money: Bookkeeping, an operator's act).
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import transaction
 
+from api import request_logs
 from core import clock, context
 from core.errors import SentBefore
 from ledger import accounts, balance, book
 from ledger.models import Account, Movement
-from merchants import audit_log, request_logs
+from merchants import audit_log
 from merchants.audit_log import Change
 from merchants.models import User
 

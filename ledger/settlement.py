@@ -12,13 +12,13 @@ from datetime import date
 import structlog
 from django.db import transaction
 
+from api import request_logs
 from core import clock, context, ids, rows
 from core.one_by_one import alone
 from ledger import accounts, agenda, book, boundary, due_parts, parts
 from ledger.agenda import Pot
 from ledger.due_parts import Day
 from ledger.models import Run
-from merchants import request_logs
 from merchants.models import Merchant
 
 # So long a run waits for transactions that may still write below its boundary, and so often it

@@ -1,9 +1,9 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.viewset import ApiViewSet
 from ledger import balance, resource, schema, transactions
 from ledger.filters import TRANSACTIONS
-from merchants.api import ApiViewSet
 
 
 class BalanceViewSet(ApiViewSet):

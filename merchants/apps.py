@@ -13,17 +13,14 @@ class MerchantsConfig(AppConfig):
     name = "merchants"
 
     def ready(self) -> None:
-        from core.rest import resources
         from events import transitions, types
         from merchants import terms
         from merchants.events import AGGREGATE
-        from merchants.resource import ACCOUNT, REQUEST_LOGS
         from merchants.states import MERCHANTS
 
         register(people_of_one_address, Tags.database)
         transitions.register(MERCHANTS)
         types.register(AGGREGATE)
-        resources.register(ACCOUNT, REQUEST_LOGS)
         terms.register(*terms.TERMS)
 
 

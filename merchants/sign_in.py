@@ -23,10 +23,10 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
-from core import mail
+from core import limits, mail
 from core.http import client_address
 from core.names import email_key
-from merchants import audit_log, limits, passwords
+from merchants import audit_log, passwords
 from merchants.models import User
 from merchants.models.people import WRONG_IN_A_ROW_MAX
 

@@ -1,18 +1,8 @@
 from celery import shared_task
 
 from core import context
-from merchants import audit_chains, idempotency, request_logs
+from merchants import audit_chains
 from merchants.sessions import SessionStore
-
-
-@shared_task
-def forget_idempotency_keys() -> None:
-    idempotency.forget_old()
-
-
-@shared_task
-def forget_request_logs() -> None:
-    request_logs.forget_old()
 
 
 @shared_task

@@ -17,10 +17,8 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
-from core import connections
-from core.errors import DomainError
-from merchants import idempotency
-from merchants.idempotency import (
+from api import idempotency
+from api.idempotency import (
     IdempotencyKeyInUse,
     IdempotencyKeyInvalid,
     IdempotencyKeyReused,
@@ -28,6 +26,8 @@ from merchants.idempotency import (
     Replayed,
     handover,
 )
+from core import connections
+from core.errors import DomainError
 from merchants.models import Member
 from panel import shown_once
 

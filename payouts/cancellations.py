@@ -2,9 +2,10 @@
 
 from django.db import transaction
 
+from api import idempotency
 from core import clock
 from ledger import book
-from merchants import audit_log, idempotency
+from merchants import audit_log
 from merchants.models import Merchant
 from payouts import render, rows
 from payouts.models import Payout

@@ -10,11 +10,12 @@ from django.db import transaction
 
 from acquirers import rails, references
 from acquirers.conversation.models import begun
+from api import idempotency
 from core import clock, context, ids, local_days
 from core.metadata import merge
 from events import outbox
 from ledger import accounts, book, calendar
-from merchants import audit_log, idempotency
+from merchants import audit_log
 from merchants.accounts import require_payouts
 from merchants.models import Merchant
 from payouts import destinations, render

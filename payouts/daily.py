@@ -11,13 +11,14 @@ import structlog
 from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 
+from api import request_logs
 from core import clock, context, local_days
 from core.errors import ParameterMissing, UpstreamUnavailable
 from core.one_by_one import alone
 from ledger import agenda, calendar
 from ledger.calendar import Calendar
 from ledger.models import Account, Due
-from merchants import payout_schedules, request_logs
+from merchants import payout_schedules
 from merchants.accounts import MerchantRestricted
 from merchants.models import Merchant, PayoutAccount, PayoutSchedule
 from payouts import schedule

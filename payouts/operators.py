@@ -8,10 +8,11 @@ from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.db import transaction
 
 from acquirers import rails
+from api import request_logs
 from core import context
 from core.errors import ResourceMissing, SentBefore
 from ledger import accounts
-from merchants import audit_log, request_logs
+from merchants import audit_log
 from merchants.accounts import require_payouts_by_operator
 from merchants.audit_log import Change
 from merchants.models import Merchant, User

@@ -3,7 +3,7 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from merchants.api import ApiViewSet
+from api.viewset import ApiViewSet
 from payouts import cancellations, creation, render, schema
 from payouts.filters import PAYOUTS
 from payouts.forms import CancelPayoutForm, CreatePayoutForm, UpdatePayoutForm

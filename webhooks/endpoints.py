@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.db.models import QuerySet
 
+from api import idempotency
 from core import clock, ids
 from core.errors import DomainError, LockTimeout, ParameterInvalid
 from core.metadata import merge
 from core.querysets import MerchantRows
 from events import types
 from events.models import Event
-from merchants import audit_log, idempotency
+from merchants import audit_log
 from merchants.audit_log import Change
 from merchants.models import Merchant
 from webhooks import destinations, replay, resend, signing_secrets, stopping

@@ -2,12 +2,12 @@ import orjson
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api import idempotency
+from api.authentication import may, require_scope
+from api.viewset import ApiViewSet
 from core.querysets import MerchantRows
 from events import types
 from events.models import Event
-from merchants import idempotency
-from merchants.api import ApiViewSet
-from merchants.authentication import may, require_scope
 from webhooks import endpoints, filters, render, schema
 from webhooks.endpoints import WithSecret
 from webhooks.forms import (

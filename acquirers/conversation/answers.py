@@ -10,9 +10,9 @@ from django.db import DatabaseError
 from acquirers.conversation import leases, schedule
 from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
+from api import idempotency
 from core import context
 from core.errors import InternalError
-from merchants import idempotency
 
 T = TypeVar("T")
 # These answers are facts about the reference: any process may apply them. Silence and our own

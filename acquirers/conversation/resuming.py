@@ -6,8 +6,8 @@ from django.db.models import QuerySet
 
 from acquirers.conversation import leases
 from acquirers.conversation.models import InDoubt
+from api.idempotency import IdempotencyKeyInUse
 from core import context
-from merchants.idempotency import IdempotencyKeyInUse
 
 
 def leased(unfinished: QuerySet[Any]) -> Any:

@@ -15,8 +15,8 @@ from acquirers.conversation import answers, leases, resuming
 from acquirers.conversation.kinds import Effect, Facts, Kind, Said
 from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Outcome
+from api import idempotency
 from core import context
-from merchants import idempotency
 
 Row = TypeVar("Row", bound=InDoubt)
 Ask = Callable[[Any], Outcome]

@@ -14,8 +14,8 @@ from acquirers.conversation import leases, looking, schedule, settling
 from acquirers.conversation.kinds import KINDS, Kind
 from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Outcome
+from api import request_logs
 from core import clock, context
-from merchants import request_logs
 
 # A run takes up no further rows after this time; the next one goes on.
 SWEEP_SECONDS = 20

@@ -11,15 +11,15 @@ from django.conf import settings
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
+from api import authentication, idempotency
+from api.viewset import ApiVersionInvalid, ApiViewSet
 from config.front_door import HttpsRequired
-from core import errors
+from core import errors, limits
 from core.errors import DomainError
 from core.rest import parameters, resources, schema
 from core.rest.fields import Shape
 from core.rest.forms import Form
 from core.rest.list_query import ParametersExclusive
-from merchants import authentication, idempotency, limits
-from merchants.api import ApiVersionInvalid, ApiViewSet
 
 EXAMPLES = settings.BASE_DIR / "docs" / "openapi-examples.json"
 ID = re.compile(r"{\w+}")

@@ -3,11 +3,11 @@
 from config.settings.installation import BASE_URL, LIVEMODE, env
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.authentication.ApiKeyAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["api.authentication.ApiKeyAuthentication"],
     # In this order: a request that the key's scopes do not allow counts as well.
     "DEFAULT_PERMISSION_CLASSES": [
-        "merchants.limits.WithinRate",
-        "merchants.authentication.HasScope",
+        "core.limits.WithinRate",
+        "api.authentication.HasScope",
     ],
     "DEFAULT_PARSER_CLASSES": [
         "core.rest.parsers.StrictJSONParser",

@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "merchants",
     "payments.customers",
     "webhooks",
+    "api",
     "audit",
     "audit.reconciliation",
     "audit.daily",

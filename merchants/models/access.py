@@ -74,4 +74,4 @@ class IdempotencyKey(models.Model):
     @property
     def seal_context(self) -> str:
         """Return what the sealed answer is bound to: this merchant's key, and no other."""
-        return f"merchants.idempotency|{self.merchant_id}|{self.key}"
+        return f"api.idempotency|{self.merchant_id}|{self.key}"

@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from api.request_logs import OUR_ID
 from core.errors import DomainError
 from events.models import Event
 from merchants.models import Member
-from merchants.request_logs import OUR_ID
 from panel import once, permissions, refusals
 from panel.merchants import addresses, calls, links, listing
 from panel.merchants.deliveries import worded

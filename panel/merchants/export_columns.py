@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
+from api import request_logs
 from core import money
 from events.models import Event
-from merchants import request_logs
 from merchants.models import AuditEntry, Member, RequestLog
 from panel.merchants.audit_log import HOUSE, as_shown
 from payments.customers import render as customer_render

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from merchants.idempotency import handover
+from api.idempotency import handover
 from merchants.models import Member
 from panel import once, shown_once
 from panel.merchants import links

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import orjson
 from django.db import transaction
 
+from api import request_logs
 from core import context
-from merchants import accounts, request_logs, terms
+from merchants import accounts, terms
 from merchants.models import Merchant
 
 # The name of this work in the request logs.

@@ -2,9 +2,10 @@
 
 from django.db import transaction
 
+from api import request_logs
 from core import context
 from ledger import sandbox_terms
-from merchants import accounts, request_logs
+from merchants import accounts
 from merchants.accounts import Application
 from merchants.models import Merchant
 from payments.installments import sandbox_plans

@@ -7,9 +7,10 @@ from django.db import transaction
 import acquirers
 from acquirers import slots
 from acquirers.outcomes import NEVER_SENT, Answer
+from api import idempotency
 from core import context
 from core.errors import DomainError, UpstreamUnavailable
-from merchants import audit_log, idempotency
+from merchants import audit_log
 from merchants.models import Merchant
 from payments.bank import authorization, inquiries, modification_rows, modifications
 from payments.charging import intents

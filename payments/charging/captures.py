@@ -5,9 +5,10 @@ from django.db import transaction
 import acquirers
 from acquirers import slots
 from acquirers.outcomes import NEVER_SENT
+from api import idempotency
 from core import clock
 from core.errors import DomainError, UpstreamUnavailable
-from merchants import accounts, audit_log, idempotency
+from merchants import accounts, audit_log
 from merchants.models import Merchant
 from payments.bank import inquiries, modification_rows, modifications
 from payments.intents import deadlines

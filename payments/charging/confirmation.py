@@ -15,10 +15,11 @@ from acquirers.conversation import answers, leases, settling
 from acquirers.conversation.models import begun
 from acquirers.conversation.settling import Ask
 from acquirers.outcomes import Answer, Outcome
+from api import idempotency
 from core import clock, context, ids, instances, rows
 from core.errors import LockTimeout, ParameterMissing
 from ledger import accounts as ledger_accounts
-from merchants import accounts, idempotency, sites
+from merchants import accounts, sites
 from merchants.models import Merchant
 from payments.bank import attempts, authorization, inquiries
 from payments.bank.orders import order_of

@@ -6,10 +6,11 @@ Alone they change `fraud` and nothing else of the payment, and `.fraud_updated` 
 from django.db import transaction
 
 from acquirers.notices.models import Notice
+from api import request_logs
 from core import clock
 from core.errors import DomainError, PermissionDenied
 from events import outbox
-from merchants import audit_log, request_logs
+from merchants import audit_log
 from merchants.models import User
 from payments.bank import authorization, fraud
 from payments.intents import render

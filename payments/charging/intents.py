@@ -6,11 +6,11 @@ from typing import Any
 from django.db import transaction
 
 from acquirers.conversation import leases
+from api import idempotency
 from core import clock, ids, instances, rows
 from core.errors import ResourceMissing
 from core.metadata import merge
 from events import outbox
-from merchants import idempotency
 from merchants.models import Merchant
 from payments.bank.authorization import end_unpaid
 from payments.bank.inquiries import refuse_in_flight

@@ -12,8 +12,8 @@ import acquirers
 from acquirers import exchanges, slots
 from acquirers.conversation import answers, leases, resuming, settling
 from acquirers.outcomes import Answer, Outcome
+from api.idempotency import Earlier
 from core import clock
-from merchants.idempotency import Earlier
 from merchants.models import Merchant
 from payments.bank import attempts, authorization, modifications
 from payments.charging import confirmation, intents

@@ -13,9 +13,9 @@ from django.db import connection
 from acquirers.conversation import leases
 from acquirers.declines import FRAUD_BLOCKED
 from acquirers.outcomes import Answer, Outcome
+from api import idempotency
 from core import clock
 from core.errors import ParameterMissing
-from merchants import idempotency
 from merchants.models import Merchant, RuleName
 from payments.bank import authorization
 from payments.charging.terms import Terms

@@ -3,8 +3,8 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from merchants import idempotency
-from merchants.api import ApiViewSet
+from api import idempotency
+from api.viewset import ApiViewSet
 from payments.charging import cancellations, captures, confirmation, intents, recovery
 from payments.charging.operations import PAYMENT_INTENTS
 from payments.intents import render

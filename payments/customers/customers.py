@@ -5,11 +5,12 @@ from typing import Any
 
 from django.db import transaction
 
+from api import idempotency
 from core import clock, ids
 from core.errors import ParameterMissing
 from core.metadata import merge
 from events import outbox
-from merchants import audit_log, idempotency
+from merchants import audit_log
 from merchants.models import Merchant
 from payments.customers import events, render
 from payments.customers.models import Customer

@@ -3,7 +3,7 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from merchants.api import ApiViewSet
+from api.viewset import ApiViewSet
 from payments.customers import customers, render, schema
 from payments.customers.filters import CUSTOMERS
 from payments.customers.forms import CreateCustomerForm, UpdateCustomerForm

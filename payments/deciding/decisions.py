@@ -16,12 +16,12 @@ from acquirers.conversation import answers, kinds, leases, settling
 from acquirers.conversation.kinds import Kind
 from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Answer, Outcome
+from api import request_logs
 from cases import cases
 from cases.models import Case
 from cases.refusals import BankIsBeingAsked, NotDecidable
 from cases.states import Decision
 from core import context
-from merchants import request_logs
 from merchants.models import User
 from payments.deciding import comparing
 

@@ -3,9 +3,9 @@
 import structlog
 from django.db import DatabaseError, transaction
 
+from api import request_logs
 from core import clock
 from core.errors import ResourceMissing
-from merchants import request_logs
 from payments.disputes import decisions, locks
 from payments.disputes.models import Dispute
 from payments.disputes.states import ENDED_BY_DUE_DATE

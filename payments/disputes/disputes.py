@@ -4,10 +4,11 @@ from typing import Any
 
 from django.db import transaction
 
+from api import idempotency
 from core import clock
 from core.errors import ParameterMissing
 from core.metadata import merge
-from merchants import audit_log, idempotency
+from merchants import audit_log
 from merchants.models import Merchant
 from payments.disputes import decisions, deliveries, evidence, locks, render
 from payments.disputes.models import Dispute

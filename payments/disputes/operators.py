@@ -8,7 +8,8 @@ from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.db import models, transaction
 
 from acquirers import references
-from merchants import audit_log, request_logs
+from api import request_logs
+from merchants import audit_log
 from merchants.audit_log import Change
 from merchants.models import User
 from payments.disputes import decisions, locks

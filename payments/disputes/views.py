@@ -3,7 +3,7 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from merchants.api import ApiViewSet
+from api.viewset import ApiViewSet
 from payments.disputes import disputes, render, schema
 from payments.disputes.filters import DISPUTES
 from payments.disputes.forms import CloseDisputeForm, UpdateDisputeForm

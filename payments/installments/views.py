@@ -1,7 +1,7 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from merchants.api import ApiViewSet
+from api.viewset import ApiViewSet
 from payments.installments import quotes, schema
 from payments.installments.forms import QuoteForm
 

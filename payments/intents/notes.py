@@ -2,11 +2,12 @@
 
 from django.db import transaction
 
+from api import idempotency
 from core import clock
 from core.detection import contains_card_number
 from core.errors import DomainError
 from core.secrets_in_text import holds_secret_key
-from merchants import audit_log, idempotency
+from merchants import audit_log
 from merchants.models import Merchant
 from payments.intents.models import PaymentIntent
 

@@ -7,9 +7,9 @@ from acquirers.conversation import answers, leases, schedule, settling
 from acquirers.gateway import AuthenticationRequest
 from acquirers.outcomes import Answer, Outcome
 from acquirers.three_d_secure import FormPost, Redirect
+from api import idempotency
 from core import clock
 from events import transitions
-from merchants import idempotency
 from payments.bank import attempts, authorization
 from payments.bank.orders import order_of
 from payments.intents import deadlines, render

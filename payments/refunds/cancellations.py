@@ -2,8 +2,8 @@
 
 from django.db import transaction
 
+from api import idempotency
 from core import context
-from merchants import idempotency
 from merchants.models import Merchant
 from payments.refunds import render, rows
 from payments.refunds.models import Refund

@@ -4,7 +4,7 @@ Source of the rules: contract 6.
 """
 
 from acquirers.conversation import settling
-from merchants.idempotency import Earlier
+from api.idempotency import Earlier
 from merchants.models import Merchant
 from payments.refunds import asking
 from payments.refunds.models import Refund

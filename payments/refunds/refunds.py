@@ -8,10 +8,11 @@ import acquirers
 from acquirers import references, slots
 from acquirers.conversation import leases, settling
 from acquirers.conversation.models import begun
+from api import idempotency
 from core import clock, context, ids
 from core.metadata import merge
 from events import outbox
-from merchants import audit_log, idempotency
+from merchants import audit_log
 from merchants.models import Merchant
 from payments.bank import inquiries
 from payments.intents import deadlines, given_back

@@ -3,7 +3,7 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from merchants.api import ApiViewSet
+from api.viewset import ApiViewSet
 from payments.refunds import cancellations, recovery, refunds, render, schema
 from payments.refunds.filters import REFUNDS
 from payments.refunds.forms import CancelRefundForm, CreateRefundForm, UpdateRefundForm

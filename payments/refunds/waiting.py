@@ -4,9 +4,9 @@ from django.db import transaction
 from django.db.models import F, Sum
 
 from acquirers.conversation import schedule
+from api import request_logs
 from core import clock, context
 from core.one_by_one import alone
-from merchants import request_logs
 from payments.intents.models import PaymentIntent
 from payments.refunds import render, rows
 from payments.refunds.models import WAITING, Refund

@@ -7,11 +7,11 @@ from django.db.models import Model
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.authentication import may
+from api.viewset import ApiViewSet
 from core.errors import ParameterMissing
 from core.rest import query
 from core.rest.lists import Source, merged
-from merchants.api import ApiViewSet
-from merchants.authentication import may
 from payments.customers.models import Customer
 from payments.customers.render import customer as shown_customer
 from payments.disputes.models import Dispute

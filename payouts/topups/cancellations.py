@@ -2,7 +2,8 @@
 
 from django.db import transaction
 
-from merchants import audit_log, idempotency
+from api import idempotency
+from merchants import audit_log
 from merchants.models import Merchant
 from payouts.topups import rows
 from payouts.topups.models import Topup

@@ -7,12 +7,13 @@ from django.conf import settings
 from django.db import transaction
 
 from acquirers import rails, references
+from api import idempotency
 from core import clock, context, ids, local_days
 from core.errors import ParameterInvalid
 from core.metadata import merge
 from events import outbox
 from ledger import accounts, calendar
-from merchants import audit_log, idempotency
+from merchants import audit_log
 from merchants.accounts import require_topups
 from merchants.models import Merchant
 from payouts.topups import render

@@ -7,10 +7,11 @@ in Django's log of the admin. Locks: the transfer, then its topup.
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.db import transaction
 
+from api import request_logs
 from core import clock, context, ids
 from core.errors import ResourceMissing, SentBefore
 from events import transitions
-from merchants import audit_log, request_logs
+from merchants import audit_log
 from merchants.audit_log import Change
 from merchants.models import Merchant, User
 from payouts.topups import cancellations, creation, matching, rows

@@ -3,7 +3,7 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from merchants.api import ApiViewSet
+from api.viewset import ApiViewSet
 from payouts.topups import cancellations, creation, render, schema
 from payouts.topups.filters import TOPUPS
 from payouts.topups.forms import CancelTopupForm, CreateTopupForm, UpdateTopupForm

@@ -6,7 +6,7 @@ import pytest
 from django.contrib import admin
 from django.urls import reverse
 
-from merchants import limits
+from core import limits
 from merchants.models import Merchant, User
 from tests.browser.page import Page
 from tests.stage.acts import owe, page_of

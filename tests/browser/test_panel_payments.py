@@ -11,7 +11,8 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from merchants import fingerprint, team
+from api.idempotency import fingerprint
+from merchants import team
 from merchants.models import IdempotencyKey, Member
 from panel import once
 from payments.disputes.models import Dispute

@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote
 import pytest
 from django.test import Client
 
+from api import redaction
 from core.rest import query
-from merchants import redaction
 from tests.stage import described
 from tests.stage.books import every_row, everything_cached
 from tests.stage.client import Answer, ApiClient

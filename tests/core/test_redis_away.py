@@ -18,10 +18,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config.celery import app as celery
-from core import redis
+from core import limits, redis
 from core.redis_connections import BUDGET_SECONDS
 from devstack.servers import Servers
-from merchants import limits
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient

@@ -33,7 +33,7 @@ WRITES: dict[str, tuple[type[Model], ...]] = {
     "events/outbox.py": (Event, Event),
     "ledger/book/journal.py": (Movement, Entry),
     "ledger/settlement.py": (Run,),
-    "merchants/request_logs.py": (RequestLog,),
+    "api/request_logs.py": (RequestLog,),
     "payments/charging/intents.py": (PaymentIntent,),
     "payments/charging/confirmation.py": (Attempt,),
     "payments/bank/attempts.py": (Attempt,),

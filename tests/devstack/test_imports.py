@@ -73,7 +73,8 @@ PLANTED = [
     ("webhooks/delivery/lanes.py", "from webhooks import replay", "Inside webhooks"),
     ("webhooks/delivery/shares.py", "from webhooks.delivery import lanes", "Inside delivery"),
     ("webhooks/delivery/http/wires.py", "from webhooks.delivery import drain", "Inside delivery"),
-    ("merchants/keys.py", "from merchants import api", "Inside merchants"),
+    ("merchants/keys.py", "from api import viewset", "Rooms import downward only"),
+    ("merchants/keys.py", "from merchants import accounts", "Inside merchants"),
     ("vault/sealed_rows.py", "from vault import rotation", "Inside vault"),
 ]
 
@@ -87,7 +88,7 @@ def test_each_import_against_a_contract_is_found(tree: Path) -> None:
     assert done.returncode == 1
     told = told_by_contract(done.stdout)
     missed = [one for one in PLANTED if not told_alone(arrow(*one[:2]), told_of(told, one[2]))]
-    assert (missed, len(PLANTED)) == ([], 22), done.stdout
+    assert (missed, len(PLANTED)) == ([], 23), done.stdout
 
 
 def told_by_contract(report: str) -> dict[str, str]:

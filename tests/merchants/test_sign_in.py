@@ -16,7 +16,7 @@ from django.test import override_settings
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.test.utils import CaptureQueriesContext
 
-from merchants import limits
+from core import limits
 from merchants.models import AuditEntry, User
 from tests.stage.held_hashes import HELD, Hashes, hashes
 from tests.stage.own_ports import refusing_port

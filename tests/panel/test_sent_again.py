@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from merchants import idempotency
+from api import idempotency
 from merchants.models import AuditEntry, IdempotencyKey
 from panel import once
 from tests.stage.bank_transport import BankTransport

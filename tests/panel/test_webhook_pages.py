@@ -9,11 +9,11 @@ import pytest
 from django.conf import settings as installation
 from django.test import Client
 
+from api.idempotency import handover
 from core import ids
 from core.keyring import ring
 from events.models import Event
 from merchants import accounts
-from merchants.idempotency import handover
 from merchants.models import AuditEntry, IdempotencyKey
 from panel import once
 from panel.merchants import event_words

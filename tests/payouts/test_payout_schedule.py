@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from api import request_logs
 from core import context
 from core.errors import UpstreamUnavailable
 from ledger import accounts as ledger_accounts
 from ledger import calendar
 from ledger.calendar import Calendar
-from merchants import accounts, request_logs
+from merchants import accounts
 from merchants.accounts import MerchantRestricted
 from merchants.models import Merchant, PayoutSchedule
 from payouts import schedule

@@ -9,8 +9,8 @@ from tests.stage.unseen import application as web
 # isort: split
 # Django is set up from here on.
 from acquirers.conversation import answers, settling
+from api import idempotency
 from core.rest import expansion
-from merchants import idempotency
 from payments.bank import authorization, modifications
 from payments.disputes import deliveries
 from payments.payer import pages

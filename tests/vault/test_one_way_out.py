@@ -7,9 +7,9 @@ from types import ModuleType
 
 import pytest
 
+from api import idempotency
 from core import keyring
 from devstack.state import ROOT
-from merchants import idempotency
 from payments.charging import card_destruction
 from payments.intents import render
 from tests.stage.factories import MerchantFactory, sealed_card
@@ -24,7 +24,7 @@ ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlint
 ]
 # The only modules that open anything sealed; each names what it opens.
 OPENERS = {
-    "acquirers/terminals.py", "core/keyring/sealing.py", "merchants/idempotency/kept.py",
+    "acquirers/terminals.py", "core/keyring/sealing.py", "api/idempotency/kept.py",
     "vault/reveal.py",
     "webhooks/signing_secrets.py",
 }  # fmt: skip

@@ -130,10 +130,10 @@ def test_forgetting_request_logs_is_killed_twice_and_resumed(endpoint: Endpoint)
     fill(LOGS, endpoint=endpoint)
 
     left = [
-        kill_at(RequestLog.objects.count, int(COUNT * (1 - 0.7 * part)), "merchants.request_logs")
+        kill_at(RequestLog.objects.count, int(COUNT * (1 - 0.7 * part)), "api.request_logs")
         for part in KILLED_AT
     ]
-    status, said = forget_the_rest("merchants.request_logs")
+    status, said = forget_the_rest("api.request_logs")
 
     print(f"killed with {left} left")  # noqa: T201
     tried(COUNT, "old and new request logs")

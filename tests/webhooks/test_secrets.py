@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from api import request_logs
 from core import clock
-from merchants import request_logs
 from merchants.models import IdempotencyKey
 from tests.stage.books import logged
 from tests.stage.client import Answer, ApiClient

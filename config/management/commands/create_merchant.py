@@ -7,10 +7,10 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from api.commands import AuditedCommand
 from ledger import sandbox_terms
 from merchants import accounts
 from merchants.accounts import Opened
-from merchants.commands import AuditedCommand
 from merchants.sites import SiteRefused
 from payments.installments import sandbox_plans
 

@@ -10,11 +10,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db.models import Q
 
+from api.commands import AuditedCommand
 from core import clock
 from core.detection import contains_card_number
 from core.errors import DomainError
 from core.names import email_key
-from merchants.commands import AuditedCommand
 from merchants.models import Merchant, User
 from payments.intents import payer_blocks
 from payments.risk import lists

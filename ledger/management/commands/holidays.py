@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from api.commands import AuditedCommand
 from core import clock
 from ledger import calendar, calendar_changes
-from merchants.commands import AuditedCommand
 
 
 class Command(AuditedCommand):

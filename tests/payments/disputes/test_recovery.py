@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from acquirers.conversation import settling
+from api import idempotency
 from core.rest import expansion
 from events import outbox
-from merchants import idempotency
 from payments.disputes import deliveries
 from payments.disputes.models import DisputeDelivery
 from tests.stage.booked import movements

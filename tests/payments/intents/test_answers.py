@@ -10,8 +10,8 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from acquirers.conversation import answers, settling
+from api import idempotency
 from events import outbox
-from merchants import idempotency
 from merchants.models import IdempotencyKey
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.bank_transport import BankTransport

@@ -13,10 +13,10 @@ from django.db import connection, transaction
 
 from acquirers.conversation import leases
 from acquirers.outcomes import Outcome
+from api.idempotency import claims
 from core import context
 from core.errors import LockTimeout
 from merchants import accounts
-from merchants.idempotency import claims
 from merchants.models import IdempotencyKey, Merchant, NonSecureLimit
 from payments.bank import attempts, authorization, modifications
 from payments.intents import non_secure

@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError
 
 from acquirers.conversation import settling
-from merchants import idempotency
+from api import idempotency
 from payments.payer import three_d_secure
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import captured_by_bank

@@ -12,8 +12,8 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from api import idempotency
 from core.querysets import MerchantRows
-from merchants import idempotency
 from payments.charging import confirmation as confirming
 from payments.intents.models import PaymentIntent
 from tests.stage import bank_books

@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from acquirers.conversation import answers
 from acquirers.sandbox.gateway import SandboxGateway
+from api import idempotency
 from core import clock
 from events.models import Event
-from merchants import idempotency
 from merchants.models import IdempotencyKey
 from payments.bank import authorization, modifications
 from payments.charging import recovery

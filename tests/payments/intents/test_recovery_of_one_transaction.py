@@ -8,11 +8,12 @@ from django.db import OperationalError
 from django.urls import get_resolver
 from django.utils import timezone
 
+from api import idempotency, tasks
+from api.viewset import ApiViewSet
 from config import urls
 from core.rest import expansion
 from events.models import Event
-from merchants import idempotency, keys, tasks
-from merchants.api import ApiViewSet
+from merchants import keys
 from merchants.models import IdempotencyKey
 from payments.customers import customers, render
 from payments.customers.models import Customer

@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 from django.core.management.base import CommandError, CommandParser
 
+from api.commands import AuditedCommand
 from ledger import prices
 from merchants import accounts, payout_accounts, payout_schedules, risk_rules, sites
-from merchants.commands import AuditedCommand
 from merchants.models import CallbackUrl, Merchant, NonSecureLimit, PayoutSchedule, Website
 from merchants.refusals import ChangeRefused
 from merchants.team import TeamRefused

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from merchants.commands import AuditedCommand
+from api.commands import AuditedCommand
 from payments.installments import bin_imports
 from payments.installments.bin_imports import BinsRefused, NothingToUndo
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from api.commands import AuditedCommand
 from core.rest import resources
 from merchants import keys
-from merchants.commands import AuditedCommand
 from merchants.models import Merchant
 from merchants.refusals import ChangeRefused
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from merchants.views import MerchantViewSet, RequestLogViewSet
+from api.views import MerchantViewSet, RequestLogViewSet
 
 urlpatterns = [
     path("merchant", MerchantViewSet.as_view({"get": "retrieve"})),

@@ -5,9 +5,9 @@ from typing import Protocol
 
 from django.utils import timezone
 
+from api.idempotency.refusals import NoLongerKept
 from core import context
 from core.keyring import ring
-from merchants.idempotency.refusals import NoLongerKept
 from merchants.models import IdempotencyKey
 
 SECRET_ANSWER_LIFE = timedelta(minutes=15)

@@ -15,9 +15,9 @@ from django.http import HttpRequest
 from django.test import override_settings
 from redis import Redis
 
-from core import redis
+from core import limits, redis
 from core.http import client_address
-from merchants import keys, limits
+from merchants import keys
 from merchants.models import ApiKey, IdempotencyKey
 from payments.intents.models import PaymentIntent
 from tests.stage.client import Answer, ApiClient
@@ -357,7 +357,7 @@ def test_the_process_remembers_only_so_many_addresses() -> None:
 
 def test_the_process_forgets_a_failure_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     here, instants = limits.CountHere(names=10), iter([100.0, 100.0, 159.0, 160.0])
-    monkeypatch.setattr("merchants.limits.time", SimpleNamespace(monotonic=instants.__next__))
+    monkeypatch.setattr("core.limits.time", SimpleNamespace(monotonic=instants.__next__))
 
     waits = [here.wait_of("a", limit=2, seconds=60) for _ in range(4)]
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from api.commands import AuditedCommand
 from merchants import sign_in
-from merchants.commands import AuditedCommand
 
 
 class Command(AuditedCommand):

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from api.idempotency import kept
+from api.idempotency.claims import OF_CLAIM, Claim, current, earlier, names, row_of, take
+from api.idempotency.kept import Replayed
+from api.idempotency.refusals import IdempotencyKeyInUse
 from core import context, prepared
-from merchants.idempotency import kept
-from merchants.idempotency.claims import OF_CLAIM, Claim, current, earlier, names, row_of, take
-from merchants.idempotency.kept import Replayed
-from merchants.idempotency.refusals import IdempotencyKeyInUse
 from merchants.models import IdempotencyKey
 
 # Without waiting for the disk: an answer lost in a crash can be rendered again from the payment.

@@ -13,12 +13,12 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from core import clock, context, instances, prepared
+from core import clock, context, instances, limits, prepared
 from core.context import ActorKind
 from core.errors import DomainError, PermissionDenied
 from core.http import client_address
 from core.registry import Registry
-from merchants import keys, limits
+from merchants import keys
 from merchants.models import ApiKey, Merchant
 
 M = TypeVar("M", ApiKey, Merchant)

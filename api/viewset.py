@@ -12,6 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from api import idempotency
+from api.authentication import key_of, may, merchant_of, require_scope
+from api.idempotency import Earlier
 from core import arrival
 from core.errors import DomainError, ParameterInvalid
 from core.querysets import MerchantRows
@@ -21,9 +24,6 @@ from core.rest.forms import Form
 from core.rest.lists import Listing, ListSpec
 from core.rest.pagination import CursorPagination, ListFilters
 from core.rest.schema import Operation
-from merchants import idempotency
-from merchants.authentication import key_of, may, merchant_of, require_scope
-from merchants.idempotency import Earlier
 from merchants.models import ApiKey, Merchant
 
 log = structlog.get_logger(__name__)
@@ -73,6 +73,8 @@ class ApiViewSet(GenericViewSet[Any]):
             # The body has come by now, and nothing has happened.
             arrival.require_client()
             self._claim(request)
+            # An earlier request with this key began its work: it is finished, never begun again.
+            self.post = self.resume if idempotency.earlier() else getattr(self, self.action)
 
     def _fields_to_expand(self, request: Request) -> list[str]:
         given = query.given(request.query_params)
@@ -117,9 +119,6 @@ class ApiViewSet(GenericViewSet[Any]):
             body=request.data or {},
             answer_is_object=not self.expansion,
         )
-        if idempotency.earlier():
-            # An earlier request with this key began its work: it is finished, never begun again.
-            self.post = self.resume
 
     def resume(self, request: Request, **kwargs: str) -> Response:
         """Answer in the place of an earlier request that died; see `idempotency.earlier`.
@@ -132,7 +131,7 @@ class ApiViewSet(GenericViewSet[Any]):
     def earlier(self) -> Earlier:
         """The earlier request with the same key, which died; `resume` finishes its work."""
         earlier = idempotency.earlier()
-        assert earlier is not None  # `_claim` calls `resume` only if there is one.
+        assert earlier is not None  # `resume` is called only if there is one.
         return earlier
 
     @property

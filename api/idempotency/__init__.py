@@ -1,6 +1,6 @@
 """`Idempotency-Key`: one key, one effect, one answer (contract 6)."""
 
-from merchants.idempotency.answers import (
+from api.idempotency.answers import (
     answer,
     finish,
     finish_for,
@@ -11,7 +11,7 @@ from merchants.idempotency.answers import (
     save_refusal,
     take_answer_back,
 )
-from merchants.idempotency.claims import (
+from api.idempotency.claims import (
     Earlier,
     announce,
     begin,
@@ -23,8 +23,8 @@ from merchants.idempotency.claims import (
     take,
     withdraw,
 )
-from merchants.idempotency.kept import Replayed
-from merchants.idempotency.refusals import (
+from api.idempotency.kept import Replayed
+from api.idempotency.refusals import (
     IdempotencyKeyInUse,
     IdempotencyKeyInvalid,
     IdempotencyKeyReused,

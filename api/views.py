@@ -1,8 +1,9 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from merchants import accounts, filters, request_logs, schema
-from merchants.api import ApiViewSet
+from api import request_logs, schema
+from api.viewset import ApiViewSet
+from merchants import accounts, filters
 from merchants.models import RequestLog
 
 

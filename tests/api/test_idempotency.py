@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from api import idempotency, tasks
 from core.errors import LockTimeout
-from merchants import idempotency, keys, tasks
+from merchants import keys
 from merchants.models import IdempotencyKey
 from payments.customers.models import Customer
 from payments.intents.models import PaymentIntent

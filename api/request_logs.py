@@ -18,10 +18,10 @@ from django.conf import settings
 from django.db import Error, connection, transaction
 from django.http import HttpRequest, HttpResponse
 
+from api import authentication, redaction
 from core import clock, context, instances, prepared, rows
 from core.context import ActorKind, Work
 from core.http import client_address, path_for_reading
-from merchants import authentication, redaction
 from merchants.models import RequestLog
 
 log = structlog.get_logger(__name__)

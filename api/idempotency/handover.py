@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import orjson
 from django.utils import timezone
 
-from merchants.idempotency import kept
+from api.idempotency import kept
 from merchants.models import IdempotencyKey, Merchant
 
 

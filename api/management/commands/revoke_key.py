@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from api.commands import AuditedCommand
 from merchants import keys
-from merchants.commands import AuditedCommand
 from merchants.models import ApiKey
 
 

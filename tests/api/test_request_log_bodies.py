@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api import redaction, request_logs
 from core.detection import contains_card_number
 from core.rest.parsers import CardInput
 from core.scrub import scrub
-from merchants import redaction, request_logs
 from merchants.models import RequestLog
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import logged

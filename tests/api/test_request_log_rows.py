@@ -7,10 +7,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from api import redaction, request_logs, tasks
 from core import clock, context
 from core.models import Clock
 from ledger import balance
-from merchants import redaction, request_logs, tasks
 from merchants.models import RequestLog
 from tests.stage.books import logged
 from tests.stage.client import ApiClient

@@ -8,17 +8,16 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from core import context, prepared, processes, rows
-from core.detection import contains_encoded_card_number
-from core.secrets_in_text import holds_secret_key
-from merchants import fingerprint
-from merchants.idempotency import kept
-from merchants.idempotency.refusals import (
+from api.idempotency import fingerprint, kept
+from api.idempotency.refusals import (
     IdempotencyKeyInUse,
     IdempotencyKeyInvalid,
     IdempotencyKeyReused,
     NoLongerKept,
 )
+from core import context, prepared, processes, rows
+from core.detection import contains_encoded_card_number
+from core.secrets_in_text import holds_secret_key
 from merchants.models import IdempotencyKey, Merchant
 
 MAX_LENGTH = 255

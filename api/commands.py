@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from api import request_logs
 from core import context
 from core.context import ActorKind
-from merchants import request_logs
 
 
 class AuditedCommand(BaseCommand):

@@ -1,7 +1,7 @@
 """The account and its request logs as resources."""
 
+from api import schema
 from core.rest.resources import Resource
-from merchants import schema
 
 ACCOUNT = Resource(
     path="merchant",
