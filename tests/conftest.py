@@ -28,15 +28,15 @@ from tests.stage.deadly import BANK_WORKS_SECONDS
 from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant
 from tests.stage.key_change import KeyChange, change_key
+from tests.stage.kills import House, Installation
 from tests.stage.lengths import give_time, longest_first, require_parts, write_files
-from tests.stage.mortal import House, Installation
+from tests.stage.notifier import Notifier, notifier_behind
 from tests.stage.oldbank.process import OldBank
 from tests.stage.oldbank.way import OldBankWay, old_bank_behind
 from tests.stage.one_way_out import watched
 from tests.stage.own_servers import migrated, throw_away
 from tests.stage.redis_places import patient_budget
 from tests.stage.sdk_service import SdkService, running
-from tests.stage.teller import Teller, teller_behind
 from tests.stage.web_process import READ_SECONDS, WebProcess
 from vault import peers
 from webhooks.delivery import fairness
@@ -236,9 +236,9 @@ def old_bank(old_bank_process: OldBank) -> OldBank:
 
 
 @pytest.fixture
-def teller() -> Iterator[Teller]:
+def notifier() -> Iterator[Notifier]:
     """A bank that tells what the test lets it tell, before the sandbox's own."""
-    with teller_behind() as bank:
+    with notifier_behind() as bank:
         yield bank
 
 
@@ -254,9 +254,7 @@ def globex(db: None) -> ApiClient:
 
 
 @pytest.fixture(scope="session")
-def mortal_house(
-    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[House]:
+def kill_house(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """The processes that all `installation`s have in common."""
     house = House(tmp_path_factory.mktemp("house"))
     yield house
@@ -265,10 +263,10 @@ def mortal_house(
 
 @pytest.fixture
 def installation(
-    mortal_house: House, door: str, tmp_path: Path, request: pytest.FixtureRequest
+    kill_house: House, door: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Installation]:
     """Real processes of which one dies; this process asks the same bank."""
-    ours = Installation(mortal_house, tmp_path)
+    ours = Installation(kill_house, tmp_path)
     with ExitStack() as stack:
         stack.callback(ours.stop)
         if door == both_banks.OLD:

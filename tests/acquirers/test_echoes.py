@@ -20,8 +20,8 @@ from tests.stage.bank_disputes import DISPUTED
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
+from tests.stage.notifier import Notifier
 from tests.stage.sweeper import sweep_after
-from tests.stage.teller import Teller
 
 CARD = Ends(GOOD_CARD[:6], GOOD_CARD[-4:])
 CHARGED_IN_SILENCE = "4000001100000017"
@@ -162,10 +162,10 @@ def test_an_echo_in_an_answer_or_an_inquiry_is_not_kept(
 
 @pytest.mark.django_db(databases=["default", "bank"])
 def test_an_echo_in_a_notice_is_not_kept(
-    acme: ApiClient, bank: BankTransport, teller: Teller
+    acme: ApiClient, bank: BankTransport, notifier: Notifier
 ) -> None:
     paid = acme.pay(DISPUTED)
-    told = teller.tell("dispute_opened", paid["id"], network_reason_code=DISPUTED)
+    told = notifier.tell("dispute_opened", paid["id"], network_reason_code=DISPUTED)
     glued = replace(told, number=2, dispute=f"X{DISPUTED}XY")
     attempt = Attempt.objects.select_related("terminal").get()
 

@@ -16,7 +16,7 @@ from acquirers.notices.models import Inbox, Notice
 from core import context
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.teller import Teller, take_in
+from tests.stage.notifier import Notifier, take_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -41,19 +41,21 @@ def numbers() -> list[int]:
 # --- Asking -----------------------------------------------------------------------------------
 
 
-def test_a_bank_is_asked_for_what_came_behind_the_last_notice(teller: Teller, paid: str) -> None:
-    teller.tell("dispute_opened", paid)
+def test_a_bank_is_asked_for_what_came_behind_the_last_notice(
+    notifier: Notifier, paid: str
+) -> None:
+    notifier.tell("dispute_opened", paid)
     take_in()
-    teller.tell("dispute_lost", paid)
+    notifier.tell("dispute_lost", paid)
     take_in()
     take_in()
 
-    assert teller.asked == [(SANDBOX, 0), (SANDBOX, 1), (SANDBOX, 2)]
+    assert notifier.asked == [(SANDBOX, 0), (SANDBOX, 1), (SANDBOX, 2)]
     assert numbers() == [1, 2]
 
 
-def test_a_notice_is_stored_with_all_that_the_bank_told(teller: Teller, paid: str) -> None:
-    told = teller.tell("dispute_opened", paid)
+def test_a_notice_is_stored_with_all_that_the_bank_told(notifier: Notifier, paid: str) -> None:
+    told = notifier.tell("dispute_opened", paid)
 
     take_in()
 
@@ -69,33 +71,33 @@ def test_a_notice_is_stored_with_all_that_the_bank_told(teller: Teller, paid: st
 
 
 def test_a_long_list_is_read_page_by_page(
-    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+    notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(polling, "PAGE", 2)
     for _ in range(5):
-        teller.tell("card_replaced", paid)
+        notifier.tell("card_replaced", paid)
 
     take_in()
 
     assert numbers() == [1, 2, 3, 4, 5]
-    assert teller.asked == [(SANDBOX, 0), (SANDBOX, 2), (SANDBOX, 4)]
+    assert notifier.asked == [(SANDBOX, 0), (SANDBOX, 2), (SANDBOX, 4)]
 
 
 def test_a_bank_that_tells_the_same_for_ever_is_asked_again_by_the_next_run(
-    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+    notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(polling, "PAGE", 1)
-    told = teller.tell("card_replaced", paid)
-    monkeypatch.setattr(teller, "notices", lambda *_a, **_o: [told])
+    told = notifier.tell("card_replaced", paid)
+    monkeypatch.setattr(notifier, "notices", lambda *_a, **_o: [told])
 
     take_in()
 
     assert numbers() == [1]
 
 
-def test_a_page_that_is_told_twice_is_stored_once(teller: Teller, paid: str) -> None:
+def test_a_page_that_is_told_twice_is_stored_once(notifier: Notifier, paid: str) -> None:
     terminal = Terminal.objects.get()
-    page = [teller.tell("card_replaced", paid), teller.tell("fraud_warning", paid)]
+    page = [notifier.tell("card_replaced", paid), notifier.tell("fraud_warning", paid)]
 
     storing.store(terminal, page)
     storing.store(terminal, page)
@@ -103,8 +105,8 @@ def test_a_page_that_is_told_twice_is_stored_once(teller: Teller, paid: str) -> 
     assert numbers() == [1, 2]
 
 
-def test_a_page_out_of_order_is_stored_whole(teller: Teller, paid: str) -> None:
-    told = [teller.tell("card_replaced", paid, number=number) for number in (3, 1, 2)]
+def test_a_page_out_of_order_is_stored_whole(notifier: Notifier, paid: str) -> None:
+    told = [notifier.tell("card_replaced", paid, number=number) for number in (3, 1, 2)]
 
     storing.store(Terminal.objects.get(), told)
 
@@ -112,8 +114,8 @@ def test_a_page_out_of_order_is_stored_whole(teller: Teller, paid: str) -> None:
     assert storing.last_number(Terminal.objects.get()) == 3
 
 
-def test_a_kind_that_nobody_knows_is_kept(teller: Teller, paid: str) -> None:
-    teller.tell("rain_tomorrow", paid)
+def test_a_kind_that_nobody_knows_is_kept(notifier: Notifier, paid: str) -> None:
+    notifier.tell("rain_tomorrow", paid)
 
     take_in()
 
@@ -125,9 +127,9 @@ def test_a_kind_that_nobody_knows_is_kept(teller: Teller, paid: str) -> None:
 
 
 def test_a_bank_that_gives_no_notices_is_left_alone_for_longer_each_time(
-    teller: Teller, paid: str
+    notifier: Notifier, paid: str
 ) -> None:
-    teller.away.add(SANDBOX)
+    notifier.away.add(SANDBOX)
     waits = []
     for _ in range(6):
         take_in()
@@ -139,11 +141,11 @@ def test_a_bank_that_gives_no_notices_is_left_alone_for_longer_each_time(
     assert Inbox.objects.get().failures == 6
 
 
-def test_a_bank_that_comes_back_is_asked_as_ever(teller: Teller, paid: str) -> None:
-    teller.away.add(SANDBOX)
+def test_a_bank_that_comes_back_is_asked_as_ever(notifier: Notifier, paid: str) -> None:
+    notifier.away.add(SANDBOX)
     take_in()
-    teller.away.clear()
-    teller.tell("card_replaced", paid)
+    notifier.away.clear()
+    notifier.tell("card_replaced", paid)
     take_in()
     assert numbers() == []  # It is left alone for two seconds.
     Inbox.objects.update(held_until=timezone.now() - timedelta(seconds=1))
@@ -154,10 +156,10 @@ def test_a_bank_that_comes_back_is_asked_as_ever(teller: Teller, paid: str) -> N
     assert (numbers(), inbox.failures, inbox.held_until) == ([1], 0, None)
 
 
-def test_one_silent_bank_keeps_no_other_from_being_heard(teller: Teller, paid: str) -> None:
+def test_one_silent_bank_keeps_no_other_from_being_heard(notifier: Notifier, paid: str) -> None:
     terminals.add("another", kind="sandbox")
-    teller.away.add(SANDBOX)
-    teller.tell("card_replaced", paid)
+    notifier.away.add(SANDBOX)
+    notifier.tell("card_replaced", paid)
 
     take_in()
 
@@ -165,27 +167,27 @@ def test_one_silent_bank_keeps_no_other_from_being_heard(teller: Teller, paid: s
 
 
 def test_the_terminal_that_was_not_asked_for_the_longest_time_comes_first(
-    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+    notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminals.add("another", kind="sandbox")
     take_in()
     terminals.add("a-third", kind="sandbox")
-    teller.asked.clear()
+    notifier.asked.clear()
 
     take_in()
 
-    assert [name for name, _after in teller.asked] == ["a-third", SANDBOX, "another"]
+    assert [name for name, _after in notifier.asked] == ["a-third", SANDBOX, "another"]
 
 
 def test_a_run_asks_no_further_bank_when_its_time_is_over(
-    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+    notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminals.add("another", kind="sandbox")
     monkeypatch.setattr(polling, "POLL_SECONDS", -1)
 
     take_in()
 
-    assert teller.asked == []
+    assert notifier.asked == []
 
 
 # --- Terminals --------------------------------------------------------------------------------
@@ -193,51 +195,51 @@ def test_a_run_asks_no_further_bank_when_its_time_is_over(
 
 @pytest.mark.parametrize(("status", "is_asked"), [("draining", True), ("disabled", False)])
 def test_a_terminal_is_polled_as_long_as_its_bank_may_be_asked(
-    teller: Teller, paid: str, status: str, is_asked: bool
+    notifier: Notifier, paid: str, status: str, is_asked: bool
 ) -> None:
     Terminal.objects.update(status=status)
 
     take_in()
 
-    assert bool(teller.asked) == is_asked
+    assert bool(notifier.asked) == is_asked
 
 
 def test_a_terminal_without_an_adapter_is_left_out(
-    teller: Teller, paid: str, settings: Any
+    notifier: Notifier, paid: str, settings: Any
 ) -> None:
     settings.ACQUIRERS = {}
 
     take_in()
 
-    assert teller.asked == []
+    assert notifier.asked == []
 
 
 def test_a_bank_that_tells_nothing_by_itself_is_no_failure(
-    acme: ApiClient, teller: Teller, monkeypatch: pytest.MonkeyPatch
+    acme: ApiClient, notifier: Notifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(teller, "notices", lambda *_a, **_o: None)
+    monkeypatch.setattr(notifier, "notices", lambda *_a, **_o: None)
 
     take_in()
 
     assert Inbox.objects.get().failures == 0
 
 
-def test_an_inbox_that_another_poller_holds_is_left_to_it(teller: Teller, paid: str) -> None:
+def test_an_inbox_that_another_poller_holds_is_left_to_it(notifier: Notifier, paid: str) -> None:
     take_in()
     Inbox.objects.update(held_until=timezone.now() + timedelta(seconds=5))
 
     take_in()
 
-    assert len(teller.asked) == 1
+    assert len(notifier.asked) == 1
 
 
-def test_an_inbox_whose_poller_died_is_taken_over(teller: Teller, paid: str) -> None:
+def test_an_inbox_whose_poller_died_is_taken_over(notifier: Notifier, paid: str) -> None:
     take_in()
     Inbox.objects.update(held_until=timezone.now() - timedelta(seconds=1))
 
     take_in()
 
-    assert len(teller.asked) == 2
+    assert len(notifier.asked) == 2
 
 
 # --- What the database refuses ----------------------------------------------------------------
@@ -251,25 +253,25 @@ def test_an_inbox_whose_poller_died_is_taken_over(teller: Teller, paid: str) -> 
     ],
 )  # fmt: skip
 def test_a_notice_stays_as_the_bank_told_it(
-    teller: Teller, paid: str, change: dict[str, Any]
+    notifier: Notifier, paid: str, change: dict[str, Any]
 ) -> None:
-    teller.tell("rain_tomorrow", paid)
+    notifier.tell("rain_tomorrow", paid)
     take_in()
 
     with pytest.raises(IntegrityError, match="kept as the bank told it"), transaction.atomic():
         Notice.objects.update(**change)
 
 
-def test_a_notice_is_not_deleted(teller: Teller, paid: str) -> None:
-    teller.tell("rain_tomorrow", paid)
+def test_a_notice_is_not_deleted(notifier: Notifier, paid: str) -> None:
+    notifier.tell("rain_tomorrow", paid)
     take_in()
 
     with pytest.raises(IntegrityError, match="kept as the bank told it"), transaction.atomic():
         Notice.objects.all().delete()
 
 
-def test_an_applied_notice_is_not_made_to_wait_again(teller: Teller, paid: str) -> None:
-    teller.tell("dispute_opened", paid)
+def test_an_applied_notice_is_not_made_to_wait_again(notifier: Notifier, paid: str) -> None:
+    notifier.tell("dispute_opened", paid)
     take_in()
 
     with pytest.raises(IntegrityError, match="applied once"), transaction.atomic():
@@ -280,16 +282,16 @@ def test_an_applied_notice_is_not_made_to_wait_again(teller: Teller, paid: str) 
     "wrong", [{"reference": "x" * 41}, {"amount": 2**63}, {"reason": "a\x00"}, {"currency": None}]
 )
 def test_a_bank_whose_notices_cannot_be_stored_keeps_no_other_from_being_heard(
-    teller: Teller, paid: str, wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    notifier: Notifier, paid: str, wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = Terminal.objects.get()
     second = terminals.add("another", kind="sandbox")
     Inbox.objects.create(terminal=first, polled_at=timezone.now() - timedelta(days=1))
     Inbox.objects.create(terminal=second, polled_at=timezone.now())
-    good = teller.tell("dispute_opened", paid)
+    good = notifier.tell("dispute_opened", paid)
     told = {first.id: [replace(good, **wrong)], second.id: [good]}
     monkeypatch.setattr(
-        teller, "notices", lambda terminal, *, after, limit: told[terminal.id] * (not after)
+        notifier, "notices", lambda terminal, *, after, limit: told[terminal.id] * (not after)
     )
 
     take_in()

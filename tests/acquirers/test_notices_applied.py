@@ -17,8 +17,8 @@ from tests.stage import listeners
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.listeners import KIND
+from tests.stage.notifier import Notifier, another_dispute, take_in, take_in_after
 from tests.stage.sweeper import Died
-from tests.stage.teller import Teller, another_dispute, take_in, take_in_after
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -44,21 +44,23 @@ def waiting() -> list[tuple[int, int, str | None]]:
     return list(rows.values_list("number", "tries", "last_error"))
 
 
-def of_one_object(teller: Teller, paid: str, count: int) -> None:
+def of_one_object(notifier: Notifier, paid: str, count: int) -> None:
     for _ in range(count):
-        teller.tell(KIND, paid)
+        notifier.tell(KIND, paid)
 
 
-def of_different_objects(teller: Teller, paid: str, count: int) -> None:
+def of_different_objects(notifier: Notifier, paid: str, count: int) -> None:
     for _ in range(count):
-        teller.tell(KIND, paid, dispute=another_dispute())
+        notifier.tell(KIND, paid, dispute=another_dispute())
 
 
 # --- Once -------------------------------------------------------------------------------------
 
 
-def test_a_notice_is_applied_once_however_often_the_poller_runs(teller: Teller, paid: str) -> None:
-    of_different_objects(teller, paid, 3)
+def test_a_notice_is_applied_once_however_often_the_poller_runs(
+    notifier: Notifier, paid: str
+) -> None:
+    of_different_objects(notifier, paid, 3)
 
     for _ in range(3):
         take_in()
@@ -68,9 +70,9 @@ def test_a_notice_is_applied_once_however_often_the_poller_runs(teller: Teller, 
 
 
 def test_the_mark_is_in_the_transaction_of_the_work(
-    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+    notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_one_object(teller, paid, 1)
+    of_one_object(notifier, paid, 1)
 
     def last_words(_applied: Notice) -> None:
         raise Died
@@ -86,10 +88,10 @@ def test_the_mark_is_in_the_transaction_of_the_work(
 
 
 def test_terminals_of_one_bank_that_are_told_the_same_apply_it_once(
-    teller: Teller, paid: str
+    notifier: Notifier, paid: str
 ) -> None:
     terminals.add("another", kind="sandbox")
-    of_one_object(teller, paid, 2)
+    of_one_object(notifier, paid, 2)
 
     take_in()
 
@@ -98,10 +100,10 @@ def test_terminals_of_one_bank_that_are_told_the_same_apply_it_once(
 
 
 def test_each_notice_is_a_piece_of_work_of_its_own(
-    teller: Teller, paid: str, acme: ApiClient
+    notifier: Notifier, paid: str, acme: ApiClient
 ) -> None:
     for _ in range(2):
-        teller.tell("dispute_opened", paid, dispute=another_dispute(), amount=100)
+        notifier.tell("dispute_opened", paid, dispute=another_dispute(), amount=100)
 
     take_in()
 
@@ -117,21 +119,23 @@ def test_each_notice_is_a_piece_of_work_of_its_own(
 
 
 def test_notices_about_one_object_are_applied_in_order_of_their_numbers(
-    teller: Teller, paid: str
+    notifier: Notifier, paid: str
 ) -> None:
     for number in (3, 1, 2):
-        teller.tell(KIND, paid, number=number)
+        notifier.tell(KIND, paid, number=number)
 
     take_in()
 
     assert listeners.heard == [1, 2, 3]
 
 
-def test_a_refund_and_a_dispute_of_one_payment_are_two_objects(teller: Teller, paid: str) -> None:
+def test_a_refund_and_a_dispute_of_one_payment_are_two_objects(
+    notifier: Notifier, paid: str
+) -> None:
     listeners.hated.add(1)
-    teller.tell(KIND, paid)
-    teller.tell(KIND, paid, dispute=None, refund_reference="REFUND0000000000R001")
-    teller.tell(KIND, paid, dispute=None)
+    notifier.tell(KIND, paid)
+    notifier.tell(KIND, paid, dispute=None, refund_reference="REFUND0000000000R001")
+    notifier.tell(KIND, paid, dispute=None)
 
     take_in()
 
@@ -139,12 +143,12 @@ def test_a_refund_and_a_dispute_of_one_payment_are_two_objects(teller: Teller, p
 
 
 def test_a_decision_that_is_told_before_its_dispute_is_applied_behind_it(
-    teller: Teller, paid: str, acme: ApiClient
+    notifier: Notifier, paid: str, acme: ApiClient
 ) -> None:
-    teller.tell("dispute_lost", paid)
+    notifier.tell("dispute_lost", paid)
     take_in()
     assert waiting() == [(1, 1, "NotKnown")]
-    teller.tell("dispute_opened", paid)
+    notifier.tell("dispute_opened", paid)
 
     take_in()
 
@@ -155,9 +159,9 @@ def test_a_decision_that_is_told_before_its_dispute_is_applied_behind_it(
 # --- Notices that cannot be applied -----------------------------------------------------------
 
 
-def test_one_that_raises_stops_no_other_object(teller: Teller, paid: str) -> None:
+def test_one_that_raises_stops_no_other_object(notifier: Notifier, paid: str) -> None:
     listeners.hated.add(2)
-    of_different_objects(teller, paid, 3)
+    of_different_objects(notifier, paid, 3)
 
     take_in()
 
@@ -167,10 +171,10 @@ def test_one_that_raises_stops_no_other_object(teller: Teller, paid: str) -> Non
 
 
 def test_later_notices_about_the_same_object_wait_for_one_that_raises(
-    teller: Teller, paid: str
+    notifier: Notifier, paid: str
 ) -> None:
     listeners.hated.add(2)
-    of_one_object(teller, paid, 4)
+    of_one_object(notifier, paid, 4)
     take_in()
     assert waiting() == [(2, 1, "Deaf"), (3, 0, None), (4, 0, None)]
     listeners.hated.clear()
@@ -181,9 +185,9 @@ def test_later_notices_about_the_same_object_wait_for_one_that_raises(
     assert listeners.heard == [1, 2, 2, 3, 4]
 
 
-def test_one_that_raises_is_tried_again_less_and_less_often(teller: Teller, paid: str) -> None:
+def test_one_that_raises_is_tried_again_less_and_less_often(notifier: Notifier, paid: str) -> None:
     listeners.hated.add(1)
-    of_one_object(teller, paid, 1)
+    of_one_object(notifier, paid, 1)
     take_in()
 
     waits = []
@@ -196,9 +200,9 @@ def test_one_that_raises_is_tried_again_less_and_less_often(teller: Teller, paid
     assert waits == [1] * 8
 
 
-def test_an_operator_can_let_it_be_tried_now(teller: Teller, paid: str) -> None:
+def test_an_operator_can_let_it_be_tried_now(notifier: Notifier, paid: str) -> None:
     listeners.hated.add(1)
-    of_one_object(teller, paid, 1)
+    of_one_object(notifier, paid, 1)
     take_in_after(0)
     take_in_after(10)
     listeners.hated.clear()
@@ -209,9 +213,9 @@ def test_an_operator_can_let_it_be_tried_now(teller: Teller, paid: str) -> None:
     assert waiting() == []
 
 
-def test_the_text_of_an_error_is_kept_nowhere(teller: Teller, paid: str) -> None:
+def test_the_text_of_an_error_is_kept_nowhere(notifier: Notifier, paid: str) -> None:
     listeners.hated.add(1)
-    of_one_object(teller, paid, 1)
+    of_one_object(notifier, paid, 1)
 
     take_in()
 
@@ -220,14 +224,14 @@ def test_the_text_of_an_error_is_kept_nowhere(teller: Teller, paid: str) -> None
 
 
 def test_what_the_database_refuses_is_tried_again_too(
-    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+    notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise IntegrityError("no")
 
     with monkeypatch.context() as patched:
         patched.setattr(dispute_notices.decisions, "charge_back", refuse)
-        teller.tell("dispute_opened", paid)
+        notifier.tell("dispute_opened", paid)
         take_in()
     assert waiting() == [(1, 1, "IntegrityError")]
     take_in_after(10)
@@ -235,9 +239,9 @@ def test_what_the_database_refuses_is_tried_again_too(
     assert waiting() == []
 
 
-def test_a_notice_about_nothing_is_kept_and_blocks_nothing(teller: Teller, paid: str) -> None:
-    teller.tell_of("dispute_opened", "NEVERWAS00000000NEVER", dispute=another_dispute())
-    teller.tell("dispute_opened", paid)
+def test_a_notice_about_nothing_is_kept_and_blocks_nothing(notifier: Notifier, paid: str) -> None:
+    notifier.tell_of("dispute_opened", "NEVERWAS00000000NEVER", dispute=another_dispute())
+    notifier.tell("dispute_opened", paid)
 
     take_in()
 
@@ -246,12 +250,12 @@ def test_a_notice_about_nothing_is_kept_and_blocks_nothing(teller: Teller, paid:
 
 
 def test_a_notice_about_an_order_of_another_kind_of_bank_is_about_nothing(
-    teller: Teller, paid: str, settings: Any
+    notifier: Notifier, paid: str, settings: Any
 ) -> None:
     settings.ACQUIRERS = {**settings.ACQUIRERS, "other": settings.ACQUIRERS["sandbox"]}
     terminals.add("other", kind="other")
-    teller.away.add("sandbox")
-    of_one_object(teller, paid, 1)
+    notifier.away.add("sandbox")
+    of_one_object(notifier, paid, 1)
 
     take_in()
 
@@ -259,10 +263,10 @@ def test_a_notice_about_an_order_of_another_kind_of_bank_is_about_nothing(
 
 
 def test_a_kind_without_a_handler_is_not_tried_and_blocks_nothing(
-    teller: Teller, paid: str
+    notifier: Notifier, paid: str
 ) -> None:
-    teller.tell("rain_tomorrow", paid)
-    of_one_object(teller, paid, 1)
+    notifier.tell("rain_tomorrow", paid)
+    of_one_object(notifier, paid, 1)
 
     take_in()
 
@@ -271,9 +275,9 @@ def test_a_kind_without_a_handler_is_not_tried_and_blocks_nothing(
 
 
 def test_a_kind_is_applied_once_there_is_a_handler(
-    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+    notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    teller.tell("rain_tomorrow", paid)
+    notifier.tell("rain_tomorrow", paid)
     take_in()
 
     monkeypatch.setitem(applying.HANDLERS, "rain_tomorrow", listeners.listen)
@@ -283,12 +287,12 @@ def test_a_kind_is_applied_once_there_is_a_handler(
 
 
 def test_very_many_that_wait_for_one_keep_nobody_else_waiting(
-    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+    notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(applier, "BATCH", 3)
     listeners.hated.add(1)
-    of_one_object(teller, paid, 10)
-    of_different_objects(teller, paid, 5)
+    of_one_object(notifier, paid, 10)
+    of_different_objects(notifier, paid, 5)
 
     take_in()
 
@@ -296,10 +300,10 @@ def test_very_many_that_wait_for_one_keep_nobody_else_waiting(
 
 
 def test_a_run_applies_no_further_notice_when_its_time_is_over(
-    teller: Teller, paid: str, monkeypatch: pytest.MonkeyPatch
+    notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(applier, "APPLY_SECONDS", -1)
-    of_different_objects(teller, paid, 2)
+    of_different_objects(notifier, paid, 2)
 
     take_in()
 

@@ -19,8 +19,8 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.lengths import length, one_of_all, tried
 from tests.stage.listeners import KIND
+from tests.stage.notifier import Notifier, another_dispute, take_in
 from tests.stage.processes import run
-from tests.stage.teller import Teller, another_dispute, take_in
 from tests.stage.threads import team, together
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
@@ -48,13 +48,15 @@ def poll() -> None:
     take_in()
 
 
-def test_pollers_that_meet_apply_each_notice_once_and_in_order(teller: Teller, paid: str) -> None:
+def test_pollers_that_meet_apply_each_notice_once_and_in_order(
+    notifier: Notifier, paid: str
+) -> None:
     objects = [another_dispute() for _ in range(4)]
     rounds = length(short=3, full=30)
     with team(POLLERS) as meet:
         for _ in range(rounds):
             for dispute in objects * 3:
-                teller.tell(KIND, paid, dispute=dispute)
+                notifier.tell(KIND, paid, dispute=dispute)
             meet([poll] * POLLERS)
             poll()  # A notice that another poller had in its hands may be left to the next run.
     count = Counter(listeners.heard)
@@ -62,14 +64,16 @@ def test_pollers_that_meet_apply_each_notice_once_and_in_order(teller: Teller, p
     assert set(count.values()) == {1}
     assert len(count) == rounds * 12
     for dispute in objects:
-        own = [one.number for one in teller.told if one.dispute == dispute]
+        own = [one.number for one in notifier.told if one.dispute == dispute]
         assert [number for number in listeners.heard if number in own] == own
     tried(len(count), "notices for four pollers")
 
 
-def test_a_dispute_that_all_pollers_are_told_of_is_opened_once(teller: Teller, paid: str) -> None:
+def test_a_dispute_that_all_pollers_are_told_of_is_opened_once(
+    notifier: Notifier, paid: str
+) -> None:
     for _ in range(3):
-        teller.tell("dispute_opened", paid)
+        notifier.tell("dispute_opened", paid)
 
     together([poll] * POLLERS)
     poll()
@@ -80,8 +84,8 @@ def test_a_dispute_that_all_pollers_are_told_of_is_opened_once(teller: Teller, p
     assert Notice.objects.filter(applied_at=None).count() == 0
 
 
-def test_a_page_that_pollers_store_at_once_is_stored_once(teller: Teller, paid: str) -> None:
-    told = [teller.tell(KIND, paid) for _ in range(50)]
+def test_a_page_that_pollers_store_at_once_is_stored_once(notifier: Notifier, paid: str) -> None:
+    told = [notifier.tell(KIND, paid) for _ in range(50)]
     terminal = Terminal.objects.get()
 
     together([lambda: storing.store(terminal, told)] * POLLERS)
@@ -90,11 +94,11 @@ def test_a_page_that_pollers_store_at_once_is_stored_once(teller: Teller, paid: 
 
 
 def test_a_payment_that_is_locked_keeps_no_other_waiting(
-    teller: Teller, acme: ApiClient, paid: str
+    notifier: Notifier, acme: ApiClient, paid: str
 ) -> None:
     other = acme.pay()["id"]
-    teller.tell("dispute_opened", paid)
-    teller.tell("dispute_opened", other, dispute=another_dispute())
+    notifier.tell("dispute_opened", paid)
+    notifier.tell("dispute_opened", other, dispute=another_dispute())
 
     with transaction.atomic():
         PaymentIntent.objects.lock(paid)
@@ -105,9 +109,9 @@ def test_a_payment_that_is_locked_keeps_no_other_waiting(
 
 
 def test_a_failure_that_is_counted_late_does_not_undo_an_application(
-    teller: Teller, paid: str
+    notifier: Notifier, paid: str
 ) -> None:
-    teller.tell(KIND, paid)
+    notifier.tell(KIND, paid)
     take_in()
     row = Notice.objects.get()
 
@@ -123,13 +127,13 @@ def test_a_failure_that_is_counted_late_does_not_undo_an_application(
     ("boundary", "number"), one_of_all(BOUNDARIES, [1, 2, 3], short=(BOUNDARIES[1], 2))
 )
 def test_after_a_kill_of_the_poller_each_notice_is_applied_once(
-    boundary: str, number: int, teller: Teller, acme: ApiClient, paid: str
+    boundary: str, number: int, notifier: Notifier, acme: ApiClient, paid: str
 ) -> None:
     other = acme.pay()["id"]
-    teller.tell("dispute_opened", paid)
-    teller.tell("dispute_opened", other, dispute=another_dispute())
-    teller.tell("dispute_lost", paid)
-    storing.store(Terminal.objects.get(), teller.told)
+    notifier.tell("dispute_opened", paid)
+    notifier.tell("dispute_opened", other, dispute=another_dispute())
+    notifier.tell("dispute_lost", paid)
+    storing.store(Terminal.objects.get(), notifier.told)
     held = {"DIES": boundary, "DIES_AT": str(number)}
 
     status, said = run("-m", "tests.stage.deadly_poller", **held)

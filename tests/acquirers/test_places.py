@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from acquirers.places import Places
-from tests.stage.mortal import until
+from tests.stage.kills import until
 
 ACME, GLOBEX, INITECH = "mer_acme", "mer_globex", "mer_initech"
 

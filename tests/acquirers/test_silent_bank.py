@@ -14,7 +14,7 @@ from testbank.models import Authorization
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD, payment
-from tests.stage.mortal import until
+from tests.stage.kills import until
 from tests.stage.sweeper import leases_run_out, sweep_after
 from tests.stage.web_process import WebProcess
 

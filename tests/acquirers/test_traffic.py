@@ -12,7 +12,7 @@ from core.traffic import Traffic, traffic
 from tests.stage.all_taken import all_slots_taken
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.mortal import until
+from tests.stage.kills import until
 
 Lines = list[dict[str, Any]]
 

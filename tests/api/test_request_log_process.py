@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from merchants.models import RequestLog
-from tests.stage.mortal import until
+from tests.stage.kills import until
 from tests.stage.web_process import RawAnswer, WebProcess, request, whole
 
 # The databases are made for the tests that are marked.

@@ -139,8 +139,8 @@ def test_a_run_that_was_killed_half_way_is_seen_as_such(
     def die(*_arguments: Any) -> None:
         raise Killed
 
-    with monkeypatch.context() as mortal:
-        mortal.setitem(jobs.JOBS, Job.RECONCILE, die)
+    with monkeypatch.context() as dying:
+        dying.setitem(jobs.JOBS, Job.RECONCILE, die)
         with pytest.raises(Killed):
             tasks.run_due()
     [run] = DailyRun.objects.filter(job="reconcile")

@@ -13,8 +13,8 @@ from merchants.models import AuditEntry, User
 from payments.intents.models import Modification
 from tests.stage.audited import assert_our_own_books_agree
 from tests.stage.client import ApiClient
+from tests.stage.kills import PROOF_OF_KILLS, Installation, until
 from tests.stage.lengths import length, one_of_all
-from tests.stage.mortal import PROOF_OF_KILLS, Installation, until
 from tests.stage.processes import run
 from tests.stage.undecided import (
     DECISIONS_BOUNDARIES,

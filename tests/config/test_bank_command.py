@@ -11,7 +11,7 @@ from tests.stage.bank_disputes import told
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import payment
-from tests.stage.teller import take_in
+from tests.stage.notifier import take_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 

@@ -13,8 +13,8 @@ from kombu.common import ignore_errors
 from redis import Redis
 
 from config import celery as _with_our_transport  # noqa: F401
+from tests.stage.kills import until
 from tests.stage.lengths import length, tried
-from tests.stage.mortal import until
 from tests.stage.redis_places import OwnRedis
 from tests.stage.web_process import Running
 

@@ -17,8 +17,8 @@ import requests
 from devstack import pooler, processes
 from devstack.servers import Servers
 from tests.stage.factories import RETURN_URL, payment, three_d_secure
+from tests.stage.kills import SWEEPER, until
 from tests.stage.lengths import length
-from tests.stage.mortal import SWEEPER, until
 from tests.stage.own_servers import manage, migrated, restart
 from tests.stage.payer import Page
 from tests.stage.web_process import Running, WebProcess

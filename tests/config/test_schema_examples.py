@@ -21,7 +21,7 @@ from tests.stage.bank_disputes import DISPUTED
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import REFUNDS, Answer, ApiClient
 from tests.stage.factories import line, payment, payment_method
-from tests.stage.teller import take_in
+from tests.stage.notifier import take_in
 from tests.stage.topups import TOPUPS
 from tests.stage.transfers import PAYOUTS, rich
 

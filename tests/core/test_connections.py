@@ -17,7 +17,7 @@ from tests.stage.all_taken import all_slots_taken
 from tests.stage.bank_transport import BankTransport, an_order, sandbox
 from tests.stage.client import ApiClient
 from tests.stage.held_bank import HeldBank
-from tests.stage.mortal import until
+from tests.stage.kills import until
 from tests.stage.processes import run
 from tests.stage.shared_connections import (
     sharing,

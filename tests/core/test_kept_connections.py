@@ -21,7 +21,7 @@ from core.postgresql import base
 from payments.customers.models import Customer
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.mortal import until
+from tests.stage.kills import until
 from tests.stage.shared_connections import sharing, then_giving_back
 from tests.stage.threads import together
 from tests.stage.threeds import bring, challenged, decide

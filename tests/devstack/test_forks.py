@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.stage.forks import Forks
-from tests.stage.mortal import SWEEPER, until
+from tests.stage.kills import SWEEPER, until
 
 pytestmark = [
     pytest.mark.slow,

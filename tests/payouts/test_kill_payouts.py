@@ -8,14 +8,14 @@ from events.models import Event
 from payouts.models import Payout
 from tests.stage.booked import movements
 from tests.stage.client import ApiClient
-from tests.stage.lengths import length
-from tests.stage.mortal import (
+from tests.stage.kills import (
     PROOF_OF_KILLS,
     SWEEPERS_BOUNDARIES,
     Installation,
     until,
     until_swept,
 )
+from tests.stage.lengths import length
 from tests.stage.transfers import at_the_bank, hear_after, pay_out, rich
 
 pytestmark = PROOF_OF_KILLS

@@ -15,7 +15,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.complaints import Complaint, dispute_past_the_bank
 from tests.stage.factories import DECLINED_CARD, EndpointFactory, line
-from tests.stage.teller import Teller
+from tests.stage.notifier import Notifier
 from tests.stage.undecided import a_case_of
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -182,7 +182,7 @@ def test_a_key_that_is_planted_without_the_merchant_is_named(planted: str, check
 
 
 @pytest.fixture
-def ours(acme: ApiClient, bank: BankTransport, teller: Teller) -> str:
+def ours(acme: ApiClient, bank: BankTransport, notifier: Notifier) -> str:
     """A merchant with a row in every table that refers to another of the merchant's tables."""
     EndpointFactory(merchant=acme.merchant)
     customer = acme.post("/v1/customers")["id"]
@@ -190,7 +190,7 @@ def ours(acme: ApiClient, bank: BankTransport, teller: Teller) -> str:
     authorized = acme.pay(capture_method="manual")["id"]
     acme.post(f"/v1/payment_intents/{authorized}/capture")
     acme.refund(authorized, 100)
-    Complaint(acme, teller).opened().submit()
+    Complaint(acme, notifier).opened().submit()
     some = Account.objects.filter(merchant=acme.merchant).first()
     Checkpoint.objects.create(
         account=some, merchant=acme.merchant, currency=some.currency, sum=0, boundary=0

@@ -19,9 +19,9 @@ from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.complaints import Complaint
+from tests.stage.notifier import Notifier
 from tests.stage.sweeper import sweep_after
 from tests.stage.teams import let_in
-from tests.stage.teller import Teller
 from tests.stage.transfers import hear_after, pay_out, rich
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -35,7 +35,7 @@ EVIDENCE = "The parcel was signed for by Ayşe."
 
 
 @pytest.fixture
-def rows(acme: ApiClient, bank: BankTransport, teller: Teller) -> None:
+def rows(acme: ApiClient, bank: BankTransport, notifier: Notifier) -> None:
     """A refund in each status, a dispute with evidence that is owed, and a notice of nothing."""
     begin_at_noon()
     for number, amount in (("4242424242424242", 100), ("4000001100000074", 100)):
@@ -46,7 +46,7 @@ def rows(acme: ApiClient, bank: BankTransport, teller: Teller) -> None:
     pay_out(rich(acme), 100)
     sweep_after(60)
     hear_after(5)
-    complaint = Complaint(acme, teller).opened()
+    complaint = Complaint(acme, notifier).opened()
     complaint.submit(uncategorized_text=EVIDENCE).told(
         "dispute_won", dispute="BANK000000000000DP77"
     )

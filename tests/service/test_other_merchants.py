@@ -11,7 +11,7 @@ from tests.stage.books import row_counts
 from tests.stage.client import Answer, ApiClient
 from tests.stage.complaints import Complaint
 from tests.stage.factories import EndpointFactory, confirmation, unconfirmed
-from tests.stage.teller import Teller
+from tests.stage.notifier import Notifier
 from tests.stage.topups import awaited
 from tests.stage.transfers import pay_out, rich
 
@@ -52,9 +52,9 @@ DOORS = doors(get_resolver().url_patterns)
 
 
 @pytest.fixture
-def ids(acme: ApiClient, bank: BankTransport, teller: Teller) -> dict[str, str]:
+def ids(acme: ApiClient, bank: BankTransport, notifier: Notifier) -> dict[str, str]:
     """An object of Acme's for every kind of id that an address takes."""
-    dispute = Complaint(acme, teller).opened().id
+    dispute = Complaint(acme, notifier).opened().id
     created = acme.post("/v1/customers")
     customer, log = created["id"], created.headers["Request-Id"]
     payment = acme.post("/v1/payment_intents", unconfirmed(customer=customer))["id"]

@@ -20,8 +20,8 @@ from payments.disputes.models import Dispute
 from payments.disputes.states import Status
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.client import Answer, ApiClient
+from tests.stage.notifier import TIME_TO_ANSWER, Notifier, another_dispute, take_in
 from tests.stage.sweeper import sweep
-from tests.stage.teller import TIME_TO_ANSWER, Teller, another_dispute, take_in
 from tests.stage.walks import Move, assert_tells_its_change
 
 PATH = "/v1/disputes"
@@ -32,8 +32,8 @@ TEXT = {"uncategorized_text": "It was delivered."}
 class Complaint:
     """A charged payment of 125.00, and the dispute about it once the bank has told of one."""
 
-    def __init__(self, shop: ApiClient, teller: Teller, **changes: Any) -> None:
-        self.shop, self.teller = shop, teller
+    def __init__(self, shop: ApiClient, notifier: Notifier, **changes: Any) -> None:
+        self.shop, self.notifier = shop, notifier
         self.payment_id: str = shop.pay(**changes)["id"]
         # The bank's name for it.
         self.bank_reference = another_dispute()
@@ -44,7 +44,7 @@ class Complaint:
     def told(self, kind: str, **facts: Any) -> Self:
         """Let the bank tell something of it, and the poller hear it."""
         facts = {"dispute": self.bank_reference, **facts}
-        self.teller.tell(kind, self.payment_id, **facts)
+        self.notifier.tell(kind, self.payment_id, **facts)
         take_in()
         return self
 
@@ -144,14 +144,14 @@ class Complaint:
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
         """Undo afterwards whatever happens inside, at the bank too."""
-        kept = self.answered, list(self.teller.told), list(self.teller.handed_in)
+        kept = self.answered, list(self.notifier.told), list(self.notifier.handed_in)
         begun = {name: transaction.savepoint(using=name) for name in DATABASES}
         try:
             yield
         finally:
             for name, savepoint in begun.items():
                 transaction.savepoint_rollback(savepoint, using=name)
-            self.answered, self.teller.told, self.teller.handed_in = kept
+            self.answered, self.notifier.told, self.notifier.handed_in = kept
 
 
 def dispute_past_the_bank(payment_id: str) -> Dispute:

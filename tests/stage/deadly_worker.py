@@ -1,6 +1,6 @@
-"""A Celery worker whose child dies once, as by `kill -9`, while it sweeps: for tests.stage.mortal.
+"""A Celery worker whose child dies once, as by `kill -9`, while it sweeps: for tests.stage.kills.
 
-`celery -A tests.stage.deadly_worker`. The boundaries are those of `mortal.SWEEPERS_BOUNDARIES`.
+`celery -A tests.stage.deadly_worker`. The boundaries are those of `kills.SWEEPERS_BOUNDARIES`.
 """
 
 import django
@@ -11,7 +11,7 @@ django.setup()  # Celery does it later, and the kinds need it.
 
 from acquirers.conversation import kinds, settling  # noqa: E402
 from tests.stage.deadly import deadly  # noqa: E402
-from tests.stage.mortal import SWEEPERS_BOUNDARIES  # noqa: E402
+from tests.stage.kills import SWEEPERS_BOUNDARIES  # noqa: E402
 
 BEGUN, ASKING, ANSWERED, SETTLED = SWEEPERS_BOUNDARIES
 

@@ -1,4 +1,4 @@
-"""The web process and the bank in which a process dies: for tests.stage.mortal alone."""
+"""The web process and the bank in which a process dies: for tests.stage.kills alone."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from payments.disputes import deliveries
 from payments.payer import pages
 from testbank.wsgi import application as honest_bank
 from tests.stage.deadly import BANK_WORKS_SECONDS, deadly
-from tests.stage.mortal import INSIDE
+from tests.stage.kills import INSIDE
 
 ASKS_THE_BANK = ((authorization, "authorize"), (modifications, "run"), (settling, "pursue"))
 # At each of them a payment, a payer's return, a capture, a cancellation and a refund can die.

@@ -1,6 +1,6 @@
 """A merchant's money as the contract says it must be, counted anew beside the ledger's own code.
 
-Three tellers are held against each other: the API (payments, refunds, disputes, balance, events),
+Three sources are held against each other: the API (payments, refunds, disputes, balance, events),
 the entries of the ledger, and the bank's book. Nothing is taken from the code that is tested but
 its rows (contract-money: Shares, Bookkeeping).
 """

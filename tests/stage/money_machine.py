@@ -22,6 +22,7 @@ from payments.disputes.models import Dispute
 from payments.refunds.models import Refund
 from tests.stage import money_books, money_world
 from tests.stage.audited import assert_audit_is_clean
+from tests.stage.faulty_bank import FAULTS
 from tests.stage.money_stories import ENDINGS, STORIES, Story
 from tests.stage.money_world import (
     AMOUNTS,
@@ -36,7 +37,6 @@ from tests.stage.money_world import (
     Terms,
     World,
 )
-from tests.stage.moody_bank import MOODS
 
 DATABASES = ("default", "bank")
 which = st.integers(min_value=0, max_value=11)
@@ -175,9 +175,9 @@ class Money(RuleBasedStateMachine):
         else:
             self.world.work("notices", dies_in_it=True)
 
-    @rule(moods=st.lists(st.sampled_from(MOODS), min_size=1, max_size=3))
-    def break_the_way(self, moods: list[str]) -> None:
-        self.world.bank.moods = moods
+    @rule(faults=st.lists(st.sampled_from(FAULTS), min_size=1, max_size=3))
+    def break_the_way(self, faults: list[str]) -> None:
+        self.world.bank.faults = faults
 
     # --- The end --------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ class Money(RuleBasedStateMachine):
     def count(self) -> None:
         """Count the endings that the example came to."""
         Money.reached.update({name for name in self.ended() if name})
-        Money.fired.update(f"way: {mood}" for mood in self.world.bank.met)
+        Money.fired.update(f"way: {fault}" for fault in self.world.bank.met)
 
     def ended(self) -> list[str]:
         """Return the endings that the example came to."""

@@ -47,7 +47,7 @@ from tests.stage.bank_days import begin_at_noon, end_the_day, end_the_day_nearly
 from tests.stage.bank_transport import bank_in_process
 from tests.stage.client import ApiClient
 from tests.stage.factories import open_merchant, payment
-from tests.stage.moody_bank import MoodyBank
+from tests.stage.faulty_bank import FaultyBank
 from tests.stage.sweeper import Died, dies, on_one_thread_each, sweep
 
 
@@ -97,7 +97,7 @@ class Post(NamedTuple):
 class World:
     """The merchant `shop`, the bank, and everything that may happen to money."""
 
-    def __init__(self, bank: MoodyBank) -> None:
+    def __init__(self, bank: FaultyBank) -> None:
         self.bank = bank
         self.shop = ApiClient(open_merchant("Acme Store", website="https://acme.example"))
         self.posts: list[Post] = []
@@ -329,7 +329,7 @@ class World:
 
     def come_to_rest(self) -> None:
         """Lift all faults, and let the jobs run until nothing is left for them to do."""
-        self.bank.moods.clear()
+        self.bank.faults.clear()
         self.bank.lost.clear()
         self.leases_run_out()
         for wait in WAITS:
@@ -446,9 +446,9 @@ def dying(boundary: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def opened(world_of: Callable[[MoodyBank], World] = World) -> Iterator[World]:
+def opened(world_of: Callable[[FaultyBank], World] = World) -> Iterator[World]:
     """Open a world: the caller has a transaction on each database, and undoes it afterwards."""
-    bank = MoodyBank()
+    bank = FaultyBank()
     with ExitStack() as stack:
         stack.enter_context(bank_in_process(bank))
         stack.enter_context(on_one_thread_each())

@@ -22,8 +22,8 @@ from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_disputes import DISPUTED
 from tests.stage.client import ApiClient
 from tests.stage.factories import DECLINED_CARD
+from tests.stage.notifier import take_in
 from tests.stage.sweeper import sweep
-from tests.stage.teller import take_in
 from tests.stage.topups import come_after, top_up
 from tests.stage.transfers import hear_after, pay_out, rich, sent
 

@@ -41,13 +41,13 @@ class Choosy(Receiver):
 
     def __init__(self, number: int) -> None:
         super().__init__(lambda _wire: None)
-        self._mood = chance("receiver", number)
+        self._fault_now = chance("receiver", number)
         self.seen: list[tuple[Request, bool]] = []
 
     def reply(self, wire: Any, request: Request) -> None:
-        is_accepted = self._mood.random() >= REFUSED_PART
+        is_accepted = self._fault_now.random() >= REFUSED_PART
         self.seen.append((request, is_accepted))
-        time.sleep(self._mood.random() / 50)
+        time.sleep(self._fault_now.random() / 50)
         wire.sendall(receivers.OK if is_accepted else SORRY)
 
 

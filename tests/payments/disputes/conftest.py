@@ -5,16 +5,16 @@ import pytest
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.complaints import Complaint
-from tests.stage.teller import Teller
+from tests.stage.notifier import Notifier
 
 
 @pytest.fixture
-def complaint(acme: ApiClient, bank: BankTransport, teller: Teller) -> Complaint:
+def complaint(acme: ApiClient, bank: BankTransport, notifier: Notifier) -> Complaint:
     """A charged payment of Acme's, of which the bank has told nothing yet."""
-    return Complaint(acme, teller)
+    return Complaint(acme, notifier)
 
 
 @pytest.fixture
-def another(acme: ApiClient, bank: BankTransport, teller: Teller) -> Callable[..., Complaint]:
+def another(acme: ApiClient, bank: BankTransport, notifier: Notifier) -> Callable[..., Complaint]:
     """Makes further ones."""
-    return lambda **changes: Complaint(acme, teller, **changes)
+    return lambda **changes: Complaint(acme, notifier, **changes)

@@ -16,8 +16,8 @@ from tests.stage.bank_disputes import DISPUTED, INQUIRED, NOT_RECEIVED
 from tests.stage.bank_transport import BankTransport
 from tests.stage.booked import lines, movements
 from tests.stage.client import Answer, ApiClient
+from tests.stage.notifier import take_in
 from tests.stage.sweeper import sweep
-from tests.stage.teller import take_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 

@@ -14,8 +14,8 @@ from payments.disputes import deliveries
 from payments.disputes.models import DisputeDelivery
 from payments.intents.models import Attempt
 from tests.stage.complaints import TEXT, Complaint
+from tests.stage.notifier import HandedIn, Notifier
 from tests.stage.sweeper import sweep, sweep_after
-from tests.stage.teller import HandedIn, Teller
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -33,87 +33,87 @@ def owed() -> list[tuple[str, str, str | None]]:
 
 
 def test_submitted_evidence_reaches_the_bank_under_its_number(
-    complaint: Complaint, teller: Teller
+    complaint: Complaint, notifier: Notifier
 ) -> None:
     complaint.opened().evidence(customer_name="Ayşe").submit()
-    assert teller.handed_in == []  # No merchant waits for a bank.
+    assert notifier.handed_in == []  # No merchant waits for a bank.
 
     sweep()
 
     reference = Attempt.objects.get().acquirer_reference
     texts = {"customer_name": "Ayşe", **TEXT}
-    assert teller.handed_in == [HandedIn(reference, complaint.bank_reference, 1, texts)]
+    assert notifier.handed_in == [HandedIn(reference, complaint.bank_reference, 1, texts)]
     assert owed() == [("evidence", "acknowledged", "approved")]
 
 
-def test_a_closed_dispute_is_accepted(complaint: Complaint, teller: Teller) -> None:
+def test_a_closed_dispute_is_accepted(complaint: Complaint, notifier: Notifier) -> None:
     complaint.opened().close()
 
     sweep()
 
     reference = Attempt.objects.get().acquirer_reference
-    assert teller.handed_in == [HandedIn(reference, complaint.bank_reference, None, None)]
+    assert notifier.handed_in == [HandedIn(reference, complaint.bank_reference, None, None)]
     assert owed() == [("acceptance", "acknowledged", "approved")]
 
 
-def test_a_closed_inquiry_is_told_to_the_bank_too(complaint: Complaint, teller: Teller) -> None:
+def test_a_closed_inquiry_is_told_to_the_bank_too(complaint: Complaint, notifier: Notifier) -> None:
     complaint.inquired().close()
 
     sweep()
 
-    assert [sent.number for sent in teller.handed_in] == [None]
+    assert [sent.number for sent in notifier.handed_in] == [None]
 
 
-def test_a_due_date_that_passes_is_told_to_nobody(complaint: Complaint, teller: Teller) -> None:
+def test_a_due_date_that_passes_is_told_to_nobody(complaint: Complaint, notifier: Notifier) -> None:
     complaint.opened().days_pass().jobs_run()
 
-    assert (complaint.status, teller.handed_in, owed()) == ("lost", [], [])
+    assert (complaint.status, notifier.handed_in, owed()) == ("lost", [], [])
 
 
-def test_what_is_acknowledged_is_not_sent_again(complaint: Complaint, teller: Teller) -> None:
+def test_what_is_acknowledged_is_not_sent_again(complaint: Complaint, notifier: Notifier) -> None:
     complaint.opened().submit()
     sweep()
 
     sweep_after(86_400)
 
-    assert len(teller.handed_in) == 1
+    assert len(notifier.handed_in) == 1
 
 
 @pytest.mark.parametrize("says", SILENT)
 def test_what_is_not_acknowledged_is_sent_again_the_same(
-    complaint: Complaint, teller: Teller, says: Answer
+    complaint: Complaint, notifier: Notifier, says: Answer
 ) -> None:
     complaint.opened().submit()
-    teller.says = says
+    notifier.says = says
 
     for wait in (0, 30, 120, 600, 3600, 21_600, 86_400, 86_400):
         sweep_after(wait)
     assert owed() == [("evidence", "owed", None)]
-    teller.says = Answer.APPROVED
+    notifier.says = Answer.APPROVED
     sweep_after(86_400)
 
     assert owed() == [("evidence", "acknowledged", "approved")]
-    assert (len(teller.handed_in), len(set(map(repr, teller.handed_in)))) == (9, 1)
+    assert (len(notifier.handed_in), len(set(map(repr, notifier.handed_in)))) == (9, 1)
 
 
 def test_what_the_bank_does_not_take_is_not_sent_again(
-    complaint: Complaint, teller: Teller
+    complaint: Complaint, notifier: Notifier
 ) -> None:
     complaint.opened().submit()
-    teller.says = Answer.DECLINED
+    notifier.says = Answer.DECLINED
 
     sweep_after(0)
     sweep_after(86_400)
 
     assert owed() == [("evidence", "refused", "declined")]
-    assert (len(teller.handed_in), complaint.status) == (1, "under_review")
+    assert (len(notifier.handed_in), complaint.status) == (1, "under_review")
 
 
-def test_every_exchange_about_it_is_kept(complaint: Complaint, teller: Teller) -> None:
+def test_every_exchange_about_it_is_kept(complaint: Complaint, notifier: Notifier) -> None:
     complaint.opened().submit()
-    teller.says = Answer.UNKNOWN
+    notifier.says = Answer.UNKNOWN
     sweep_after(0)
-    teller.says = Answer.APPROVED
+    notifier.says = Answer.APPROVED
     sweep_after(30)
 
     row = DisputeDelivery.objects.get()
@@ -122,12 +122,12 @@ def test_every_exchange_about_it_is_kept(complaint: Complaint, teller: Teller) -
 
 
 def test_a_disabled_terminals_bank_gets_it_when_it_is_enabled(
-    complaint: Complaint, teller: Teller
+    complaint: Complaint, notifier: Notifier
 ) -> None:
     complaint.opened().submit()
     Terminal.objects.update(status="disabled")
     sweep_after(0)
-    assert (teller.handed_in, owed()) == ([], [("evidence", "owed", None)])
+    assert (notifier.handed_in, owed()) == ([], [("evidence", "owed", None)])
     Terminal.objects.update(status="enabled")
 
     sweep_after(30)
@@ -140,39 +140,39 @@ def test_a_disabled_terminals_bank_gets_it_when_it_is_enabled(
 
 @pytest.mark.parametrize("word", ["dispute_won", "dispute_lost"])
 def test_evidence_that_is_on_its_way_is_withdrawn_when_the_bank_decides(
-    complaint: Complaint, teller: Teller, word: str
+    complaint: Complaint, notifier: Notifier, word: str
 ) -> None:
     complaint.opened().submit().told(word)
 
     sweep()
 
-    assert (teller.handed_in, owed()) == ([], [("evidence", "superseded", None)])
+    assert (notifier.handed_in, owed()) == ([], [("evidence", "superseded", None)])
 
 
 def test_an_acceptance_that_is_on_its_way_is_withdrawn_when_the_bank_decides(
-    complaint: Complaint, teller: Teller
+    complaint: Complaint, notifier: Notifier
 ) -> None:
     complaint.opened().close().won()
 
     sweep()
 
     assert complaint.status == "won"
-    assert (teller.handed_in, owed()) == ([], [("acceptance", "superseded", None)])
+    assert (notifier.handed_in, owed()) == ([], [("acceptance", "superseded", None)])
 
 
 def test_an_acceptance_of_an_inquiry_is_withdrawn_when_it_is_charged_back(
-    complaint: Complaint, teller: Teller
+    complaint: Complaint, notifier: Notifier
 ) -> None:
     complaint.inquired().close().escalated()
 
     sweep()
 
     assert complaint.status == "needs_response"
-    assert (teller.handed_in, owed()) == ([], [("end", "superseded", None)])
+    assert (notifier.handed_in, owed()) == ([], [("end", "superseded", None)])
 
 
 def test_a_chargeback_is_answered_anew_under_the_next_number(
-    complaint: Complaint, teller: Teller
+    complaint: Complaint, notifier: Notifier
 ) -> None:
     complaint.inquired().submit()
     sweep()
@@ -180,13 +180,13 @@ def test_a_chargeback_is_answered_anew_under_the_next_number(
 
     sweep()
 
-    assert [sent.number for sent in teller.handed_in] == [1, 2]
-    assert teller.handed_in[1].evidence == {**TEXT, "refund_policy": "None."}
+    assert [sent.number for sent in notifier.handed_in] == [1, 2]
+    assert notifier.handed_in[1].evidence == {**TEXT, "refund_policy": "None."}
     assert complaint.shown()["evidence_details"]["submission_count"] == 2
 
 
 def test_a_closed_inquiry_that_is_charged_back_may_be_closed_again(
-    complaint: Complaint, teller: Teller
+    complaint: Complaint, notifier: Notifier
 ) -> None:
     complaint.inquired().close()
     sweep()
@@ -196,27 +196,29 @@ def test_a_closed_inquiry_that_is_charged_back_may_be_closed_again(
 
     closed = [("end", "acknowledged", "approved"), ("acceptance", "acknowledged", "approved")]
     assert owed() == closed
-    assert [sent.is_inquiry for sent in teller.handed_in] == [True, False]
+    assert [sent.is_inquiry for sent in notifier.handed_in] == [True, False]
 
 
 # --- Leases -----------------------------------------------------------------------------------
 
 
 def test_silence_of_an_asker_that_was_overtaken_changes_nothing(
-    complaint: Complaint, teller: Teller
+    complaint: Complaint, notifier: Notifier
 ) -> None:
     complaint.opened().submit()
     asked = leases.take(DisputeDelivery.objects.get())
     DisputeDelivery.objects.update(lease_until=clock.now() + timedelta(hours=1))
     before = DisputeDelivery.objects.values().get()
-    teller.says = Answer.UNKNOWN
+    notifier.says = Answer.UNKNOWN
 
     settling.settle(deliveries.KIND, asked, deliveries.KIND.ask(asked))
 
     assert DisputeDelivery.objects.values().get() == before
 
 
-def test_an_acknowledgement_counts_from_every_asker(complaint: Complaint, teller: Teller) -> None:
+def test_an_acknowledgement_counts_from_every_asker(
+    complaint: Complaint, notifier: Notifier
+) -> None:
     complaint.opened().submit()
     asked = leases.take(DisputeDelivery.objects.get())
     DisputeDelivery.objects.update(lease_until=clock.now() + timedelta(hours=1))
@@ -227,7 +229,7 @@ def test_an_acknowledgement_counts_from_every_asker(complaint: Complaint, teller
 
 
 def test_an_acknowledgement_that_comes_late_changes_nothing(
-    complaint: Complaint, teller: Teller
+    complaint: Complaint, notifier: Notifier
 ) -> None:
     complaint.opened().submit()
     asked = leases.take(DisputeDelivery.objects.get())

@@ -15,8 +15,7 @@ from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_disputes import DISPUTED
 from tests.stage.booked import movements
 from tests.stage.client import ApiClient
-from tests.stage.lengths import one_of_all
-from tests.stage.mortal import (
+from tests.stage.kills import (
     DISPUTES_BOUNDARIES,
     INSIDE,
     PROOF_OF_KILLS,
@@ -26,7 +25,8 @@ from tests.stage.mortal import (
     until,
     until_swept,
 )
-from tests.stage.teller import take_in
+from tests.stage.lengths import one_of_all
+from tests.stage.notifier import take_in
 
 pytestmark = PROOF_OF_KILLS
 

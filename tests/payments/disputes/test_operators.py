@@ -14,8 +14,8 @@ from payments.disputes.models import Dispute
 from tests.stage.booked import movements
 from tests.stage.complaints import STARTS, Complaint
 from tests.stage.factories import DECLINED_CARD, GOOD_CARD
+from tests.stage.notifier import Notifier, take_in
 from tests.stage.teams import let_in
-from tests.stage.teller import Teller, take_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -265,13 +265,13 @@ def test_what_is_owed_to_the_bank_is_on_the_disputes_page(
 
 
 def test_notices_that_wait_are_found_and_tried_again(
-    operator: Client, complaint: Complaint, teller: Teller
+    operator: Client, complaint: Complaint, notifier: Notifier
 ) -> None:
     complaint.told("dispute_won")
     assert complaint.is_notice_kept
     shown = reverse("admin:notices_notice_changelist")
     waiting = operator.get(f"{shown}?applied_at__isempty=1").content.decode()
-    teller.tell("dispute_opened", complaint.payment_id, dispute="BANK000000000000DP99")
+    notifier.tell("dispute_opened", complaint.payment_id, dispute="BANK000000000000DP99")
     row = Notice.objects.get()
 
     done = operator.post(shown, {"action": "try_again", "_selected_action": [row.pk]})

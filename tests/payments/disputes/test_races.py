@@ -18,8 +18,8 @@ from tests.stage.booked import lines, movements
 from tests.stage.client import ApiClient
 from tests.stage.complaints import PATH, TEXT, Complaint
 from tests.stage.lengths import chance, length, tried
+from tests.stage.notifier import Notifier, take_in
 from tests.stage.races import SPREAD_SECONDS, deadlocks, late
-from tests.stage.teller import Teller, take_in
 from tests.stage.threads import Meet, team
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
@@ -47,9 +47,9 @@ def asking(shop: ApiClient, dispute_id: str, door: str, body: dict[str, Any]) ->
     return call
 
 
-def telling(teller: Teller, complaint: Complaint, word: str) -> Contestant:
+def telling(notifier: Notifier, complaint: Complaint, word: str) -> Contestant:
     def call() -> str:
-        teller.tell(word, complaint.payment_id, dispute=complaint.bank_reference)
+        notifier.tell(word, complaint.payment_id, dispute=complaint.bank_reference)
         for _ in range(3):
             Inbox.objects.update(held_until=None)
             take_in()
@@ -112,13 +112,13 @@ REFUSED = {"dispute_unexpected_state", "evidence_past_due", "lock_timeout"}
 
 
 def test_a_close_and_the_banks_decision_for_the_merchant(
-    another: Callable[..., Complaint], teller: Teller
+    another: Callable[..., Complaint], notifier: Notifier
 ) -> None:
     def arrange(_turn: int) -> tuple[Complaint, list[Contestant]]:
         one = another().opened()
         return one, [
             asking(one.shop, one.id, "/close", {}),
-            telling(teller, one, "dispute_won"),
+            telling(notifier, one, "dispute_won"),
         ]
 
     ended = run("close against won", arrange)
@@ -128,12 +128,12 @@ def test_a_close_and_the_banks_decision_for_the_merchant(
 
 
 def test_two_closes_and_the_banks_decision_for_the_cardholder(
-    another: Callable[..., Complaint], teller: Teller
+    another: Callable[..., Complaint], notifier: Notifier
 ) -> None:
     def arrange(_turn: int) -> tuple[Complaint, list[Contestant]]:
         one = another().opened()
         close = partial(asking, one.shop, one.id, "/close", {})
-        return one, [close(), close(), telling(teller, one, "dispute_lost")]
+        return one, [close(), close(), telling(notifier, one, "dispute_lost")]
 
     ended = run("two closes against lost", arrange)
 
@@ -141,7 +141,7 @@ def test_two_closes_and_the_banks_decision_for_the_cardholder(
 
 
 def test_evidence_while_the_due_date_passes(
-    another: Callable[..., Complaint], teller: Teller
+    another: Callable[..., Complaint], notifier: Notifier
 ) -> None:
     def arrange(_turn: int) -> tuple[Complaint, list[Contestant]]:
         due_by = clock.now() + BEFORE_THE_DUE_DATE
@@ -159,7 +159,9 @@ def test_evidence_while_the_due_date_passes(
         }
 
 
-def test_two_submissions_and_the_sweeper(another: Callable[..., Complaint], teller: Teller) -> None:
+def test_two_submissions_and_the_sweeper(
+    another: Callable[..., Complaint], notifier: Notifier
+) -> None:
     def arrange(_turn: int) -> tuple[Complaint, list[Contestant]]:
         one = another().opened()
         submit = partial(asking, one.shop, one.id, "", {"evidence": TEXT, "submit": True})
@@ -175,7 +177,7 @@ def test_two_submissions_and_the_sweeper(another: Callable[..., Complaint], tell
 
 
 def test_evidence_over_two_requests_is_never_too_long(
-    another: Callable[..., Complaint], teller: Teller
+    another: Callable[..., Complaint], notifier: Notifier
 ) -> None:
     def arrange(_turn: int) -> tuple[Complaint, list[Contestant]]:
         one = another().opened()
@@ -189,13 +191,13 @@ def test_evidence_over_two_requests_is_never_too_long(
 
 
 def test_an_escalation_and_a_close_of_the_inquiry(
-    another: Callable[..., Complaint], teller: Teller
+    another: Callable[..., Complaint], notifier: Notifier
 ) -> None:
     def arrange(_turn: int) -> tuple[Complaint, list[Contestant]]:
         one = another().inquired()
         return one, [
             asking(one.shop, one.id, "/close", {}),
-            telling(teller, one, "dispute_escalated"),
+            telling(notifier, one, "dispute_escalated"),
             sweeping,
         ]
 

@@ -91,7 +91,7 @@ def test_what_died_is_delivered_without_a_retry(complaint: Complaint) -> None:
 
     sweep()
 
-    assert [sent.number for sent in complaint.teller.handed_in] == [1]
+    assert [sent.number for sent in complaint.notifier.handed_in] == [1]
 
 
 def test_a_delivery_that_died_at_the_bank_is_sent_again_the_same(complaint: Complaint) -> None:
@@ -103,7 +103,7 @@ def test_a_delivery_that_died_at_the_bank_is_sent_again_the_same(complaint: Comp
 
     complaint.days_pass(0.01).jobs_run()
 
-    first, second = complaint.teller.handed_in
+    first, second = complaint.notifier.handed_in
     assert first == second
     assert DisputeDelivery.objects.get().status == "acknowledged"
 

@@ -13,7 +13,7 @@ from tests.stage.all_taken import all_slots_taken
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import RETURN_URL
-from tests.stage.mortal import until
+from tests.stage.kills import until
 from tests.stage.payer import FORM, Page
 from tests.stage.threeds import Arrival, bring, challenged, decide, return_of, return_to, shown
 

@@ -24,9 +24,9 @@ from payments.risk.verdicts import Status
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import RETURN_URL, confirmation, three_d_secure
+from tests.stage.notifier import Notifier, take_in
 from tests.stage.processes import run
 from tests.stage.risky import APPROVED, paid_by, set_rule
-from tests.stage.teller import Teller, take_in
 from tests.stage.threads import together
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
@@ -43,8 +43,8 @@ def operator() -> User:
     return User.objects.get(pk=user.pk)
 
 
-def warn(teller: Teller, payment_id: str, **more: Any) -> Told:
-    return teller.tell("fraud_warning", payment_id, dispute=None, due_by=None, **more)
+def warn(notifier: Notifier, payment_id: str, **more: Any) -> Told:
+    return notifier.tell("fraud_warning", payment_id, dispute=None, due_by=None, **more)
 
 
 def poll() -> None:
@@ -76,9 +76,11 @@ def test_the_reported_card_is_fraud_within_five_seconds(
     assert Notice.objects.get().applied_at is not None
 
 
-def test_a_warning_changes_no_money(acme: ApiClient, bank: BankTransport, teller: Teller) -> None:
+def test_a_warning_changes_no_money(
+    acme: ApiClient, bank: BankTransport, notifier: Notifier
+) -> None:
     paid = paid_by(acme)
-    warn(teller, paid["id"])
+    warn(notifier, paid["id"])
     take_in()
 
     after = acme.payment(paid["id"]).body
@@ -88,16 +90,16 @@ def test_a_warning_changes_no_money(acme: ApiClient, bank: BankTransport, teller
 
 
 def test_later_warnings_of_a_payment_change_nothing(
-    acme: ApiClient, bank: BankTransport, teller: Teller, operator: User
+    acme: ApiClient, bank: BankTransport, notifier: Notifier, operator: User
 ) -> None:
     paid = paid_by(acme)
-    warn(teller, paid["id"])
-    warn(teller, paid["id"])
+    warn(notifier, paid["id"])
+    warn(notifier, paid["id"])
     take_in()
     assert acme.told(paid["id"]) == WARNED
 
     fraud_updates.judge(operator, paid["id"], Status.CLEAR, reason="The cardholder was mistaken.")
-    warn(teller, paid["id"])
+    warn(notifier, paid["id"])
     poll()
 
     assert verdict(acme, paid["id"]) == ("clear", "normal", 10, "person")
@@ -105,13 +107,13 @@ def test_later_warnings_of_a_payment_change_nothing(
 
 
 def test_warnings_out_of_order_and_told_twice_are_applied_once(
-    acme: ApiClient, bank: BankTransport, teller: Teller
+    acme: ApiClient, bank: BankTransport, notifier: Notifier
 ) -> None:
     paid = [paid_by(acme)["id"] for _ in range(2)]
-    warn(teller, paid[0], number=3)
-    warn(teller, paid[1], number=1)
-    warn(teller, paid[0], number=2)
-    teller.told += teller.told[:2]
+    warn(notifier, paid[0], number=3)
+    warn(notifier, paid[1], number=1)
+    warn(notifier, paid[0], number=2)
+    notifier.told += notifier.told[:2]
 
     take_in()
     poll()
@@ -120,7 +122,7 @@ def test_warnings_out_of_order_and_told_twice_are_applied_once(
 
 
 def test_a_warning_that_counted_each_time_would_be_seen(
-    acme: ApiClient, bank: BankTransport, teller: Teller, monkeypatch: pytest.MonkeyPatch
+    acme: ApiClient, bank: BankTransport, notifier: Notifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warned_first = verdicts.with_banks_warning
 
@@ -130,19 +132,19 @@ def test_a_warning_that_counted_each_time_would_be_seen(
 
     monkeypatch.setattr(verdicts, "with_banks_warning", warned_anew)
     paid = paid_by(acme)
-    warn(teller, paid["id"])
-    warn(teller, paid["id"])
+    warn(notifier, paid["id"])
+    warn(notifier, paid["id"])
     take_in()
 
     assert acme.told(paid["id"]) == [*WARNED, "fraud_updated"]
 
 
 def test_a_warning_about_an_unknown_reference_waits_and_stops_no_other(
-    acme: ApiClient, bank: BankTransport, teller: Teller
+    acme: ApiClient, bank: BankTransport, notifier: Notifier
 ) -> None:
     paid = paid_by(acme)
-    teller.tell_of("fraud_warning", "NOBODY00000000000001", dispute=None)
-    warn(teller, paid["id"])
+    notifier.tell_of("fraud_warning", "NOBODY00000000000001", dispute=None)
+    warn(notifier, paid["id"])
 
     take_in()
 
@@ -151,10 +153,12 @@ def test_a_warning_about_an_unknown_reference_waits_and_stops_no_other(
     assert (unknown.applied_at, unknown.last_error) == (None, "NotKnown")
 
 
-def test_pollers_that_meet_warn_once(acme: ApiClient, bank: BankTransport, teller: Teller) -> None:
+def test_pollers_that_meet_warn_once(
+    acme: ApiClient, bank: BankTransport, notifier: Notifier
+) -> None:
     paid = [paid_by(acme)["id"] for _ in range(3)]
     for one in paid * 2:
-        warn(teller, one)
+        warn(notifier, one)
 
     together([poll] * POLLERS)
     poll()
@@ -167,11 +171,11 @@ def test_pollers_that_meet_warn_once(acme: ApiClient, bank: BankTransport, telle
     ["with a notice in its hands", "between applying a notice and going on"],
 )
 def test_a_poller_that_is_killed_loses_no_warning_and_doubles_none(
-    boundary: str, acme: ApiClient, bank: BankTransport, teller: Teller
+    boundary: str, acme: ApiClient, bank: BankTransport, notifier: Notifier
 ) -> None:
     paid = paid_by(acme)["id"]
-    told = warn(teller, paid)
-    storing.store(Terminal.objects.get(), teller.told)  # And left to the one that dies.
+    told = warn(notifier, paid)
+    storing.store(Terminal.objects.get(), notifier.told)  # And left to the one that dies.
 
     dying = {"DIES": boundary, "DIES_AT": str(told.number)}
     status, said = run("-m", "tests.stage.deadly_poller", **dying)
@@ -182,12 +186,12 @@ def test_a_poller_that_is_killed_loses_no_warning_and_doubles_none(
 
 
 def test_a_warning_before_the_answer_is_shown_with_it(
-    acme: ApiClient, bank: BankTransport, teller: Teller
+    acme: ApiClient, bank: BankTransport, notifier: Notifier
 ) -> None:
     def warn_now() -> None:
         bank.meanwhile = lambda: None
         payment_id = Attempt.objects.get().intent_id
-        warn(teller, payment_id)
+        warn(notifier, payment_id)
         take_in()
 
     bank.meanwhile = warn_now
@@ -220,14 +224,14 @@ def test_a_person_clears_a_payment_in_review(
 
 
 def test_a_persons_word_is_final_until_the_bank_says_otherwise(
-    acme: ApiClient, bank: BankTransport, teller: Teller, operator: User
+    acme: ApiClient, bank: BankTransport, notifier: Notifier, operator: User
 ) -> None:
     paid = paid_by(acme)["id"]
     fraud_updates.judge(operator, paid, Status.FRAUD, reason="Stolen card, the police called.")
     assert verdict(acme, paid) == ("fraud", "highest", 100, "person")
     fraud_updates.judge(operator, paid, Status.CLEAR, reason="They meant another payment.")
 
-    warn(teller, paid)
+    warn(notifier, paid)
     take_in()
 
     assert verdict(acme, paid) == ("fraud", "highest", 100, "bank_warning")

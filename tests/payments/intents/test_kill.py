@@ -11,8 +11,7 @@ from tests.stage.audited import assert_audit_is_clean
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
 from tests.stage.factories import DECLINED_CARD
-from tests.stage.lengths import length
-from tests.stage.mortal import (
+from tests.stage.kills import (
     BOUNDARIES,
     PROOF_OF_KILLS,
     Installation,
@@ -21,6 +20,7 @@ from tests.stage.mortal import (
     until,
     until_swept,
 )
+from tests.stage.lengths import length
 
 pytestmark = [pytest.mark.both_banks, *PROOF_OF_KILLS]
 

@@ -7,8 +7,7 @@ from payments.intents.models import Attempt, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import ApiClient
-from tests.stage.lengths import length
-from tests.stage.mortal import (
+from tests.stage.kills import (
     BOUNDARIES,
     PROOF_OF_KILLS,
     Installation,
@@ -16,6 +15,7 @@ from tests.stage.mortal import (
     until,
     until_swept,
 )
+from tests.stage.lengths import length
 from tests.stage.plans import BONUS, agree, plan
 from tests.stage.stories import assert_charged_at_most_once
 

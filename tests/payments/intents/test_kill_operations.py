@@ -9,8 +9,7 @@ from payments.intents.models import Modification, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import ApiClient
-from tests.stage.lengths import one_of_all
-from tests.stage.mortal import (
+from tests.stage.kills import (
     BOUNDARIES,
     PROOF_OF_KILLS,
     Installation,
@@ -19,6 +18,7 @@ from tests.stage.mortal import (
     until,
     until_swept,
 )
+from tests.stage.lengths import one_of_all
 from tests.stage.stories import assert_charged_at_most_once, assert_one_event_per_change
 
 pytestmark = [pytest.mark.both_banks, *PROOF_OF_KILLS]

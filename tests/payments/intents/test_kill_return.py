@@ -10,8 +10,7 @@ from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import RETURN_URL
-from tests.stage.lengths import length
-from tests.stage.mortal import (
+from tests.stage.kills import (
     BOUNDARIES,
     PROOF_OF_KILLS,
     Call,
@@ -20,6 +19,7 @@ from tests.stage.mortal import (
     until,
     until_swept,
 )
+from tests.stage.lengths import length
 from tests.stage.stories import assert_charged_at_most_once, assert_one_event_per_change
 from tests.stage.threeds import challenged, decide
 

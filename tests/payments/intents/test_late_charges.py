@@ -29,8 +29,8 @@ from tests.stage.bank_disputes import DISPUTED, INQUIRED
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
+from tests.stage.notifier import take_in
 from tests.stage.sweeper import sweep_after
-from tests.stage.teller import take_in
 from tests.stage.threeds import challenged
 
 pytestmark = [

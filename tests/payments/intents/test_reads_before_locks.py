@@ -21,8 +21,8 @@ from tests.stage.client import ApiClient
 from tests.stage.complaints import TEXT, Complaint
 from tests.stage.encounters import DOORS, PATH, STARTS
 from tests.stage.factories import EndpointFactory, confirmation, payment, unconfirmed
+from tests.stage.notifier import Notifier
 from tests.stage.sweeper import sweep_after
-from tests.stage.teller import Teller
 from tests.stage.topups import awaited
 from tests.stage.transfers import pay_out, rich
 
@@ -108,13 +108,13 @@ BODIES = {
 
 
 @pytest.fixture
-def ids(acme: ApiClient, bank: BankTransport, teller: Teller) -> dict[str, str]:
+def ids(acme: ApiClient, bank: BankTransport, notifier: Notifier) -> dict[str, str]:
     customer = acme.post("/v1/customers")["id"]
     endpoint = EndpointFactory(merchant=acme.merchant).id
     payment_id = acme.post(PATH, unconfirmed(customer=customer))["id"]
     event = acme.events_of(payment_id)[0]["id"]
     refund_id = STARTS["refund not sent"](acme) and acme.get("/v1/refunds")["data"][0]["id"]
-    dispute = Complaint(acme, teller).opened().id
+    dispute = Complaint(acme, notifier).opened().id
     payout = pay_out(rich(acme))["id"]
     topup = awaited(acme)["id"]
     return {"intent_id": payment_id, "refund_id": refund_id, "customer_id": customer,

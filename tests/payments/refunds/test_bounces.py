@@ -11,8 +11,8 @@ from tests.stage.bank_days import begin_at_noon
 from tests.stage.bank_transport import BankTransport
 from tests.stage.booked import movements, settle_everything
 from tests.stage.client import Answer, ApiClient
+from tests.stage.notifier import take_in
 from tests.stage.refund_books import GivenBack, given_back
-from tests.stage.teller import take_in
 
 pytestmark = [
     pytest.mark.usefixtures("books_agree"),

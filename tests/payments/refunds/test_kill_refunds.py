@@ -13,8 +13,7 @@ from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.booked import movements
 from tests.stage.client import ApiClient
-from tests.stage.lengths import each_met
-from tests.stage.mortal import (
+from tests.stage.kills import (
     BOUNDARIES,
     PROOF_OF_KILLS,
     SWEEPERS_BOUNDARIES,
@@ -23,6 +22,7 @@ from tests.stage.mortal import (
     until,
     until_swept,
 )
+from tests.stage.lengths import each_met
 from tests.stage.refund_books import GivenBack, given_back
 
 pytestmark = [pytest.mark.both_banks, *PROOF_OF_KILLS]

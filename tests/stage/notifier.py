@@ -25,7 +25,7 @@ TIME_TO_ANSWER = timedelta(days=10)
 KINDS = {kind.value for kind in NoticeKind}
 
 
-class Teller:
+class Notifier:
     """The notices that the bank has, in the order in which it tells them.
 
     `away` are the names of terminals that the bank gives no notices; `asked` are the terminals,
@@ -103,17 +103,17 @@ class HandedIn(NamedTuple):
 
 
 @contextmanager
-def teller_behind() -> Iterator[Teller]:
+def notifier_behind() -> Iterator[Notifier]:
     """Let the sandbox's gateway hear what a test lets the bank tell."""
-    teller = Teller()
+    notifier = Notifier()
     with patch.multiple(
         SandboxGateway,
-        notices=lambda _gateway, *told, **more: teller.notices(*told, **more),
-        submit_evidence=lambda _gateway, *sent, **more: teller.submit_evidence(*sent, **more),
-        accept_dispute=lambda _gateway, *sent, **more: teller.accept_dispute(*sent, **more),
-        end_inquiry=lambda _gateway, *sent, **more: teller.end_inquiry(*sent, **more),
+        notices=lambda _gateway, *told, **more: notifier.notices(*told, **more),
+        submit_evidence=lambda _gateway, *sent, **more: notifier.submit_evidence(*sent, **more),
+        accept_dispute=lambda _gateway, *sent, **more: notifier.accept_dispute(*sent, **more),
+        end_inquiry=lambda _gateway, *sent, **more: notifier.end_inquiry(*sent, **more),
     ):
-        yield teller
+        yield notifier
 
 
 def take_in() -> None:

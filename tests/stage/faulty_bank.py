@@ -1,4 +1,4 @@
-"""The test bank behind a way that breaks now and then: each request goes as its mood says."""
+"""The test bank behind a way that breaks now and then: each request goes as its fault says."""
 
 from typing import Any
 
@@ -8,24 +8,24 @@ from tests.stage.bank_transport import BankTransport, call_bank
 
 # Besides the faults of `BankTransport`: the answer ends in its middle, or it is the one before.
 HALF, ANOTHERS = "half", "another's"
-MOODS = ("cut_before", "lost", "cut_after", "delay", "garble", HALF, ANOTHERS)
+FAULTS = ("cut_before", "lost", "cut_after", "delay", "garble", HALF, ANOTHERS)
 
 
-class MoodyBank(BankTransport):
-    """A bank whose next requests go wrong, one mood after the other; then it is honest again."""
+class FaultyBank(BankTransport):
+    """A bank whose next requests go wrong, one fault after the other; then it is honest again."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.moods: list[str] = []
-        self.met: list[str] = []  # The moods that a request has met.
+        self.faults: list[str] = []
+        self.met: list[str] = []  # The faults that a request has met.
         self._told = b"{}"
-        self._mood: str | None = None
+        self._fault_now: str | None = None
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
-        self._mood = self.moods.pop(0) if self.moods else None
-        if self._mood:
-            self.met.append(self._mood)
-        self.fault = "garble" if self._mood in (HALF, ANOTHERS) else self._mood
+        self._fault_now = self.faults.pop(0) if self.faults else None
+        if self._fault_now:
+            self.met.append(self._fault_now)
+        self.fault = "garble" if self._fault_now in (HALF, ANOTHERS) else self._fault_now
         try:
             return super().send(request, **options)
         finally:
@@ -40,5 +40,5 @@ class MoodyBank(BankTransport):
     def _ask(self, request: requests.PreparedRequest) -> tuple[int, bytes]:
         status, content = super()._ask(request)
         wrong = {HALF: content[: len(content) // 2], ANOTHERS: self._told}
-        self.garbled, self._told = wrong.get(self._mood or "", b"<garbled>"), content
+        self.garbled, self._told = wrong.get(self._fault_now or "", b"<garbled>"), content
         return status, content
