@@ -28,7 +28,7 @@ PARTS = {
     "doors": "payments, races, crashes and faults once more, at a bank of an older kind",
     "fuzz": "requests and forms that are made up",
     "looks": "every page of the panel in each language, theme and width",
-    "walks": "the whole table of states, and walks through lists that change",
+    "walks": "the whole table of states, pages by role, and walks through lists that change",
     "retention": "forgetting that is killed, at a million rows",
     "keys": "key rotation and card destruction that are killed, and secrets in files",
     "ledger": "sums of the ledger whose job is killed, beside writers, and in another cluster",

@@ -17,7 +17,7 @@ from panel.operators import desk
 from panel.operators.desk import Section
 from panel.operators.sections import SECTIONS
 from tests.stage.client import ApiClient
-from tests.stage.operators_pages import table
+from tests.stage.desk import table
 from tests.stage.teams import let_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -140,7 +140,6 @@ def _is_led_home(answer: Any) -> bool:
     return answer.status_code == 302 and answer["Location"] in ("/admin/", "/admin/login/")
 
 
-@pytest.mark.every_case("who may do what")
 @pytest.mark.parametrize(("address", "one"), below_the_desk(), ids=lambda value: str(value)[:40])
 def test_a_page_opens_by_its_own_permission_alone(
     client: Client, address: str, one: URLPattern

@@ -16,8 +16,7 @@ from core import acts
 from merchants.models import AuditEntry, User
 from tests.stage import planted_admin, second_factors
 from tests.stage.client import ApiClient
-from tests.stage.desk import Desk, address
-from tests.stage.operators_pages import table
+from tests.stage.desk import Desk, address, table
 from tests.stage.second_factors import AGAIN, CODE_AGAIN, add_app, code
 from tests.stage.teams import prove
 from tests.stage.visitors import PASSWORD

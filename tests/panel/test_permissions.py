@@ -8,11 +8,13 @@ from django.test import Client
 from core import ids
 from merchants.models import Member, Merchant
 from panel import navigation, permissions
+from panel.merchants import pages as merchants_pages
 from panel.merchants import urls
 from panel.permissions import PAGES, ROLES, Right
 from tests.stage import planted_urls
 from tests.stage.client import ApiClient
-from tests.stage.panel_pages import address, addresses, pages, unlisted
+from tests.stage.lengths import tried
+from tests.stage.panel_pages import address, address_of, addresses, pages, unlisted
 from tests.stage.second_factors import add_app, half_signed_in
 from tests.stage.teams import person, signed_in
 
@@ -41,14 +43,44 @@ def test_a_page_without_a_row_is_found_and_opens_for_nobody(
     assert answer.status_code == 403
 
 
-# Every page by seven methods: ten seconds, and more on a busy machine.
+def is_behind_the_door(view: Any) -> bool:
+    """Tell whether a view asks for the rights in its page's row (`panel.merchants.pages.page`)."""
+    while view and view.__code__ not in DOOR:
+        view = getattr(view, "__wrapped__", None)
+    return view is not None
+
+
+DOOR = {merchants_pages.page()(lambda: None).__code__}
+
+
+def test_every_page_is_behind_the_door() -> None:
+    assert [one.name for one in pages() if not is_behind_the_door(one.callback)] == []
+
+
+def test_a_page_without_the_door_is_found() -> None:
+    assert not is_behind_the_door(assert_opens_its_pages_alone)
+
+
 @pytest.mark.every_case("who may do what")
-@pytest.mark.timeout(600)
+@pytest.mark.parametrize("role", Member.Role.values)
+def test_a_role_opens_a_page_of_its_own_and_none_of_anothers(acme: ApiClient, role: str) -> None:
+    assert_opens_its_pages_alone(acme, role, ["keys", "refund_payment"])
+
+
+# Every page by seven methods.
+@pytest.mark.proof(part="walks")
+@pytest.mark.only_full("two pages of each role are in every run")
 @pytest.mark.parametrize("role", Member.Role.values)
 def test_a_role_opens_its_pages_and_no_others(acme: ApiClient, role: str) -> None:
+    assert_opens_its_pages_alone(acme, role, [*PAGES])
+    tried(len(PAGES), "pages by role")
+
+
+def assert_opens_its_pages_alone(acme: ApiClient, role: str, names: list[str]) -> None:
     client = signed_in(person(f"{role}@x.example", (acme.merchant, role)))
 
-    for name, url in addresses(acme.merchant).items():
+    for name in names:
+        url = address_of(name, acme.merchant)
         rights = PAGES[name]
         for method in METHODS:
             right = rights.to(method)

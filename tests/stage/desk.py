@@ -1,16 +1,18 @@
 """The operators' desk as the tests open it."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.auth.models import Permission
 from django.test import Client
-from django.urls import reverse
+from django.urls import URLPattern, URLResolver, reverse
 
 from merchants.models import User
 from tests.stage.teams import let_in
 
 PASSWORD = "a long enough password"
+ARGUMENT = re.compile(r"<(?:\w+:)?\w+>")
 HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 
 
@@ -50,3 +52,13 @@ class Desk:
 
 def address(name: str, *arguments: Any) -> str:
     return reverse(f"admin:{name}", args=arguments)
+
+
+def table(patterns: list[Any], before: str = "") -> Iterator[tuple[str, URLPattern]]:
+    """Yield each page of a table of URLs with the address at which it is tried."""
+    for one in patterns:
+        address = before + str(one.pattern)
+        if isinstance(one, URLResolver):
+            yield from table(one.url_patterns, address)
+        else:
+            yield ARGUMENT.sub("1", address), one

@@ -1,7 +1,11 @@
-"""A merchant's plans, as tests agree on them."""
+"""A merchant's plans as tests agree on them, and installments for any card."""
+
+import pytest
 
 from merchants import installment_plans
 from merchants.models import InstallmentPlan, Merchant
+from payments.charging.installments import Plan
+from payments.intents.models import PaymentIntent
 
 BONUS, AXESS, PARAF, CARDFINANS = (
     "4603450000000000", "5526080000000006", "5528790000000008", "9792030000000000",
@@ -20,3 +24,14 @@ def plan(
 def agree(merchant: Merchant, *plans: InstallmentPlan) -> None:
     """Make these all plans of the merchant."""
     installment_plans.replace(merchant, plans)
+
+
+def sell_installments(
+    patch: pytest.MonkeyPatch, *, count: int = 3, surcharge_bps: int = 500
+) -> None:
+    """Let every payment from now on be paid in installments, with a surcharge on its amount."""
+
+    def plan_of(intent: PaymentIntent, _card: dict, _count: int) -> Plan:
+        return Plan(count, surcharge=intent.amount * surcharge_bps // 10_000)
+
+    patch.setattr("payments.charging.installments.plan_of", plan_of)

@@ -24,9 +24,8 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.encounters import DOORS, LATE, PATH, STARTS, TRACED, WEEK, Payment
 from tests.stage.lengths import chance, length, tried
-from tests.stage.overtaking import Road
+from tests.stage.overtaking import Road, versions_of
 from tests.stage.refund_books import given_back
-from tests.stage.row_versions import versions_of
 from tests.stage.stories import assert_charged_at_most_once, assert_one_event_per_change
 from tests.stage.sweeper import leases_run_out, on_one_thread_each, sweep_after
 

@@ -12,7 +12,7 @@ from tests.stage.book_keeping import entries_of, price
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
 from tests.stage.factories import confirmation, three_d_secure, unconfirmed
-from tests.stage.installments import sell_installments
+from tests.stage.plans import sell_installments
 from tests.stage.sweeper import sweep_after
 from tests.stage.threeds import authenticate, challenged
 
