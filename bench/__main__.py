@@ -17,7 +17,6 @@ from bench import (
     against,
     bars,
     beside,
-    doubt,
     ghosts,
     growth,
     ledger,
@@ -32,7 +31,6 @@ from bench import (
     settlement,
     slow_bank,
     slow_bank_report,
-    terms,
     webhooks,
     webhooks_report,
 )
@@ -79,9 +77,6 @@ SUBJECTS = {
     "localstripe": Subject(localstripe.measure, localstripe.table, 12, 400),
     # A million payments are filled in first.
     "growth": Subject(growth.measure, growth.table, 80, 2400, growth.PARTS),
-    "doubt": Subject(doubt.measure, doubt.table, 30, 300, doubt.PARTS),
-    # A million attempts and a million rows of the audit log are filled in first.
-    "terms": Subject(terms.measure, terms.table, 40, 1800, terms.PARTS),
     # A million rows of each of four kinds are filled in first.
     "panel": Subject(panel.measure, panel.table, 10, 1800, panel.PARTS, bars_of=panel.bars_of),
     # A million sales are filled in first.
@@ -165,7 +160,7 @@ def _options() -> argparse.Namespace:
         "--rounds",
         type=_up_to(ROUNDS_MAX),
         help="of what is measured in turns or several times (growth, --beside 6; panel 5;"
-        " localstripe 4; terms 3)",
+        " localstripe 4)",
     )
     parser.add_argument(
         "--json",

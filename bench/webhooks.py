@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from bench import webhooks_hostile
 from bench.bars import Figures
 from bench.client import Call, percentile
 from bench.cpu import cpu_of_each, taken_ms
@@ -242,7 +241,6 @@ PARTS = {
     "kept": _kept_connections,
     "tls": _new_connections,
     "fairness": _fairness,
-    "hostile": webhooks_hostile.measure,
     "redis": _with_redis,
     "no-redis": _without_redis,
 }

@@ -1,7 +1,5 @@
 """How long events take, from their commit to the first byte at a receiver that is well."""
 
-from typing import Any
-
 from bench.bars import Figures
 from bench.client import percentile
 from bench.webhooks_stage import Site
@@ -10,18 +8,11 @@ PATIENCE_SECONDS = 60
 
 
 def delays(
-    ours: Site,
-    name: str,
-    merchants: int,
-    count: int,
-    gap_seconds: list[float],
-    **beside: Any,
+    ours: Site, name: str, merchants: int, count: int, gap_seconds: list[float]
 ) -> list[float]:
     """Return the seconds from each commit to the first byte at the receiver.
 
     The sending process runs already.
-
-    :param beside: further arguments of the publisher's step: events to record at the same time.
     """
     steady = ours.tell_publisher(
         "open_endpoints", merchants=merchants, each=1, url=f"{ours.plain_url}/{name}"
@@ -30,7 +21,7 @@ def delays(
     ours.tell_publisher("fill", merchants=steady, objects=merchants, each=1)
     ours.await_count(name, merchants, seconds=PATIENCE_SECONDS)
     committed = ours.tell_publisher(
-        "publish", merchants=steady, count=count, gap_seconds=gap_seconds, **beside
+        "publish", merchants=steady, count=count, gap_seconds=gap_seconds
     )
     ours.await_count(name, merchants + count, seconds=PATIENCE_SECONDS)
     arrived: dict[str, float] = {}

@@ -21,7 +21,7 @@ from events import outbox
 from events.models import Event
 from merchants.models import Merchant
 from webhooks import signing_secrets
-from webhooks.models import Delivery, Endpoint
+from webhooks.models import Endpoint
 
 API_VERSION = "2026-11-01"
 TABLES = "webhooks_delivery, webhooks_lane, webhooks_endpoint, events_event"
@@ -68,37 +68,19 @@ def fill(*, merchants: list[str], objects: int, each: int) -> list[tuple[str, st
     return [(event.id, event.aggregate_id, event.sequence) for event in events]
 
 
-def publish(
-    *,
-    merchants: list[str],
-    count: int,
-    gap_seconds: list[float],
-    noisy: Sequence[str] = (),
-    noise: int = 0,
-) -> dict[str, float]:
+def publish(*, merchants: list[str], count: int, gap_seconds: list[float]) -> dict[str, float]:
     """Change one object after the other, each in a transaction of its own.
 
     Returns when each event was committed (unix time), by its id.
 
     :param gap_seconds: the shortest and the longest time between two.
-    :param noisy: merchants of whom so much noise, events of other objects, is recorded first.
     """
     committed = {}
-    with transaction.atomic():
-        for merchant in _all(noisy) * noise:
-            _record(merchant, ids.new("pi"))
     for merchant, _ in zip(cycle(_all(merchants)), _paced(count, gap_seconds), strict=False):
         with transaction.atomic():
             event = _record(merchant, ids.new("pi"))
         committed[event.id] = time.time()
     return committed
-
-
-def attempts(*, merchants: list[str]) -> tuple[int, list[tuple[int | None, str | None]]]:
-    """Return how many endpoints of these merchants were tried, and how each attempt ended."""
-    over = Delivery.objects.filter(merchant_id__in=merchants, attempted_at__isnull=False)
-    endpoints = over.values("endpoint_id").distinct().count()
-    return endpoints, list(over.values_list("response_status", "error"))
 
 
 def close_all() -> None:
@@ -168,10 +150,7 @@ PAYMENT: dict[str, Any] = {
     "metadata": {f"key_{number}": "x" * 40 for number in range(10)},
     "return_url": "https://acme.example/return",
 }
-STEPS = {
-    step.__name__: step
-    for step in (open_endpoints, add_endpoints, fill, publish, attempts, close_all)
-}
+STEPS = {step.__name__: step for step in (open_endpoints, add_endpoints, fill, publish, close_all)}
 
 
 if __name__ == "__main__":

@@ -1,21 +1,7 @@
 """The report of `./dev bench webhooks`: each figure with its bar (docs/benchmarks.md)."""
 
-from itertools import chain
-
 from bench import bars
 from bench.bars import Bar, Figures
-from bench.hostile_receivers import KINDS
-
-
-def _hostile(kind: str) -> list[Bar]:
-    """Return the bar of a kind of hostile receivers, and what stands behind it."""
-    return [
-        Bar(f"p99 beside {kind} / allowed", f"hostile_{kind}_part", most=1),
-        Bar("  p99 ms", f"hostile_{kind}_p99_ms"),
-        Bar("  of a core that it took", f"hostile_{kind}_core"),
-        Bar("  attempts at it", f"hostile_{kind}_attempts"),
-    ]
-
 
 BARS = [
     Bar("plan adds to a payment's transactions, %", "plan_1_added_percent", most=15),
@@ -45,8 +31,6 @@ BARS = [
     Bar("  alone, p99 ms", "fair_alone_p99_ms"),
     Bar("  beside them, p50 ms", "fair_beside_p50_ms"),
     Bar("  beside them, p99 ms", "fair_beside_p99_ms"),
-    Bar("a healthy endpoint alone, p99 ms", "hostile_alone_p99_ms"),
-    *chain.from_iterable(_hostile(kind) for kind in KINDS),
     Bar("from commit to receiver, idle, p50 ms", "idle_redis_p50_ms", most=50),
     Bar("  p99 ms", "idle_redis_p99_ms"),
     Bar("  without Redis, p50 ms", "idle_no_redis_p50_ms", most=1200),

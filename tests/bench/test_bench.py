@@ -35,8 +35,8 @@ PATIENCE_SECONDS = 300
 # One client makes the same calls as eight, and leaves half of the machine to the tests beside it.
 CLIENTS = length(short=["--clients", "1"], full=[])
 PORTS = (
-    "BENCH_PORT", "BENCH_BANK_PORT", "BENCH_RECEIVER_PORT", "BENCH_TLS_PORT", "BENCH_HOSTILE_PORT",
-    "BENCH_BESIDE_PORT", "BENCH_BESIDE_BANK_PORT",
+    "BENCH_PORT", "BENCH_BANK_PORT", "BENCH_RECEIVER_PORT", "BENCH_TLS_PORT", "BENCH_BESIDE_PORT",
+    "BENCH_BESIDE_BANK_PORT",
 )  # fmt: skip
 
 

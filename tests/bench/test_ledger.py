@@ -14,10 +14,10 @@ from merchants.models import Merchant
 from tests.bench.test_bench import Bench
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory
-from tests.stage.lengths import length, tried
+from tests.stage.lengths import in_prove_only, length, tried
 
 ENTRIES = 60_000
-PERCENT = length(short=2, full=100)
+PERCENT = length(short=1, full=100)
 # Those that a busy machine does not blur.
 COUNTED = [bar for bar in ledger.BARS if bar.figure in ("large_statements", "large_buffers")]
 
@@ -52,7 +52,7 @@ def filled(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
         empty("default")
 
 
-shortly = pytest.mark.proof(part="bench")
+proof = pytest.mark.proof(part="bench")
 writes = pytest.mark.django_db(databases=["default", "bank"])
 
 
@@ -64,7 +64,8 @@ def verdicts(merchant: Merchant) -> dict[str, bool]:
     return bars.verdicts(COUNTED, figures)
 
 
-@shortly
+@in_prove_only
+@proof
 @writes
 def test_a_balance_is_read_from_its_checkpoints(filled: Merchant) -> None:
     found = verdicts(filled)
@@ -88,7 +89,8 @@ def a_statement_for_each_kind(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@shortly
+@in_prove_only
+@proof
 @writes
 @pytest.mark.parametrize(
     ("plant", "bar"),
@@ -105,7 +107,8 @@ def test_a_planted_fault_is_found(
     assert verdicts(filled)[bar] is False
 
 
-@shortly
+@in_prove_only
+@proof
 @writes
 def test_a_balance_that_is_not_the_sum_of_its_entries_is_wrong(filled: Merchant) -> None:
     own = Checkpoint.objects.filter(account=f"{filled.id}.try.available")

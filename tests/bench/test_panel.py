@@ -21,12 +21,12 @@ from payments.intents.models import PaymentIntent
 from tests.bench.test_bench import Bench
 from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant
-from tests.stage.lengths import length
+from tests.stage.lengths import in_prove_only, length
 from webhooks.models import Delivery
 
 ROWS, DEPTH = 20_000, 200
 # More rounds make times steady, which are not judged here.
-SIZE = ["--percent", length(short="2", full="100"), "--rounds", "1"]
+SIZE = ["--percent", length(short="1", full="100"), "--rounds", "1"]
 # Those that a busy machine does not blur.
 COUNTED = ("statements", "buffers", "buffers more")
 
@@ -74,11 +74,12 @@ def reader(filled: Merchant) -> Reader:
     return Reader(filled, ROWS, DEPTH, rounds=1)
 
 
-slow = pytest.mark.slow
+proof = pytest.mark.proof(part="bench")
 writes = pytest.mark.django_db(databases=["default", "bank"])
 
 
-@slow
+@in_prove_only
+@proof
 @writes
 def test_the_merchant_has_so_many_of_each(filled: Merchant) -> None:
     counted = [
@@ -91,7 +92,8 @@ def test_the_merchant_has_so_many_of_each(filled: Merchant) -> None:
     assert 40 < RequestLog.objects.filter(merchant=filled, kind="panel").count() < 60
 
 
-@slow
+@in_prove_only
+@proof
 @writes
 def test_every_page_and_filter_is_within_its_counts(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
@@ -108,7 +110,8 @@ def test_every_page_and_filter_is_within_its_counts(
     assert {case.name for case in FILTERED} <= names
 
 
-@slow
+@in_prove_only
+@proof
 @writes
 @pytest.mark.parametrize(
     ("case", "depth"),
@@ -131,7 +134,8 @@ def test_a_list_with_offset_is_found(
     assert reader.wrong == []
 
 
-@slow
+@in_prove_only
+@proof
 @writes
 def test_a_page_with_a_statement_for_each_row_is_found(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
@@ -150,7 +154,8 @@ def test_a_page_with_a_statement_for_each_row_is_found(
     assert reader.wrong == []
 
 
-@slow
+@in_prove_only
+@proof
 @writes
 def test_an_address_that_answers_no_page_is_wrong(reader: Reader) -> None:
     assert reader.case(Case("request_logs", "status=what")) == {}

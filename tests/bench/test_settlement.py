@@ -19,7 +19,7 @@ from merchants.models import Merchant
 from tests.bench.test_bench import Bench
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory
-from tests.stage.lengths import length, tried
+from tests.stage.lengths import in_prove_only, length, tried
 from tests.stage.planner import forget_statistics
 
 PERCENT = length(short=1, full=20)
@@ -52,6 +52,7 @@ def filled(transactional_db: None) -> None:
     settlement_fill.fill("many", MERCHANTS, 4, like=MerchantFactory().id)
 
 
+@in_prove_only
 @pytest.mark.proof(part="bench")
 def test_a_run_that_is_right_is_taken(filled: None) -> None:
     costs = settlement_work.settle("many")
@@ -75,6 +76,7 @@ def a_part_is_settled_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(runs, "_sums", lambda due: {day: 2 * sum_ for day, sum_ in real(due).items()})
 
 
+@in_prove_only
 @pytest.mark.proof(part="bench")
 @pytest.mark.parametrize("plant", [a_part_is_left, no_event_is_told, a_part_is_settled_twice])
 def test_a_run_that_is_wrong_ends_the_measurement(
@@ -116,6 +118,7 @@ def by_one_condition(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(due_parts, "find", find)
 
 
+@in_prove_only
 @pytest.mark.proof(part="bench")
 @pytest.mark.django_db
 @pytest.mark.parametrize("plant", [None, by_one_condition])
@@ -135,6 +138,7 @@ def test_a_days_run_reads_no_more_than_its_day(
     assert (touched <= BUFFERS_MAX) == (plant is None)
 
 
+@in_prove_only
 @pytest.mark.proof(part="bench")
 @pytest.mark.django_db
 def test_where_few_entries_are_expected_a_run_reads_no_other_days(large: Merchant) -> None:

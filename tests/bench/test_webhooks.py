@@ -11,29 +11,20 @@ from typing import Any
 
 import pytest
 
-from bench import webhooks, webhooks_authority, webhooks_hostile, webhooks_report
+from bench import webhooks, webhooks_authority, webhooks_report
 from bench.client import Line
-from bench.hostile_receivers import KINDS
 from bench.stage import Stage
-from bench.webhooks_hostile import ENDPOINTS, Attempts
 from bench.webhooks_stage import Seen, Site
 from devstack.ports import free_port
 from devstack.state import ROOT, CannotContinue
 from tests.bench.test_bench import Bench
-from tests.stage.lengths import chance, length, tried
-
-# Most of an attempt at a hostile receiver is waiting for its deadline, 10 s in truth.
-# It waits while a core idles, so at full length half of the kinds wait beside the other half.
-HOSTILE = length(short=chance().sample(sorted(KINDS), 2), full=list(KINDS))
-HANDS = length(short=1, full=2)
-OUR_TIMES = length(short={"WEBHOOK_TIMEOUT_SECONDS": "2", "WEBHOOK_LEASE_SECONDS": "20"}, full={})
+from tests.stage.lengths import length
 
 
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1300)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:
-    every = [part for part in webhooks.NAMES if part != "hostile"]
-    parts, verdicts = length(short=(["kept", "redis"], 2), full=(every, 8))
+    parts, verdicts = length(short=(["kept", "redis"], 2), full=(webhooks.NAMES, 8))
     bench = Bench(tmp_path / "state", "webhooks", *parts, patience_seconds=1200)
 
     assert bench.status() == 0, bench.printed
@@ -43,23 +34,6 @@ def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None
     assert len(webhooks_report.verdicts(figures)) == verdicts
     assert figures["plain_looked_up"] == 2400
     assert " looked up, 0 missing, 0 repeated" in bench.printed
-
-
-@pytest.mark.proof(part="bench")
-@pytest.mark.timeout(2000)
-@pytest.mark.parametrize("hand", range(HANDS))
-def test_it_measures_each_kind_of_hostile_receivers(hand: int, tmp_path: Path) -> None:
-    kinds = HOSTILE[hand::HANDS]
-    named = {"BENCH_HOSTILE_KINDS": " ".join(kinds), **OUR_TIMES}
-    bench = Bench(tmp_path / "state", "webhooks", "hostile", patience_seconds=1800, **named)
-
-    assert bench.status() == 0, bench.printed
-    assert bench.left(after_seconds=0) == []
-    figures = json.loads((tmp_path / "state" / "bench.json").read_text())
-    assert len(webhooks_report.verdicts(figures)) == len(kinds)
-    attempts = [figures[f"hostile_{kind}_attempts"] for kind in kinds]
-    tried(sum(attempts), "attempts at hostile receivers")
-    assert min(attempts) >= ENDPOINTS
 
 
 # --- The receiver -------------------------------------------------------------------------------
@@ -148,35 +122,3 @@ def test_a_bar_holds_or_does_not(change: Callable[[float], float], verdict: bool
 
     assert verdicts["claim_p50_ms"] is verdict
     assert verdicts["plain_per_second"] is False
-
-
-# --- Hostile receivers --------------------------------------------------------------------------
-
-TIMEOUT = (None, "timeout")
-
-
-@pytest.mark.parametrize(
-    ("tried", "problem"),
-    [
-        (Attempts(0, []), "0 of 15 endpoints were tried: silent"),
-        (Attempts(14, [TIMEOUT] * 14), "14 of 15 endpoints were tried: silent"),
-        (Attempts(15, [TIMEOUT] * 14 + [(200, None)]), "ended otherwise .*200"),
-    ],
-    ids=["none", "not all", "an answer"],
-)
-def test_a_hostile_receiver_that_did_not_do_its_work_ends_the_run(
-    tried: Attempts, problem: str
-) -> None:
-    webhooks_hostile.require_outcome("silent", KINDS["silent"], Attempts(15, [TIMEOUT] * 15))
-
-    with pytest.raises(CannotContinue, match=problem):
-        webhooks_hostile.require_outcome("silent", KINDS["silent"], tried)
-
-
-@pytest.mark.parametrize(
-    ("alone_ms", "eaten", "allowed_ms"), [(40, 0.4, 80), (40, 0.5, 250), (130, 1.0, 260)]
-)
-def test_twice_as_long_is_allowed_and_more_where_a_core_is_eaten(
-    alone_ms: float, eaten: float, allowed_ms: float
-) -> None:
-    assert webhooks_hostile.allowed_ms(alone_ms, eaten) == allowed_ms

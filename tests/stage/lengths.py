@@ -25,6 +25,9 @@ FILES_FILE = os.environ.get("PROVE_FILES")
 LONG_MARKS = ("slow", "proof", "browser")
 LONG_SECONDS = 600
 
+# Of tests that the gate leaves out.
+in_prove_only = pytest.mark.skipif(not IS_FULL, reason="./dev prove plays it")
+
 Length = TypeVar("Length")
 
 

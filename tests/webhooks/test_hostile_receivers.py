@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from bench import forged_tls, webhooks_authority
-from bench.hostile_receivers import KINDS, Hostile, Kind, Line
+from bench import webhooks_authority
 from bench.webhooks_authority import Certificates
+from tests.stage import forged_tls
 from tests.stage.deliveries import deliver, delivery, post, real_now
 from tests.stage.draining import PATIENCE_SECONDS, draining, endpoint_at, tell, until
+from tests.stage.hostile_receivers import KINDS, Hostile, Kind, Line
 from tests.stage.receivers import OK, receiver
 from webhooks.delivery.http import wires
 from webhooks.delivery.http.connections import CURVES, trusted_tls

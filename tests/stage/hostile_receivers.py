@@ -1,13 +1,11 @@
 """Receivers that do what an attacker's would: each kind is a way to keep the sender busy.
 
-In a process of its own: `python -m bench.hostile_receivers KIND PORT CERTIFICATE`. None of them
-ends a connection by itself. For TLS they get the file of a certificate with its key, which the
-sender trusts, or which is over, or nobody's.
+None of them ends a connection by itself. For TLS they get the file of a certificate with its key,
+which the sender trusts, which has expired, or which it does not trust.
 """
 
 import socket
 import ssl
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -17,7 +15,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import NamedTuple
 
-from bench import forged_tls
+from tests.stage import forged_tls
 
 # Little lies between this end and the sender: what went out was read, except for this and the
 # sender's own buffer.
@@ -189,11 +187,11 @@ KINDS = {
 class Hostile:
     """A receiver of one kind, on a port of this machine."""
 
-    def __init__(self, kind: Kind, certificate: Path, *, port: int = 0) -> None:
+    def __init__(self, kind: Kind, certificate: Path) -> None:
         self.kind, self._certificate = kind, certificate
         self.lines: list[Line] = []
         self.met = Event()
-        self._listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         self.port = self._listener.getsockname()[1]
         Thread(target=self._serve, daemon=True).start()
@@ -231,9 +229,3 @@ class Hostile:
                 line.is_ended = True
             finally:
                 line.wire.close()
-
-
-if __name__ == "__main__":
-    name, port, certificate = sys.argv[1:]
-    Hostile(KINDS[name], Path(certificate), port=int(port))
-    Event().wait()
