@@ -36,16 +36,17 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures
     """
     del parts
     count = terms.scale.of(LINES)
+    every = str(count // 10)
     merchant = stage.open_merchant()
     with stage.service():
         _pay(stage, merchant["secret_key"])
     few, many = (str(stage.directory / f"{name}.csv") for name in ("few", "many"))
     say("bench", f"{count} sales are filled in, and files of them read")
     _step(stage, "fill_sales", "1", str(count // 10))
-    _step(stage, "write_file", few, str(count // 10))
+    _step(stage, "write_file", few, str(count // 10), every)
     small = _step(stage, "read_file", few)
     _step(stage, "fill_sales", str(count // 10 + 1), str(count))
-    planted = _step(stage, "write_file", many, str(count))["planted"]
+    planted = _step(stage, "write_file", many, str(count), every)["planted"]
     large, again = _step(stage, "read_file", many), _step(stage, "read_file", many)
     if again["found"] != planted:
         raise CannotContinue(f"{again['found']} differences are open, {planted} were planted.")

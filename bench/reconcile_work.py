@@ -32,8 +32,6 @@ OTHERS = {
     "intent_id": "'pi_bench' || lpad(n::text, 12, '0')",
     "acquirer_reference": "'B' || lpad(n::text, 12, '0') || 'BENCH'",
 }
-# So many lines lie between two that the bank has otherwise.
-EVERY = 100_000
 
 Figures = dict[str, float]
 
@@ -56,13 +54,13 @@ def fill_sales(first: str, last: str) -> Figures:
     return {}
 
 
-def write_file(file: str, count: str) -> Figures:
-    """Write the sales as the bank books them, one line in `EVERY` with another amount."""
+def write_file(file: str, count: str, every: str) -> Figures:
+    """Write the sales as the bank books them, one line in `every` with another amount."""
     planted = 0
     with Path(file).open("w") as written:
         written.write(",".join(lines.COLUMNS) + "\n")
         for number, line in enumerate(_lines(int(count)), start=1):
-            is_wrong = number % EVERY == 0
+            is_wrong = number % int(every) == 0
             planted += is_wrong
             written.write(line + ("1,\n" if is_wrong else ",\n"))
     return {"planted": planted}
