@@ -13,7 +13,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from core import clock, context, instances, limits, prepared
+from core import clock, context, limits, prepared
 from core.context import ActorKind
 from core.errors import DomainError, PermissionDenied
 from core.http import client_address
@@ -183,7 +183,7 @@ def _found(hashed: bytes, find: str) -> ApiKey | None:
 
 
 def _read(model: type[M], values: Sequence[Any]) -> M:
-    return instances.stored(model, values, using=connection.alias)
+    return model.from_db(connection.alias, (), values)
 
 
 class HasScope(BasePermission):

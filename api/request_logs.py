@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import orjson
@@ -19,7 +20,7 @@ from django.db import Error, connection, transaction
 from django.http import HttpRequest, HttpResponse
 
 from api import authentication, redaction
-from core import clock, context, instances, prepared, rows
+from core import clock, context, prepared, rows
 from core.context import ActorKind, Work
 from core.http import client_address, path_for_reading
 from merchants.models import RequestLog
@@ -43,45 +44,32 @@ DELETE FROM merchants_requestlog WHERE id = ANY(ARRAY(
 # --- Requests ---------------------------------------------------------------------------------
 
 
-def write_when_sent(
+def writer(
     request: HttpRequest, response: HttpResponse, *, work: Work, seconds: float
-) -> None:
-    """Write the request's row once its answer has left.
+) -> Callable[[], None]:
+    """Return what writes the request's row; for when its answer has left.
 
-    The web server closes a response when it has sent it, or could not. Call this before a
-    HEAD's answer is emptied.
+    Ask for it before a HEAD's answer is emptied.
 
     :param seconds: how long the answer took.
     """
     content = b"" if response.streaming else response.content
-    call = Call(work, request, response, seconds, content)
-    _when_sent(call, _row_of)
+    return partial(_write_request, _row_of, Call(work, request, response, seconds, content))
 
 
-def write_change_when_sent(
+def writer_of_change(
     request: HttpRequest, response: HttpResponse, *, work: Work, seconds: float
-) -> None:
-    """Write the row of a panel's request once its answer has left, if it changed something.
+) -> Callable[[], None]:
+    """Return what writes the row of a panel's request that changed something.
 
     So each event's `request_id` is found here (contract, To 2, 3: request logs).
     """
-    if work.last_change:
-        _when_sent(Call(work, request, response, seconds, b""), _row_of_panel)
+    return partial(_write_request, _row_of_panel, Call(work, request, response, seconds, b""))
 
 
-def _when_sent(call: "Call", row_of: Callable[["Call"], RequestLog]) -> None:
-    response = call.response
-
-    def write_and_close() -> None:
-        del response.close  # Closed twice, it still gets one row.
-        try:
-            with context.resumed(call.work):
-                _write(lambda: row_of(call))
-        finally:
-            # Tells Django that the request is over, which looks after a broken connection.
-            response.close()
-
-    response.close = write_and_close  # type: ignore[method-assign]  # This one response's.
+def _write_request(row_of: Callable[["Call"], RequestLog], call: "Call") -> None:
+    with context.resumed(call.work):
+        _write(lambda: row_of(call))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +89,7 @@ def _row_of(call: Call) -> RequestLog:
     answer = _parsed(call.content)
     body, is_body_cut = _text(call.work.body)
     shown, is_answer_cut = _text(answer if _is_answer_kept(call) else None)
-    return instances.new(
-        RequestLog,
+    return RequestLog(
         id=call.work.request_id,
         merchant_id=merchant_id,
         kind=RequestLog.Kind.API,

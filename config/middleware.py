@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 
 import structlog
 from csp.middleware import CSPMiddleware
@@ -63,12 +64,14 @@ class RequestFrame:
                 # People's data and secrets; the schema alone says otherwise.
                 response.headers.setdefault("Cache-Control", "no-store")
             seconds = time.perf_counter() - started
+            calls = list(work.afterwards)
             if too_late is None and _is_for_the_request_log(request):
-                request_logs.write_when_sent(request, response, work=work, seconds=seconds)
-            elif request.path_info.startswith(PANEL_PATH):
-                request_logs.write_change_when_sent(request, response, work=work, seconds=seconds)
-            if work.afterwards:
-                _call_when_sent(response, work.afterwards)
+                calls += [request_logs.writer(request, response, work=work, seconds=seconds)]
+            elif work.last_change and request.path_info.startswith(PANEL_PATH):
+                row = request_logs.writer_of_change(request, response, work=work, seconds=seconds)
+                calls += [row]
+            if calls:
+                _call_when_sent(response, calls)
             _measure(request, response)
             self._log(request, response, work, seconds)
         finally:
@@ -144,15 +147,13 @@ class _Views(BaseHandler):
 
 def _call_when_sent(response: HttpResponse, calls: list[Callable[[], None]]) -> None:
     """Make the calls when the web server closes the answer: it has sent it, or could not."""
-    close = response.close  # It writes the request's row.
 
     def call_and_close() -> None:
-        response.close = close  # type: ignore[method-assign]  # Closed twice, they are made once.
-        try:
-            for call in calls:
-                call()
-        finally:
-            close()
+        del response.close  # Closed twice, they are made once.
+        with ExitStack() as stack:  # One that fails keeps none of the others, nor Django's own.
+            stack.callback(response.close)
+            for call in reversed(calls):
+                stack.callback(call)
 
     response.close = call_and_close  # type: ignore[method-assign]  # This one response's.
 

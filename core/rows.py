@@ -16,7 +16,7 @@ from django.db import DatabaseError, connection, router
 from django.db.models import BinaryField, JSONField, Model
 from django.db.models.fields import AutoFieldMixin
 
-from core import instances, prepared
+from core import prepared
 
 M = TypeVar("M", bound=Model)
 
@@ -238,4 +238,4 @@ def _read(model: type[M], search: _Search, found: Sequence[Any]) -> M:
     values = list(found)
     for at, field in search.readers:
         values[at] = field.from_db_value(values[at], None, connection)
-    return instances.stored(model, values, using=_alias(model))
+    return model.from_db(_alias(model), (), values)

@@ -7,7 +7,7 @@ import orjson
 from django.conf import settings
 from django.db import connection
 
-from core import clock, context, ids, instances, prepared, rows
+from core import clock, context, ids, prepared, rows
 from core.registry import Registry
 from events.models import Event
 
@@ -67,8 +67,7 @@ def record(
     """
     if not connection.in_atomic_block:
         raise RuntimeError("an event is recorded in the transaction of its change")
-    event = instances.new(
-        Event,
+    event = Event(
         id=ids.new("evt"),
         merchant_id=merchant.id,
         type=event_type,

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db import OperationalError, transaction
 
-from core import clock, ids, instances, rows
+from core import clock, ids, rows
 from testbank import authentications, behaviours, chargebacks, frauds, repayments
 from testbank.behaviours import Behaviour
 from testbank.models import Authorization, Capture, Dispute, FraudReport, Refund
@@ -119,7 +119,7 @@ def behaviour_of(authorization: Authorization) -> Behaviour:
 def take_money(authorization: Authorization, *, now: datetime) -> None:
     """Write down that the row's captured amount was taken, which its cardholder may dispute."""
     taken = authorization.captured_amount
-    rows.insert(instances.new(Capture, authorization=authorization, amount=taken, created_at=now))
+    rows.insert(Capture(authorization=authorization, amount=taken, created_at=now))
     chargebacks.expect(authorization)
     frauds.expect(authorization)
 
@@ -170,8 +170,7 @@ def _authorization_code(is_authorized: bool) -> str:
 
 def _entry(order: AuthorizationOrder, behaviour: Behaviour, now: datetime) -> Authorization:
     is_authorized = behaviour.state == State.AUTHORIZED
-    return instances.new(
-        Authorization,
+    return Authorization(
         reference=order.reference,
         merchant=order.merchant,
         amount=order.amount,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from core import ids, instances, keyring, rows
+from core import ids, keyring, rows
 from core.cards import CardData
 from vault.models import SealedCard
 
@@ -21,8 +21,7 @@ def seal(merchant_id: str, card: CardData, *, now: datetime) -> SealedCard:
 
 def sealed_row(merchant_id: str, card: CardData, *, now: datetime) -> SealedCard:
     """Return what `seal` stores, not stored yet."""
-    row = instances.new(
-        SealedCard,
+    row = SealedCard(
         token=ids.new("tok"),
         merchant_id=merchant_id,
         fingerprint=fingerprint(merchant_id, card.number),

@@ -2,7 +2,6 @@
 
 from datetime import date, datetime
 
-from core import instances
 from ledger import parts, sale_terms
 from ledger.book import journal
 from ledger.lines import Line
@@ -24,8 +23,7 @@ def charge(
     """
     terms = sale_terms.of(merchant_id, sale, captured_on=captured_on)
     fee = terms.fee
-    movement = instances.new(
-        Movement,
+    movement = Movement(
         merchant_id=merchant_id,
         kind=Movement.Kind.CHARGE,
         cause_id=cause_id,

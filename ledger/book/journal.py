@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from django.db import connection
 
-from core import ids, instances, local_days, rows
+from core import ids, local_days, rows
 from ledger import balance, lines
 from ledger.balance import Funds
 from ledger.events import NEGATIVE_LIMIT_EXCEEDED
@@ -138,8 +138,7 @@ def _today(movement: Movement) -> date:
 
 
 def _entry(movement: Movement, line: Line) -> Entry:
-    return instances.new(
-        Entry,
+    return Entry(
         merchant_id=movement.merchant_id,
         movement=movement,
         account_id=account_id(movement.merchant_id, movement.currency, line.kind),

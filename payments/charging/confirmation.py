@@ -16,7 +16,7 @@ from acquirers.conversation.models import begun
 from acquirers.conversation.settling import Ask
 from acquirers.outcomes import Answer, Outcome
 from api import idempotency
-from core import clock, context, ids, instances, rows
+from core import clock, context, ids, rows
 from core.errors import LockTimeout, ParameterMissing
 from ledger import accounts as ledger_accounts
 from merchants import accounts, sites
@@ -221,8 +221,7 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
     now, plan = clock.now(), installments.agreed(intent, terms.card, terms.wish)
     judged = risk_gate.judge(merchant, intent, terms, now)
     demand = risk_gate.demand_of(intent, terms, intent.amount + plan.surcharge, judged.verdict)
-    attempt = instances.new(
-        Attempt,
+    attempt = Attempt(
         id=ids.new("att"),
         merchant_id=intent.merchant_id,
         intent=intent,

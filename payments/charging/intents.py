@@ -7,7 +7,7 @@ from django.db import transaction
 
 from acquirers.conversation import leases
 from api import idempotency
-from core import clock, ids, instances, rows
+from core import clock, ids, rows
 from core.errors import ResourceMissing
 from core.metadata import merge
 from events import outbox
@@ -89,8 +89,7 @@ def _drafted(
     merchant: Merchant, intent_id: str, draft: dict[str, Any], status: Status, now: datetime
 ) -> PaymentIntent:
     requested = requested_authentication(draft.get("payment_method_options")) or "automatic"
-    return instances.new(
-        PaymentIntent,
+    return PaymentIntent(
         id=intent_id,
         merchant=merchant,
         status=status,
