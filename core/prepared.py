@@ -7,7 +7,7 @@ which can take as long as its work. Here the text stays the same and the values 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -21,7 +21,7 @@ from django.db import (
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
 
-from core.postgresql.calls import Call
+from core.postgresql.calls import Call, CursorCall
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def rows(
     :raises OperationalError: among others, when the connection has lost what was prepared.
     :raises DatabaseError: Django's, as from any cursor of its.
     """
-    return _executed(query, values, connections[using], take=Call.fetchall)
+    return _executed(query, values, connections[using], take=methodcaller("fetchall"))
 
 
 def run(query: str, values: Mapping[str, Any], *, using: str = DEFAULT_DB_ALIAS) -> int:
@@ -57,7 +57,8 @@ def _executed(
 ) -> T:
     connection.ensure_connection()
     raw = connection.connection
-    call = Call(raw, keep=settings.PREPARED_STATEMENTS)
+    made = Call if settings.LIBPQ_CALLS else CursorCall
+    call = made(raw, keep=settings.PREPARED_STATEMENTS)
     try:
         if connection.execute_wrappers or connection.queries_logged:
             _execute_as_django_does(call, query, values, connection)

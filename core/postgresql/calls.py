@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from psycopg import Connection, DataError, InterfaceError, OperationalError
+from psycopg import Connection, Cursor, DataError, InterfaceError, OperationalError
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 from psycopg.pq import DiagnosticField, ExecStatus, Format, TransactionStatus
@@ -25,6 +25,8 @@ _BEGIN = b"BEGIN"
 _DONE = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 # Their `str` is what PostgreSQL reads; a list, for one, has a text of another kind.
 _PLAIN = (str, int, float, Decimal, date, UUID)
+# psycopg's own; Django sets None, with which psycopg prepares nothing.
+PREPARE_THRESHOLD = 5
 _MARK = re.compile(r"%(?:\((\w+)\)s(::)?|%)")
 
 _numbers = count(1)
@@ -90,6 +92,31 @@ class Call:
         if self._result is None:
             raise InterfaceError("no statement was executed")
         return self._result
+
+
+class CursorCall(Call):
+    """The same by a cursor of psycopg, which prepares the statement itself: slower, less of ours.
+
+    For a psycopg whose libpq calls have changed (`settings.LIBPQ_CALLS`).
+    """
+
+    def __init__(self, raw: Connection[Any], *, keep: bool) -> None:
+        super().__init__(raw, keep=keep)
+        self._cursor = Cursor(raw)
+        if keep and raw.prepare_threshold is None:
+            raw.prepare_threshold = PREPARE_THRESHOLD
+
+    def execute(self, query: str, values: Mapping[str, Any]) -> None:
+        texts = {name: _text(values[name]) for name in _statement(query).values}
+        sent = {name: None if text is None else text.decode() for name, text in texts.items()}
+        self._cursor.execute(query.encode(), sent, prepare=self._keep, binary=True)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self._cursor.fetchall() if self._cursor.description else []
+
+    @property
+    def rowcount(self) -> int:
+        return max(0, self._cursor.rowcount)
 
 
 @cache

@@ -5,18 +5,20 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import psycopg
 import pytest
+from django.conf import settings as settings_of
 from django.db import DataError, IntegrityError, OperationalError, connection, transaction
 from psycopg.pq import TransactionStatus
 
 from core import prepared
-from core.postgresql.calls import Call
+from core.postgresql.calls import Call, CursorCall
 from payments.intents.states import Status
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_by_libpq_or_cursor")]
 
 KINDS = """
 SELECT %(text)s::text, %(number)s::bigint, %(amount)s::numeric, %(is_it)s::boolean,
@@ -34,6 +36,23 @@ VALUES = {
     "nothing": None,
     "numbers": "{1,2}",
 }
+
+
+@pytest.fixture(params=[True, False], ids=["libpq", "cursor"])
+def _by_libpq_or_cursor(request: pytest.FixtureRequest, settings: Any) -> None:
+    settings.LIBPQ_CALLS = request.param
+
+
+def test_a_statement_is_prepared_by_both() -> None:
+    for number in (1, 2):
+        assert prepared.rows("SELECT 'both', %(n)s::int", {"n": number}) == [("both", number)]
+
+    kept = prepared.rows(
+        "SELECT generic_plans + custom_plans FROM pg_prepared_statements"
+        " WHERE statement LIKE 'SELECT ''both''%%' AND name LIKE %(name)s::text",
+        {"name": "call%" if settings_of.LIBPQ_CALLS else "\\_pg3%"},
+    )
+    assert kept == [(2,)]
 
 
 def test_each_kind_of_value_goes_there_and_comes_back() -> None:
@@ -116,8 +135,8 @@ def test_what_fails_fails_as_at_a_cursor_of_psycopg(query: str, values: dict[str
 
     expected = failure(lambda raw: raw.execute(query, values, prepare=True))
 
-    assert failure(lambda raw: Call(raw, keep=True).execute(query, values)) == expected
-    assert failure(lambda raw: Call(raw, keep=False).execute(query, values)) == expected
+    for made, keep in product((Call, CursorCall), (True, False)):
+        assert failure(lambda raw: made(raw, keep=keep).execute(query, values)) == expected  # noqa: B023
 
 
 def test_a_constraint_is_told_with_its_name() -> None:

@@ -1,16 +1,24 @@
 """Prepared statements that the connection does not have any more."""
 
+from typing import Any
+
 import pytest
 from django.db import OperationalError, connection, transaction
 
 from core import prepared
 from tests.stage.client import ApiClient
 
+pytestmark = pytest.mark.usefixtures("_by_libpq_or_cursor")
+
+
+@pytest.fixture(params=[True, False], ids=["libpq", "cursor"])
+def _by_libpq_or_cursor(request: pytest.FixtureRequest, settings: Any) -> None:
+    settings.LIBPQ_CALLS = request.param
+
 
 def lose_them() -> None:
-    """Do what a pooler does that gives a client another session."""
-    with connection.cursor() as cursor:
-        cursor.execute("DEALLOCATE ALL")
+    """Do what a pooler does that gives a client another session: psycopg does not see it."""
+    connection.connection.pgconn.exec_(b"DEALLOCATE ALL")
 
 
 @pytest.mark.django_db(transaction=True)
