@@ -52,7 +52,8 @@ WHERE {OF_MERCHANT} AND day = %(day)s::date
 """  # noqa: S608
 
 
-# The days that this process has seen begun, by merchant and currency.
+# The days that this process has seen begun, by merchant and currency; forgotten when they are many.
+BEGUN_MAX = 10_000
 _begun: dict[tuple[str, str], date] = {}
 
 
@@ -105,6 +106,8 @@ def begin_day(merchant: Merchant, currency: str) -> None:
         return
     if not prepared.rows(IS_BEGUN, _values(merchant.id, currency, today)):
         _begin(today, merchant, currency)
+    if len(_begun) >= BEGUN_MAX:
+        _begun.clear()
     _begun[merchant.id, currency] = today
 
 
