@@ -17,7 +17,6 @@ from bench.cpu import cpu_of_each, taken_ms
 from bench.load import Scale, Terms, load
 from bench.payments import PATH, SUCCEEDED
 from bench.stage import Stage
-from bench.webhooks_delays import PATIENCE_SECONDS, delays, percentiles
 from bench.webhooks_stage import Seen, Site, site
 from devstack import demo
 from devstack.console import say
@@ -35,6 +34,7 @@ BACKLOG_OBJECTS, BACKLOG_EACH = 6_000, 2
 TLS_OBJECTS = 3_000
 STEADY_MERCHANTS, STEADY_PER_SECOND, STEADY_EVENTS = 20, 150, 1_500
 IDLE_SAMPLES = 60
+PATIENCE_SECONDS = 60
 # Between two events when the worker is idle; without Redis at any moment of its second.
 GAP_SECONDS, GAP_SECONDS_WITHOUT_REDIS = [0.1, 0.2], [0.4, 0.9]
 
@@ -234,6 +234,40 @@ def _latency(ours: Site, name: str, gap_seconds: list[float], scale: Scale) -> F
     with ours.worker():
         came_after = delays(ours, name, 1, scale.of(IDLE_SAMPLES), gap_seconds)
     return percentiles(f"idle_{name}", came_after)
+
+
+# --- From the commit to the first byte at a receiver ------------------------------------------
+
+
+def delays(
+    ours: Site, name: str, merchants: int, count: int, gap_seconds: list[float]
+) -> list[float]:
+    """Return the seconds from each commit to the first byte at the receiver.
+
+    The sending process runs already.
+    """
+    steady = ours.tell_publisher(
+        "open_endpoints", merchants=merchants, each=1, url=f"{ours.plain_url}/{name}"
+    )
+    # The worker is awake, and has a connection, before anything is measured.
+    ours.tell_publisher("fill", merchants=steady, objects=merchants, each=1)
+    ours.await_count(name, merchants, seconds=PATIENCE_SECONDS)
+    committed = ours.tell_publisher(
+        "publish", merchants=steady, count=count, gap_seconds=gap_seconds
+    )
+    ours.await_count(name, merchants + count, seconds=PATIENCE_SECONDS)
+    arrived: dict[str, float] = {}
+    for event, at in ours.seen(name, committed):
+        arrived.setdefault(event, at)
+    return [arrived[event] - at for event, at in committed.items()]
+
+
+def percentiles(name: str, seconds: list[float]) -> Figures:
+    return {
+        f"{name}_p50_ms": 1000 * percentile(seconds, 50),
+        f"{name}_p99_ms": 1000 * percentile(seconds, 99),
+        f"{name}_looked_up": len(seconds),
+    }
 
 
 PARTS = {

@@ -2,20 +2,21 @@
 
 import contextvars
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import structlog
 from django.db import DatabaseError, transaction
 
-from acquirers.conversation import leases, looking, schedule, settling
+from acquirers.conversation import leases, schedule, settling
 from acquirers.conversation.kinds import KINDS, Kind
 from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Outcome
 from api import request_logs
-from core import clock, context
+from core import clock, context, prepared
 
 # A run takes up no further rows after this time; the next one goes on.
 SWEEP_SECONDS = 20
@@ -110,11 +111,31 @@ def _alone(row: InDoubt, failure: str) -> Iterator[None]:
 def _with_due_rows(sought: list[Kind[Any]]) -> list[Kind[Any]]:
     """Return the kinds of which rows are due; none while the database is away."""
     try:
-        found = looking.models_with_due_rows(kind.model for kind in sought)
+        found = models_with_due_rows(kind.model for kind in sought)
     except DatabaseError:
         log.warning("rows_not_looked_for", exc_info=True)
         return []
     return [kind for kind in sought if kind.model in found]
+
+
+def models_with_due_rows(models: Iterable[type[InDoubt]]) -> set[type[InDoubt]]:
+    """Return those of which a row is due, leased or not; no row is locked or read for it.
+
+    :raises DatabaseError: the database is away.
+    """
+    asked = tuple(models)
+    if not asked:
+        return set()
+    return {asked[at] for (at,) in prepared.rows(_look(asked), {"now": clock.now()})}
+
+
+@cache
+def _look(models: tuple[type[InDoubt], ...]) -> str:
+    return " UNION ALL ".join(
+        f'SELECT {at} WHERE EXISTS (SELECT FROM "{model._meta.db_table}"'  # noqa: S608
+        " WHERE due_at <= %(now)s::timestamptz)"
+        for at, model in enumerate(models)
+    )
 
 
 def _found(kind: Kind[Any], count: int) -> list[InDoubt]:

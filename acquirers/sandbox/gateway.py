@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import requests
@@ -26,7 +26,6 @@ from acquirers.sandbox import (
     authentication,
     bodies,
     cards,
-    days,
     inquiry,
     notices,
     refunds,
@@ -35,11 +34,13 @@ from acquirers.sandbox import (
 from acquirers.sandbox.access import access_of
 from acquirers.terminals import CredentialsUnreadable
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
-from core import context
+from core import context, local_days
 
 # The caller may be a request that still has work to do, so an inquiry gets at most 10 s of its
 # budget.
 INQUIRY_SECONDS = 10.0
+# The bank's day ends at midnight there.
+ISTANBUL = "Europe/Istanbul"
 
 
 class SandboxGateway:
@@ -105,7 +106,8 @@ class SandboxGateway:
 
     def voidable_until(self, captured_at: datetime) -> datetime | None:
         """Return the next midnight in Istanbul, when the bank closes its day."""
-        return days.end_of(captured_at)
+        tomorrow = local_days.of(captured_at, ISTANBUL) + timedelta(days=1)
+        return local_days.begins(tomorrow, ISTANBUL)
 
     def refund(self, order: Order, *, reference: str, amount: int) -> Outcome:
         """Give captured money back; the same reference again counts as the same refund."""

@@ -11,7 +11,7 @@ from events import outbox
 from events.models import Event
 from merchants.models import Merchant
 from webhooks import replay, resend, stopping
-from webhooks.delivery import lanes, retries
+from webhooks.delivery import lanes, outcomes
 from webhooks.delivery.messages import Answer, Capacity, Claimed
 from webhooks.models import Delivery, Endpoint
 
@@ -67,7 +67,7 @@ def deliver(reply: Any = ok) -> list[int]:
 def fail_until_given_up(endpoint: Endpoint) -> None:
     """Walk the clock until a delivery to the endpoint has failed for the tenth time."""
     deliver(refused)
-    for seconds in retries.DELAYS_SECONDS:
+    for seconds in outcomes.DELAYS_SECONDS:
         clock.advance(timedelta(seconds=seconds + 1))
         deliver(refused)
     endpoint.refresh_from_db()

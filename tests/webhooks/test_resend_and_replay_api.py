@@ -11,7 +11,7 @@ from tests.stage import webhook_world
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import EndpointFactory
 from tests.stage.hooks import PATH, created, limited, tell
-from webhooks.delivery.retries import DELAYS_SECONDS
+from webhooks.delivery.outcomes import DELAYS_SECONDS
 from webhooks.models import Delivery, Endpoint
 
 pytestmark = pytest.mark.django_db

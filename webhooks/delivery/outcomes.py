@@ -10,13 +10,15 @@ from django.conf import settings
 
 from core import clock, ids, prepared
 from core.prepared import array
-from webhooks.delivery import retries
 from webhooks.delivery.messages import Answer
 from webhooks.models import Delivery, Endpoint
 
 # An answer is slow if it took a fifth of the time-out or longer. Its endpoint then counts as
 # degraded for a minute, because slow receivers would otherwise come to hold all slots.
 SLOW_PART = 5
+# The wait before each attempt after the first, in seconds. No jitter: the delays are the spec's.
+DELAYS_SECONDS = (60, 300, 1800, 7200, 21600, 43200, 86400, 86400, 86400)
+MAX_ATTEMPTS = len(DELAYS_SECONDS) + 1
 
 log = structlog.get_logger(__name__)
 
@@ -165,7 +167,12 @@ def _delay(answer: Answer, health: dict[str, _Health]) -> int | None:
         return None
     if health[claimed.endpoint_id].status != Endpoint.Status.ENABLED:
         return None
-    return retries.delay_after(claimed.attempt)
+    return _delay_after(claimed.attempt)
+
+
+def _delay_after(attempt: int) -> int | None:
+    """Return the seconds to wait after failed attempt 1…10 (contract 9); None after the last."""
+    return DELAYS_SECONDS[attempt - 1] if attempt < MAX_ATTEMPTS else None
 
 
 # --- The endpoints ----------------------------------------------------------------------------
@@ -215,7 +222,7 @@ def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answ
         if answer.claimed.endpoint_id != endpoint_id:
             continue
         failures = 0 if answer.is_success else failures + 1
-        is_last = answer.claimed.attempt == retries.MAX_ATTEMPTS
+        is_last = answer.claimed.attempt == MAX_ATTEMPTS
         gives_up |= is_last and not answer.is_success and status == Endpoint.Status.ENABLED
     if gives_up:
         log.warning("webhook_endpoint_failing", endpoint=endpoint_id)

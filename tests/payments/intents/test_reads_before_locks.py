@@ -14,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from acquirers.conversation import looking
+from acquirers.conversation import sweeper
 from tests.service.test_other_merchants import ARGUMENT
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -185,7 +185,7 @@ def test_the_payers_return_and_the_sweeper_are_known(
 ) -> None:
     away, unknown = STARTS["payer away"](acme), STARTS["unknown"](acme)
     # As if rows of every kind were due: the sweeper reads no others.
-    monkeypatch.setattr(looking, "models_with_due_rows", set)
+    monkeypatch.setattr(sweeper, "models_with_due_rows", set)
 
     came_back = watched(lambda: DOORS["come back"](acme, away))
     swept = watched(lambda: sweep_after(15))
