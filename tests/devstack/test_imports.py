@@ -63,6 +63,8 @@ PLANTED = [
     ("tests/stage/client.py", "from vault import reveal", "Only acquirers reveal a card"),
     ("tests/stage/oldbank/host.py", "from vault import reveal", "Only acquirers reveal a card"),
     ("tests/stage/client.py", "from tests.core import test_cards", "Tests stand on the stage"),
+    ("payments/refunds/refunds.py", "from core import rows", "Kept statements are for"),
+    ("core/rows.py", "from core.postgresql import calls", "Only prepared statements are called"),
     ("devstack/ports.py", "from bench import load", "Rooms import downward only"),
     ("devstack/ports.py", "from vault import cards", "The development tools"),
     ("payments/intents/render.py", "from audit import report", "Rooms import downward only"),

@@ -50,6 +50,18 @@ def test_a_day_takes_its_limit_and_no_more(shop: ApiClient) -> None:
     assert_our_own_books_agree()
 
 
+def test_a_process_remembers_a_bounded_number_of_begun_days(
+    shop: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(non_secure, "BEGUN_MAX", 3)
+    monkeypatch.setattr(non_secure, "_begun", {(f"mer_{n}", "try"): today() for n in range(3)})
+
+    statuses = [pay(shop) for _ in range(6)]
+
+    assert statuses == ["succeeded"] * 4 + ["requires_action"] * 2
+    assert len(non_secure._begun) == 1
+
+
 def test_of_forty_at_once_as_many_pass_as_fit(shop: ApiClient) -> None:
     assert pay_at_once(shop, 40) == 4
     assert taken() == 4 * ONE
