@@ -1,3 +1,4 @@
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -31,3 +32,10 @@ class RequestLogViewSet(ApiViewSet):
     def retrieve(self, request: Request, log_id: str) -> Response:
         row = RequestLog.objects.for_merchant(self.merchant).find(log_id)
         return Response(request_logs.shown(row))
+
+
+urlpatterns = [
+    path("merchant", MerchantViewSet.as_view({"get": "retrieve"})),
+    path("request_logs", RequestLogViewSet.as_view({"get": "list"})),
+    path("request_logs/<str:log_id>", RequestLogViewSet.as_view({"get": "retrieve"})),
+]

@@ -21,17 +21,17 @@ def healthz(request: HttpRequest) -> HttpResponse:
 admin.autodiscover()  # Only those who serve or check pages need the admin (panel.operators.apps).
 
 v1 = [
-    path("", include("ledger.urls")),
-    path("", include("api.urls")),
-    path("", include("payments.customers.urls")),
-    path("", include("payments.installments.urls")),
-    path("", include("payments.charging.urls")),
-    path("", include("payments.refunds.urls")),
-    path("", include("payments.disputes.urls")),
-    path("", include("payments.search.urls")),
-    path("", include("payouts.urls")),
-    path("", include("payouts.topups.urls")),
-    path("", include("webhooks.urls")),
+    path("", include("ledger.views")),
+    path("", include("api.views")),
+    path("", include("payments.customers.views")),
+    path("", include("payments.installments.views")),
+    path("", include("payments.charging.views")),
+    path("", include("payments.refunds.views")),
+    path("", include("payments.disputes.views")),
+    path("", include("payments.search.views")),
+    path("", include("payouts.views")),
+    path("", include("payouts.topups.views")),
+    path("", include("webhooks.views")),
 ]
 
 urlpatterns = [

@@ -1,3 +1,4 @@
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -30,3 +31,13 @@ class BalanceTransactionViewSet(ApiViewSet):
         movement = transactions.of_merchant(self.merchant).find(transaction_id)
         [shown] = transactions.shown([movement], self.merchant)
         return Response(shown)
+
+
+urlpatterns = [
+    path("balance", BalanceViewSet.as_view({"get": "retrieve"})),
+    path("balance_transactions", BalanceTransactionViewSet.as_view({"get": "list"})),
+    path(
+        "balance_transactions/<str:transaction_id>",
+        BalanceTransactionViewSet.as_view({"get": "retrieve"}),
+    ),
+]

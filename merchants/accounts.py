@@ -16,7 +16,6 @@ from core.names import email_key
 from events import outbox
 from merchants import (
     audit_log,
-    events,
     installment_plans,
     keys,
     payout_schedules,
@@ -26,6 +25,7 @@ from merchants import (
 )
 from merchants.audit_log import Change
 from merchants.models import Member, Merchant, NonSecureLimit, User
+from merchants.states import UPDATED
 from merchants.terms import Term
 
 
@@ -191,7 +191,7 @@ def change(merchant: Merchant, changes: Mapping[str, Any], reason: str | None = 
     made = [_written(locked, term, value) for term, value in wanted.items()]
     after = shown(locked)
     if after != before:
-        outbox.record(locked, events.UPDATED, after, before)
+        outbox.record(locked, UPDATED, after, before)
     audit_log.record_all(locked, _together(one for one in made if one), reason)
     return locked
 

@@ -15,8 +15,7 @@ class MerchantsConfig(AppConfig):
     def ready(self) -> None:
         from events import transitions, types
         from merchants import terms
-        from merchants.events import AGGREGATE
-        from merchants.states import MERCHANTS
+        from merchants.states import AGGREGATE, MERCHANTS
 
         register(people_of_one_address, Tags.database)
         transitions.register(MERCHANTS)

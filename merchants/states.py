@@ -3,7 +3,10 @@
 from django.db import models
 
 from events.transitions import Change, Table
-from merchants.events import UPDATED
+from events.types import Aggregate
+
+UPDATED = "merchant.updated"
+AGGREGATE = Aggregate("merchant", (UPDATED,), scope="merchant", schemas=("Merchant",))
 
 
 class Status(models.TextChoices):

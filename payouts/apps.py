@@ -10,8 +10,7 @@ class PayoutsConfig(AppConfig):
         from core.rest import resources
         from events import transitions, types
         from payouts import notices, sending, states
-        from payouts.events import PAYOUTS as AGGREGATE
-        from payouts.resource import PAYOUTS as RESOURCE
+        from payouts.resource import AGGREGATE, RESOURCE
 
         transitions.register(states.PAYOUTS)
         types.register(AGGREGATE)

@@ -2,12 +2,13 @@
 
 from core.rest.expansion import Kind
 from core.rest.resources import Resource
-from payouts import render, schema
+from events.types import Aggregate
+from payouts import render, schema, states
 from payouts.models import Payout
 
 SCOPE = "payouts"
 
-PAYOUTS = Resource(
+RESOURCE = Resource(
     path="payouts",
     scope=SCOPE,
     tag=("Payouts", "Send your money to your own account at a bank."),
@@ -15,4 +16,9 @@ PAYOUTS = Resource(
     kinds={
         "payout": Kind(prefix="po", rows=Payout.objects.all(), show=render.payout, scope=SCOPE),
     },
+)
+
+
+AGGREGATE = Aggregate(
+    "payout", (states.CREATED, states.PAID, states.FAILED), scope="payouts", schemas=("Payout",)
 )

@@ -1,5 +1,6 @@
 """The API's door to payouts: read the body, make one domain call, render the payout."""
 
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -44,3 +45,13 @@ class PayoutViewSet(ApiViewSet):
     def _shown(self, payout: Payout) -> Response:
         [shown] = self.expanded([render.payout(payout)])
         return Response(shown)
+
+
+urlpatterns = [
+    path("payouts", PayoutViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "payouts/<str:payout_id>",
+        PayoutViewSet.as_view({"get": "retrieve", "post": "update"}),
+    ),
+    path("payouts/<str:payout_id>/cancel", PayoutViewSet.as_view({"post": "cancel"})),
+]

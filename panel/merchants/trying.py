@@ -20,7 +20,6 @@ from merchants import audit_log
 from merchants.models import Merchant
 from payments.charging import confirmation
 from payments.customers import customers
-from payments.customers import events as customer_events
 from payments.customers.forms import CreateCustomerForm
 from payments.intents import states
 from payments.intents.forms import CreateIntentForm
@@ -31,7 +30,7 @@ from webhooks.models import Endpoint
 TEST_CARD = "4242424242424242"
 # Events that a payment which is charged at once has, and those of a customer.
 OF_PAYMENT = (states.SUCCEEDED, states.CREATED)
-OF_CUSTOMER = (customer_events.CREATED,)
+OF_CUSTOMER = (customers.CREATED,)
 
 
 class Plan(NamedTuple):

@@ -14,9 +14,9 @@ from merchants import audit_log
 from merchants.models import User
 from payments.bank import authorization, fraud
 from payments.intents import render
-from payments.intents.events import FRAUD_UPDATED
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
+from payments.intents.states import FRAUD_UPDATED
 from payments.risk import verdicts
 from payments.risk.verdicts import Status, Verdict
 

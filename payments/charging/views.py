@@ -1,5 +1,6 @@
 """The API's door to payments: read the body, make one domain call, render the payment."""
 
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -67,3 +68,24 @@ class PaymentIntentViewSet(ApiViewSet):
             return Response(kept)
         [shown] = self.expanded([render.payment_intent(intent)])
         return Response(shown)
+
+
+urlpatterns = [
+    path("payment_intents", PaymentIntentViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "payment_intents/<str:intent_id>",
+        PaymentIntentViewSet.as_view({"get": "retrieve", "post": "update"}),
+    ),
+    path(
+        "payment_intents/<str:intent_id>/confirm",
+        PaymentIntentViewSet.as_view({"post": "confirm"}),
+    ),
+    path(
+        "payment_intents/<str:intent_id>/capture",
+        PaymentIntentViewSet.as_view({"post": "capture"}),
+    ),
+    path(
+        "payment_intents/<str:intent_id>/cancel",
+        PaymentIntentViewSet.as_view({"post": "cancel"}),
+    ),
+]

@@ -7,8 +7,7 @@ class CustomersConfig(AppConfig):
     def ready(self) -> None:
         from core.rest import resources
         from events import types
-        from payments.customers.events import AGGREGATE
-        from payments.customers.resource import RESOURCE
+        from payments.customers.resource import AGGREGATE, RESOURCE
 
         types.register(AGGREGATE)
         resources.register(RESOURCE)

@@ -12,8 +12,12 @@ from core.metadata import merge
 from events import outbox
 from merchants import audit_log
 from merchants.models import Merchant
-from payments.customers import events, render
+from payments.customers import render
 from payments.customers.models import Customer
+
+CREATED = "customer.created"
+UPDATED = "customer.updated"
+DELETED = "customer.deleted"
 
 PLAIN = ("email", "name", "phone", "description", "default_currency")
 
@@ -29,7 +33,7 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> Customer:
     idempotency.take(customer.id)
     _change(customer, draft)
     customer.save(force_insert=True)
-    outbox.record(merchant, events.CREATED, render.customer(customer))
+    outbox.record(merchant, CREATED, render.customer(customer))
     _note("customer.created", customer, draft)
     return customer
 
@@ -49,7 +53,7 @@ def update(merchant: Merchant, customer_id: str, changes: dict[str, Any]) -> Cus
     after = render.customer(customer)
     if after != before:
         customer.save(force_update=True)
-        outbox.record(merchant, events.UPDATED, after, before)
+        outbox.record(merchant, UPDATED, after, before)
         _note("customer.updated", customer, [name for name in after if after[name] != before[name]])
     return customer
 
@@ -74,7 +78,7 @@ def delete(merchant: Merchant, customer_id: str) -> Customer:
         deleted_at=clock.now(),
     )
     emptied.save(force_update=True)
-    outbox.record(merchant, events.DELETED, {**last, "deleted": True}, last)
+    outbox.record(merchant, DELETED, {**last, "deleted": True}, last)
     _note("customer.deleted", emptied, [])
     return emptied
 

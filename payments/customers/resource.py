@@ -2,7 +2,8 @@
 
 from core.rest.expansion import Kind
 from core.rest.resources import Resource
-from payments.customers import render, schema
+from events.types import Aggregate
+from payments.customers import customers, render, schema
 from payments.customers.models import Customer
 
 RESOURCE = Resource(
@@ -16,4 +17,13 @@ RESOURCE = Resource(
             prefix="cus", rows=Customer.objects.all(), show=render.customer, scope="customers"
         ),
     },
+)
+
+
+# The event of a deletion is the last place that shows the customer whole.
+AGGREGATE = Aggregate(
+    "customer",
+    (customers.CREATED, customers.UPDATED, customers.DELETED),
+    scope="customers",
+    schemas=("Customer", "CustomerAtDeletion"),
 )

@@ -1,5 +1,6 @@
 """The API's door to customers: read the body, make one domain call, render the customer."""
 
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -41,3 +42,12 @@ class CustomerViewSet(ApiViewSet):
 
 def _customer(customer: Customer) -> Response:
     return Response(render.customer(customer))
+
+
+urlpatterns = [
+    path("customers", CustomerViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "customers/<str:customer_id>",
+        CustomerViewSet.as_view({"get": "retrieve", "post": "update", "delete": "destroy"}),
+    ),
+]

@@ -10,8 +10,7 @@ class DisputesConfig(AppConfig):
         from core.rest import resources
         from events import transitions, types
         from payments.disputes import deliveries, notices, states
-        from payments.disputes.events import AGGREGATE
-        from payments.disputes.resource import RESOURCE
+        from payments.disputes.resource import AGGREGATE, RESOURCE
 
         transitions.register(states.DISPUTES, states.DELIVERIES)
         types.register(AGGREGATE)

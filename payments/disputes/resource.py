@@ -2,7 +2,8 @@
 
 from core.rest.expansion import Kind, Reference
 from core.rest.resources import Resource
-from payments.disputes import render, schema
+from events.types import Aggregate
+from payments.disputes import render, schema, states
 
 SCOPE = "disputes"
 
@@ -23,4 +24,12 @@ RESOURCE = Resource(
             },
         ),
     },
+)
+
+
+AGGREGATE = Aggregate(
+    "dispute",
+    (states.CREATED_EVENT, states.UPDATED_EVENT, states.CLOSED_EVENT),
+    scope="disputes",
+    schemas=("Dispute",),
 )

@@ -1,5 +1,6 @@
 """The API's door to disputes: read the body, make one domain call, render the dispute."""
 
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -40,3 +41,12 @@ class DisputeViewSet(ApiViewSet):
     def _shown(self, dispute: Dispute) -> Response:
         [shown] = self.expanded([render.dispute(dispute)])
         return Response(shown)
+
+
+urlpatterns = [
+    path("disputes", DisputeViewSet.as_view({"get": "list"})),
+    path(
+        "disputes/<str:dispute_id>", DisputeViewSet.as_view({"get": "retrieve", "post": "update"})
+    ),
+    path("disputes/<str:dispute_id>/close", DisputeViewSet.as_view({"post": "close"})),
+]

@@ -1,3 +1,4 @@
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,3 +16,6 @@ class InstallmentViewSet(ApiViewSet):
 
     def retrieve(self, request: Request) -> Response:
         return Response(quotes.quote(self.merchant, **self.asked))
+
+
+urlpatterns = [path("installments", InstallmentViewSet.as_view({"get": "retrieve"}))]

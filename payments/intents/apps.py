@@ -10,9 +10,8 @@ class IntentsConfig(AppConfig):
         from events import transitions, types
         from merchants import terms
         from payments.intents import states
-        from payments.intents.events import AGGREGATE
         from payments.intents.merchant_terms import TERMS
-        from payments.intents.resource import RESOURCE
+        from payments.intents.resource import AGGREGATE, RESOURCE
 
         transitions.register(states.PAYMENTS, states.ATTEMPTS, states.MODIFICATIONS)
         types.register(AGGREGATE)

@@ -2,7 +2,8 @@
 
 from core.rest.expansion import Kind, Reference
 from core.rest.resources import Resource
-from payments.intents import render, schema
+from events.types import Aggregate
+from payments.intents import render, schema, states
 from payments.intents.models import LineItem, PaymentIntent
 
 SCOPE = "payment_intents"
@@ -37,3 +38,14 @@ RESOURCE = Resource(
         ),
     },
 )
+
+
+AGGREGATE = Aggregate(
+    "payment_intent",
+    (
+        states.CREATED, states.ACTION, states.PROCESSING, states.CAPTURABLE, states.SUCCEEDED,
+        states.FAILED, states.CANCELED, states.FRAUD_UPDATED,
+    ),
+    scope="payment_intents",
+    schemas=("PaymentIntent",),
+)  # fmt: skip

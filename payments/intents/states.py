@@ -78,6 +78,7 @@ CAPTURABLE = "payment_intent.amount_capturable_updated"
 SUCCEEDED = "payment_intent.succeeded"
 FAILED = "payment_intent.payment_failed"
 CANCELED = "payment_intent.canceled"
+FRAUD_UPDATED = "payment_intent.fraud_updated"
 
 # Every allowed change of status, with its event. The database's triggers know the same pairs
 # (migration 0002), and docs/states.md is made from these tables.

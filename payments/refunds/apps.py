@@ -11,8 +11,7 @@ class RefundsConfig(AppConfig):
         from events import transitions, types
         from ledger import earmarks
         from payments.refunds import asking, notices, states, waiting
-        from payments.refunds.events import AGGREGATE
-        from payments.refunds.resource import RESOURCE
+        from payments.refunds.resource import AGGREGATE, RESOURCE
 
         transitions.register(states.REFUNDS)
         types.register(AGGREGATE)

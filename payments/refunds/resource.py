@@ -2,7 +2,8 @@
 
 from core.rest.expansion import Kind, Reference
 from core.rest.resources import Resource
-from payments.refunds import render, schema
+from events.types import Aggregate
+from payments.refunds import render, schema, states
 from payments.refunds.models import Refund
 
 SCOPE = "refunds"
@@ -24,4 +25,12 @@ RESOURCE = Resource(
             },
         ),
     },
+)
+
+
+AGGREGATE = Aggregate(
+    "refund",
+    (states.CREATED, states.UPDATED, states.SUCCEEDED, states.FAILED),
+    scope="refunds",
+    schemas=("Refund",),
 )

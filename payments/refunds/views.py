@@ -1,5 +1,6 @@
 """The API's door to refunds: read the body, make one domain call, render the refund."""
 
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -44,3 +45,13 @@ class RefundViewSet(ApiViewSet):
     def _shown(self, refund: Refund) -> Response:
         [shown] = self.expanded([render.refund(refund)])
         return Response(shown)
+
+
+urlpatterns = [
+    path("refunds", RefundViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "refunds/<str:refund_id>",
+        RefundViewSet.as_view({"get": "retrieve", "post": "update"}),
+    ),
+    path("refunds/<str:refund_id>/cancel", RefundViewSet.as_view({"post": "cancel"})),
+]

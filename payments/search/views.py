@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db.models import Model
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -58,3 +59,6 @@ class SearchViewSet(ApiViewSet):
 
 def _found(row: Model) -> dict[str, Any]:
     return SHOW[type(row)](row)
+
+
+urlpatterns = [path("search", SearchViewSet.as_view({"get": "list"}))]

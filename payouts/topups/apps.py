@@ -9,8 +9,7 @@ class TopupsConfig(AppConfig):
         from core.rest import resources
         from events import transitions, types
         from payouts.topups import notices, states
-        from payouts.topups.events import TOPUPS as AGGREGATE
-        from payouts.topups.resource import TOPUPS as RESOURCE
+        from payouts.topups.resource import AGGREGATE, RESOURCE
 
         transitions.register(states.TOPUPS, states.ARRIVALS)
         types.register(AGGREGATE)

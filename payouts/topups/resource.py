@@ -2,12 +2,13 @@
 
 from core.rest.expansion import Kind
 from core.rest.resources import Resource
-from payouts.topups import render, schema
+from events.types import Aggregate
+from payouts.topups import render, schema, states
 from payouts.topups.models import Topup
 
 SCOPE = "topups"
 
-TOPUPS = Resource(
+RESOURCE = Resource(
     path="topups",
     scope=SCOPE,
     tag=("Topups", "Send money to your balance by a bank transfer."),
@@ -15,4 +16,9 @@ TOPUPS = Resource(
     kinds={
         "topup": Kind(prefix="tu", rows=Topup.objects.all(), show=render.topup, scope=SCOPE),
     },
+)
+
+
+AGGREGATE = Aggregate(
+    "topup", (states.SUCCEEDED, states.UPDATED), scope="topups", schemas=("Topup",)
 )

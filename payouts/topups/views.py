@@ -1,5 +1,6 @@
 """The API's door to topups: read the body, make one domain call, render the topup."""
 
+from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -44,3 +45,13 @@ class TopupViewSet(ApiViewSet):
     def _shown(self, topup: Topup) -> Response:
         [shown] = self.expanded([render.topup(topup)])
         return Response(shown)
+
+
+urlpatterns = [
+    path("topups", TopupViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "topups/<str:topup_id>",
+        TopupViewSet.as_view({"get": "retrieve", "post": "update"}),
+    ),
+    path("topups/<str:topup_id>/cancel", TopupViewSet.as_view({"post": "cancel"})),
+]
