@@ -171,6 +171,6 @@ def _figures(served: Served, bare: Measured, floors: dict[str, Floor]) -> Figure
     }
 
 
-def _share(service: Measured, floor: Measured | Floor, process: str) -> float:
-    """Return the CPU time of a process for the service's work, as so many of the floor's."""
-    return service.cpu_ms[process] / floor.cpu_ms[process]
+def _share(service: Measured, base: Measured | Floor, process: str) -> float:
+    """Return the CPU time of a process for the service's work, as so many of the base's."""
+    return service.cpu_ms[process] / base.cpu_ms[process]

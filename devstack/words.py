@@ -1,19 +1,30 @@
-"""The check of words: no docstring or comment opens with a question word (`What the bank says …`).
+"""The check of words: plain docstrings, comments and docs, and names that mean one thing in a file.
 
-A sentence that begins so names neither the thing nor who does it; a noun of the domain does.
+- No docstring or comment opens with a question word (`What the bank says …`): a noun of the domain
+  says who does what.
+- Few docstrings of the service, and few lines of docs, contain a word that has plainer forms.
+- No argument, variable or function has the name of a module that its file imports.
 """
 
 import ast
+import importlib.util
 import re
 import sys
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from devstack.state import ROOT
 
 REFUSED = re.compile(r"[\s#]*(?:what|whatever|which|whichever|who|whoever|whom|whose)\b", re.I)
+RIDDLES = re.compile(
+    r"\b(?:told|tells?|telling|nobody|somebody|words?|beside|anew|for\s+ever|call\w*\s+off)\b", re.I
+)
+# Each may only fall: who needs one of these words again finds another place that needs it less.
+DOCSTRINGS_WITH_RIDDLES = 600
+RIDDLES_IN_DOCS = 322
 
 
 class Words(NamedTuple):
@@ -25,7 +36,7 @@ class Words(NamedTuple):
 def docstrings(root: Path) -> Iterator[Words]:
     """Yield every docstring of a checkout: of modules, classes, functions and attributes."""
     for path in sorted(_programs(root)):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(_parsed(path)):
             match node:
                 # A text that is a statement of its own does nothing else than explain.
                 case ast.Expr(value=ast.Constant(value=str(text))):
@@ -45,6 +56,61 @@ def comments(root: Path) -> Iterator[Words]:
                     last = line
 
 
+def hiding_names(root: Path) -> Iterator[Words]:
+    """Yield every local name that hides a module which the same file imports."""
+    for path in sorted(_programs(root)):
+        tree = _parsed(path)
+        modules = set(_imported_modules(tree, root))
+        for line, name in sorted(set(_local_names(tree))):
+            if name in modules:
+                yield Words(path.relative_to(root), line, name)
+
+
+def _imported_modules(tree: ast.Module, root: Path) -> Iterator[str]:
+    for node in tree.body:
+        match node:
+            case ast.Import():
+                yield from (each.asname or each.name.partition(".")[0] for each in node.names)
+            case ast.ImportFrom(module=str(package)):
+                for each in node.names:
+                    if _is_module(root, package, each.name):
+                        yield each.asname or each.name
+
+
+def _is_module(root: Path, package: str, name: str) -> bool:
+    place = Path(*package.split("."), name)
+    return any(
+        (folder / place).with_suffix(".py").exists() or (folder / place).is_dir()
+        for folder in (root, *_installed_in(place.parts[0]))
+    )
+
+
+@cache
+def _installed_in(package: str) -> list[Path]:
+    # Only packages above the first dot are looked for: this imports nothing.
+    found = importlib.util.find_spec(package)
+    return [Path(folder).parent for folder in found and found.submodule_search_locations or []]
+
+
+def _local_names(tree: ast.AST, *, is_module: bool = True) -> Iterator[tuple[int, str]]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if is_module:
+                yield node.lineno, node.name
+            for inner in ast.walk(node):
+                match inner:
+                    case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+                        yield inner.lineno, name
+                    case ast.FunctionDef(name=name) if inner is not node:
+                        yield inner.lineno, name
+        elif isinstance(node, ast.ClassDef):
+            yield from _local_names(node, is_module=False)
+
+
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def _programs(root: Path) -> Iterator[Path]:
     yield from root.glob("*.py")
     yield from root.glob("dev")
@@ -54,16 +120,41 @@ def _programs(root: Path) -> Iterator[Path]:
             yield from room.rglob("*.py")
 
 
+def _riddles_in_docs(root: Path) -> list[Words]:
+    return [
+        Words(path.relative_to(root), number, line)
+        for path in sorted((root / "docs").rglob("*.md"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if RIDDLES.search(line)
+    ]
+
+
+def _too_many(found: list[Words], limit: int, where: str) -> int:
+    """Print all of them if there are more than allowed; return by how many."""
+    if len(found) > limit:
+        for path, line, text in found:
+            print(f"{path}:{line}: has plainer forms: {' '.join(RIDDLES.findall(text))}")
+        print(f"{len(found)} {where} contain a word that has plainer forms, {limit} may")
+    return max(len(found) - limit, 0)
+
+
 def main(root: Path = ROOT) -> int:
-    """Print those that are refused and how many were read; 1 if any, or if none was."""
+    """Print what is refused, then how much was read; 1 if any, or if no docstring was found."""
     found, remarks = list(docstrings(root)), list(comments(root))
     refused = [words for words in found + remarks if REFUSED.match(words.text)]
     for path, line, text in refused:
         print(
             f"{path}:{line}: begin with a noun or a verb, not with: {text.strip().splitlines()[0]}"
         )
-    print(f"{len(found)} docstrings and {len(remarks)} comments read, {len(refused)} refused")
-    return 1 if refused or not found else 0
+    hiding = list(hiding_names(root))
+    for path, line, name in hiding:
+        print(f"{path}:{line}: choose another name, the file imports a module: {name}")
+    riddles = [it for it in found if it.path.parts[0] != "tests" and RIDDLES.search(it.text)]
+    above = _too_many(riddles, DOCSTRINGS_WITH_RIDDLES, "docstrings")
+    above += _too_many(_riddles_in_docs(root), RIDDLES_IN_DOCS, "lines of docs")
+    wrong = len(refused) + len(hiding) + above
+    print(f"{len(found)} docstrings and {len(remarks)} comments read, {wrong} refused")
+    return 1 if wrong or not found else 0
 
 
 if __name__ == "__main__":

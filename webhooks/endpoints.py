@@ -216,8 +216,8 @@ def _record(
 def _record_update(endpoint: Endpoint, facts: dict[str, Any], *, is_replayed: bool) -> None:
     before, after = audit_log.difference(facts, _facts(endpoint))
     if after:
-        replay = {"replay_missed": True} if is_replayed else {}
-        _record("updated", endpoint, before=before, after={**after, **replay})
+        missed = {"replay_missed": True} if is_replayed else {}
+        _record("updated", endpoint, before=before, after={**after, **missed})
     elif is_replayed:
         _record("replayed", endpoint, after={"since": None})
 

@@ -115,8 +115,8 @@ def last_of(merchant_id: str, cause_id: str, *kinds: Movement.Kind) -> Movement:
 
     :raises OutOfTurn: it is of none of these kinds.
     """
-    rows = Movement.objects.filter(merchant_id=merchant_id, cause_id=cause_id)
-    last = rows.filter(kind__in=kinds, followed_by=None).select_related("follows").first()
+    movements = Movement.objects.filter(merchant_id=merchant_id, cause_id=cause_id)
+    last = movements.filter(kind__in=kinds, followed_by=None).select_related("follows").first()
     if last is None:
         raise OutOfTurn(f"{cause_id} has no last movement of {', '.join(kinds)}")
     return last

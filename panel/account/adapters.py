@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from core import context, mail
-from core.context import ActorKind
+from core import mail
+from core.context import ActorKind, act_as
 from core.http import client_address
 from merchants import password_rules, second_factors, sessions, sign_in
 from merchants.models import User
@@ -63,7 +63,7 @@ class AccountAdapter(DefaultAccountAdapter):
         password_rules.replace(user, password)
 
     def post_login(self, request: HttpRequest, user: User, **hook: Any) -> HttpResponse:
-        context.act_as(ActorKind.USER, str(user.pk), user.email)
+        act_as(ActorKind.USER, str(user.pk), user.email)
         is_new = new_browsers.is_new(request, user)
         sign_in.succeeded(user, is_by_passkey=did_use_passwordless_login(request, user))
         sessions.note_origin(

@@ -35,8 +35,8 @@ def look(*, job: str) -> None:
 
 def needed(merchant_id: str, currency: str) -> int:
     """Return what a merchant's waiting refunds need, in minor units, fees not taken off."""
-    rows = Refund.objects.filter(WAITING, merchant_id=merchant_id, currency=currency)
-    return rows.aggregate(total=Sum("amount"))["total"] or 0
+    waiting = Refund.objects.filter(WAITING, merchant_id=merchant_id, currency=currency)
+    return waiting.aggregate(total=Sum("amount"))["total"] or 0
 
 
 def send_waiting(merchant_id: str, currency: str, *, job: str) -> None:
@@ -53,8 +53,8 @@ def send_waiting(merchant_id: str, currency: str, *, job: str) -> None:
 
 
 def _oldest_first(merchant_id: str, currency: str) -> list[Refund]:
-    rows = Refund.objects.filter(WAITING, merchant_id=merchant_id, currency=currency)
-    return list(rows.order_by("created_at", "id")[:AT_ONCE])
+    waiting = Refund.objects.filter(WAITING, merchant_id=merchant_id, currency=currency)
+    return list(waiting.order_by("created_at", "id")[:AT_ONCE])
 
 
 @transaction.atomic(durable=True)

@@ -124,7 +124,7 @@ def places() -> Iterator[str]:
     yield "/v1/payment_intents?metadata[{}]=x"
     for path in ("/v1/balance", "/v1/nothing", "/v1/search"):
         yield f"{path}/{{}}"
-        yield from (f"{path}?{query}" for query in HALF_RIGHT)
+        yield from (f"{path}?{half}" for half in HALF_RIGHT)
 
 
 # --- Refused ----------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_a_number_that_is_let_through_would_be_found(
     acme: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(query, "contains_encoded_card_number", lambda *_, **__: False)
-    monkeypatch.setattr(redaction, "query_text", lambda query: query)
+    monkeypatch.setattr(redaction, "query_text", lambda text: text)
 
     answers = {how: acme.get(f"/v1/customers?colour={WRITTEN[how]}") for how in WRITTEN}
 

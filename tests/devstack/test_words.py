@@ -1,4 +1,4 @@
-"""The check of words refuses docstrings and comments that open with a question word."""
+"""The check of words: openings of docstrings, words with plainer forms, names that hide modules."""
 
 from pathlib import Path
 
@@ -63,6 +63,69 @@ def test_a_comment_is_refused_alike(
     out = capsys.readouterr().out
     assert "payments/planted.py:1: " in out
     assert out.endswith("2 docstrings and 2 comments read, 1 refused\n")
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "def pay(clock: int) -> None: ...\n",
+        "def pay() -> None:\n    clock = 3\n",
+        "class Payment:\n    def pay(self) -> None:\n        [clock for clock in (1, 2)]\n",
+        "def pay() -> None:\n    def clock() -> None: ...\n",
+        "def clock() -> None: ...\n",
+    ],
+    ids=["argument", "variable", "loop", "inner function", "function"],
+)
+@pytest.mark.parametrize("imported", ["from payments import clock", "import time as clock"])
+def test_a_name_that_hides_an_imported_module_is_refused(
+    tree: Path, capsys: pytest.CaptureFixture[str], imported: str, planted: str
+) -> None:
+    (tree / "payments" / "clock.py").write_text("")
+    (tree / "payments" / "planted.py").write_text(f"{imported}\n\n\n{planted}")
+
+    assert words.main(tree) == 1
+
+    assert "the file imports a module: clock" in capsys.readouterr().out
+
+
+def test_a_name_of_an_imported_class_or_of_an_attribute_hides_no_module(tree: Path) -> None:
+    kept = "from payments.clock import offset\n\n\nclass Payment:\n    clock = offset\n"
+    (tree / "payments" / "clock.py").write_text("offset = 0\n")
+    (tree / "payments" / "kept.py").write_text(f"{kept}\n    def pay(self, offset): ...\n")
+
+    assert words.main(tree) == 0
+
+
+@pytest.mark.parametrize("riddle", ["told", "Nobody", "beside", "for\n    ever", "called off"])
+def test_a_docstring_more_with_a_word_that_has_plainer_forms_is_refused(
+    tree: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    riddle: str,
+) -> None:
+    monkeypatch.setattr(words, "DOCSTRINGS_WITH_RIDDLES", 1)
+    planted = tree / "payments" / "planted.py"
+    planted.write_text('"""The bank is asked anew."""\n')
+    assert words.main(tree) == 0
+
+    planted.write_text(f'{planted.read_text()}A = 1\n"""The bank is {riddle}."""\n')
+
+    assert words.main(tree) == 1
+    assert "2 docstrings contain a word that has plainer forms, 1 may" in capsys.readouterr().out
+
+
+def test_a_line_of_docs_more_is_refused_alike(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "RIDDLES_IN_DOCS", 0)
+    (tree / "docs").mkdir()
+    (tree / "docs" / "refunds.md").write_text("# Refunds\n\nThe bank tells.\n")
+
+    assert words.main(tree) == 1
+
+    out = capsys.readouterr().out
+    assert "docs/refunds.md:3: has plainer forms: tells" in out
+    assert "1 lines of docs contain a word that has plainer forms, 0 may" in out
 
 
 def test_words_that_only_begin_like_one_and_other_texts_pass(tree: Path) -> None:

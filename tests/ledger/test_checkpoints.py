@@ -89,8 +89,8 @@ def test_a_run_that_takes_too_long_leaves_the_rest_to_the_next(
     monkeypatch.setattr(checkpoints, "CHUNK", 2)
     # One look at the clock at the beginning, one after an old boundary, and one for each chunk.
     seconds = iter([0, 0, 0, 1, 2])
-    clock = SimpleNamespace(monotonic=lambda: next(seconds, checkpoints.RUN_SECONDS))
-    monkeypatch.setattr(checkpoints, "time", clock)
+    ticking = SimpleNamespace(monotonic=lambda: next(seconds, checkpoints.RUN_SECONDS))
+    monkeypatch.setattr(checkpoints, "time", ticking)
     topup(merchant, *range(1, 11))
 
     first = checkpoints.advance()

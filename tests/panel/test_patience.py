@@ -37,10 +37,10 @@ def limits_seen() -> Iterator[list[tuple[str, str]]]:
     """Note the limit that holds for each question, with its text."""
     seen: list[tuple[str, str]] = []
 
-    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+    def note(execute: Any, sql: str, params: Any, many: bool, given: Any) -> Any:
         if sql.lstrip().startswith("SELECT"):
             seen.append((current(), sql))
-        return execute(sql, params, many, context)
+        return execute(sql, params, many, given)
 
     with connection.execute_wrapper(note):
         yield seen
@@ -211,9 +211,9 @@ def test_a_block_with_the_same_limit_sets_it_once() -> None:
 def all_statements() -> Iterator[list[str]]:
     statements: list[str] = []
 
-    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+    def note(execute: Any, sql: str, params: Any, many: bool, given: Any) -> Any:
         statements.append(sql)
-        return execute(sql, params, many, context)
+        return execute(sql, params, many, given)
 
     with connection.execute_wrapper(note):
         yield statements

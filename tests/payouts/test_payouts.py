@@ -181,8 +181,8 @@ def test_a_pending_one_is_canceled_and_never_sent(shop: ApiClient) -> None:
     sweep_after(3600)
     assert at_the_bank() == []
     assert told(shop, made["id"]) == ["created"]
-    rows = shop.get("/v1/balance_transactions")["data"]
-    assert [row["type"] for row in rows][:2] == ["payout_cancel", "payout"]
+    lines = shop.get("/v1/balance_transactions")["data"]
+    assert [row["type"] for row in lines][:2] == ["payout_cancel", "payout"]
 
 
 @pytest.mark.every_case("the states of money and of banks' answers")

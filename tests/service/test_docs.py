@@ -204,10 +204,10 @@ SANDBOX_REFUND = re.compile(r"^\| (\d{16}) \| (.*) \|$", re.MULTILINE)
 def test_the_cards_of_refunds_do_what_is_said(acme: ApiClient, bank: BankTransport) -> None:
     ended = {"4242424242424242": "succeeded", "4000001100000074": "failed",
              "4000000000007726": "succeeded", "4000000000005126": "failed"}  # fmt: skip
-    cards = dict(SANDBOX_REFUND.findall((ROOT / "docs/refunds.md").read_text()))
-    assert cards.keys() == ended.keys()
+    listed = dict(SANDBOX_REFUND.findall((ROOT / "docs/refunds.md").read_text()))
+    assert listed.keys() == ended.keys()
 
-    made = {card: acme.refund(acme.pay(card)["id"])["id"] for card in cards}
+    made = {card: acme.refund(acme.pay(card)["id"])["id"] for card in listed}
     sweep_after(10)
 
     assert {card: acme.refunded(one)["status"] for card, one in made.items()} == ended

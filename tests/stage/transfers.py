@@ -92,15 +92,15 @@ def sent(payout_id: str) -> None:
 
 
 def balance(client: ApiClient, kind: str = "available", currency: str = "try") -> int:
-    rows = client.get("/v1/balance")[kind]
-    return next((row["amount"] for row in rows if row["currency"] == currency), 0)
+    sums = client.get("/v1/balance")[kind]
+    return next((row["amount"] for row in sums if row["currency"] == currency), 0)
 
 
 def at_the_bank() -> list[tuple[int, str, int]]:
     """Return amount, state and what moved of each transfer in the bank's book."""
-    rows = Transfer.objects.order_by("id")
+    transfers = Transfer.objects.order_by("id")
     return [(one.amount, one.state, sum(one.moves.values_list("amount", flat=True)))
-            for one in rows]  # fmt: skip
+            for one in transfers]  # fmt: skip
 
 
 def told(client: ApiClient, payout_id: str) -> list[str]:

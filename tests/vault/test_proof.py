@@ -147,11 +147,11 @@ def try_cards(merchant: Merchant, tokens: set[str], *, closed_hours_ago: float |
     closed_at = closed_hours_ago and clock.now() - timedelta(hours=closed_hours_ago)
     status = "failed" if closed_at else "processing"
     common = {"merchant": merchant, "status": status, "closed_at": closed_at}
-    cards = SealedCard.objects.defer("sealed").in_bulk(tokens)
+    sealed = SealedCard.objects.defer("sealed").in_bulk(tokens)
     payments = PaymentFactory.build_batch(len(tokens), merchant=merchant, sealed_card=None)
     PaymentIntent.objects.bulk_create(payments, batch_size=2000)
     attempts = [
-        AttemptFactory.build(intent=payment, **common, sealed_card=cards[token])
+        AttemptFactory.build(intent=payment, **common, sealed_card=sealed[token])
         for payment, token in zip(payments, tokens, strict=True)
     ]
     Attempt.objects.bulk_create(attempts, batch_size=2000)

@@ -65,14 +65,14 @@ class AlreadyDraining(Exception):
 class Drain:
     """The delivery loop of one process: call `run` any number of times, then `close` once.
 
-    :param chores: repeated work beside the deliveries, each chore in a thread of its own.
+    :param work: repeated work next to the deliveries, each chore in a thread of its own.
     :param sender: makes the `Sender`; tests pass their own name servers and certificates here.
     """
 
     def __init__(
-        self, chores: Sequence[Chore] = (), *, sender: Callable[..., Sender] = Sender
+        self, work: Sequence[Chore] = (), *, sender: Callable[..., Sender] = Sender
     ) -> None:
-        self._chores = chores
+        self._chores = work
         self._make_sender = sender
         self._runner = asyncio.Runner()
         self._claims, self._ends = WorkThread("webhooks-claims"), WorkThread("webhooks-ends")

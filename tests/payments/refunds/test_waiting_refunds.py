@@ -48,8 +48,8 @@ def look() -> None:
 
 def statuses(client: ApiClient) -> list[str]:
     """Return the statuses of all refunds, the oldest first; what a pending one waits for."""
-    rows = client.get(f"{REFUNDS}?sort=created&limit=100")["data"]
-    return [row["pending_reason"] or row["status"] for row in rows]
+    refunds = client.get(f"{REFUNDS}?sort=created&limit=100")["data"]
+    return [row["pending_reason"] or row["status"] for row in refunds]
 
 
 def types(client: ApiClient, made: Answer) -> list[str]:
