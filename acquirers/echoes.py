@@ -22,7 +22,7 @@ from core.secrets_in_text import REDACTED
 OF_A_NOTICE = ("refund_reference", "dispute", "reason", "network_reason_code")
 TEXTS = ("response_code", "authorization_code", "network_reference")
 
-Told = TypeVar("Told", Outcome, Standing)
+Reply = TypeVar("Reply", Outcome, Standing)
 log = structlog.get_logger(__name__)
 
 
@@ -67,7 +67,7 @@ def _in_digits(digits: str, ends: Ends) -> bool:
     return False
 
 
-def left_out(told: Told, ends: Ends) -> Told:
+def left_out(told: Reply, ends: Ends) -> Reply:
     """Return the bank's answer without what echoes the card."""
     echoed = _echoed(((name, getattr(told, name)) for name in TEXTS), ends)
     exchange = _of_exchange(told.exchange, ends)

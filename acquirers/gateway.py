@@ -8,7 +8,7 @@ from typing import Protocol
 from acquirers.models import Terminal
 from acquirers.noticed import Notice
 from acquirers.outcomes import Outcome, Standing
-from acquirers.three_d_secure import Form, FormPost, Proof, Redirect, Return
+from acquirers.three_d_secure import AuthenticationProof, Form, FormPost, Redirect, Return
 from vault.models import SealedCard
 
 
@@ -64,7 +64,7 @@ class AuthorizationRequest:
     capture: bool
     sealed: SealedCard = field(repr=False)
     cvc: str | None = field(repr=False)
-    proof: Proof | None = None
+    proof: AuthenticationProof | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class Outcome:
     after: "Outcome | None" = field(default=None, compare=False, repr=False)
 
 
-class Deed(enum.Enum):
+class OperationKind(enum.Enum):
     """A thing that a bank does to an order."""
 
     AUTHORIZATION = "authorization"  # With a sale, a capture follows in the same standing.
@@ -86,7 +86,7 @@ class BankOperation:
     :param amount: in minor units; None if the bank does not tell.
     """
 
-    deed: Deed
+    deed: OperationKind
     state: Answer
     amount: int | None = None
     number: str | None = None

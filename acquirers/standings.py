@@ -5,7 +5,7 @@ The one place where an answer is derived from a standing; it asks nobody.
 
 from collections.abc import Iterable
 
-from acquirers.outcomes import Answer, BankOperation, Deed, Finding, Outcome, Standing
+from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome, Standing
 
 # A state of an authorisation, the one that decides first: while one of a payment's tries is
 # approved or open, the bank holds money or may yet.
@@ -32,7 +32,7 @@ def authorization(standing: Standing) -> Outcome:
     )
 
 
-def modification(standing: Standing, deed: Deed) -> Outcome:
+def modification(standing: Standing, deed: OperationKind) -> Outcome:
     """Return how a capture or a void ended that the bank was asked for.
 
     `NO_RECORD`: the authorisation stands as if it had not been asked. `LAPSED`: the authorisation
@@ -61,7 +61,7 @@ def refund(standing: Standing) -> Outcome:
 def _of_refund(standing: Standing) -> Answer:
     if standing.finding is Finding.NO_RECORD:
         return Answer.NO_RECORD
-    states = {one.state for one in _of(standing, Deed.REFUND)}
+    states = {one.state for one in _of(standing, OperationKind.REFUND)}
     # One that was refused may have been sent again: money that went back decides, or may yet.
     answers = (Answer.APPROVED, Answer.PENDING, Answer.DECLINED)
     if not states <= {*answers} and Answer.APPROVED not in states:
@@ -69,15 +69,17 @@ def _of_refund(standing: Standing) -> Answer:
     return next((answer for answer in answers if answer in states), Answer.UNKNOWN)
 
 
-def _of_modification(standing: Standing, deed: Deed) -> tuple[Answer, int | None]:
+def _of_modification(standing: Standing, deed: OperationKind) -> tuple[Answer, int | None]:
     match _of_authorization(standing):
         case Answer.APPROVED if _is_open(standing, deed):
             return Answer.UNKNOWN, None
-        case Answer.APPROVED if deed is Deed.CAPTURE and _has(standing, Deed.CAPTURE):
+        case Answer.APPROVED if deed is OperationKind.CAPTURE and _has(
+            standing, OperationKind.CAPTURE
+        ):
             return Answer.APPROVED, _captured(standing)
         case Answer.APPROVED:
             return Answer.NO_RECORD, None
-        case Answer.VOIDED if deed is Deed.VOID:
+        case Answer.VOIDED if deed is OperationKind.VOID:
             return Answer.APPROVED, None
         case Answer.VOIDED | Answer.LAPSED:
             return Answer.LAPSED, None
@@ -89,13 +91,13 @@ def _of_authorization(standing: Standing) -> Answer:
         return Answer.NO_RECORD
     if standing.finding is Finding.UNKNOWN:
         return Answer.UNKNOWN
-    answer = _most_decisive(_of(standing, Deed.AUTHORIZATION))
+    answer = _most_decisive(_of(standing, OperationKind.AUTHORIZATION))
     if answer is not Answer.APPROVED:
         # Money that was taken without an authorisation that we see contradicts it.
-        return Answer.UNKNOWN if _has(standing, Deed.CAPTURE) else answer
-    if _has(standing, Deed.VOID):
+        return Answer.UNKNOWN if _has(standing, OperationKind.CAPTURE) else answer
+    if _has(standing, OperationKind.VOID):
         return Answer.VOIDED
-    return Answer.LAPSED if _has(standing, Deed.LAPSE) else Answer.APPROVED
+    return Answer.LAPSED if _has(standing, OperationKind.LAPSE) else Answer.APPROVED
 
 
 def _most_decisive(tries: Iterable[BankOperation]) -> Answer:
@@ -107,19 +109,21 @@ def _most_decisive(tries: Iterable[BankOperation]) -> Answer:
 
 
 def _captured(standing: Standing) -> int | None:
-    amounts = [one.amount for one in _of(standing, Deed.CAPTURE) if one.state is Answer.APPROVED]
+    amounts = [
+        one.amount for one in _of(standing, OperationKind.CAPTURE) if one.state is Answer.APPROVED
+    ]
     return None if None in amounts else sum(filter(None, amounts))
 
 
-def _has(standing: Standing, deed: Deed) -> bool:
+def _has(standing: Standing, deed: OperationKind) -> bool:
     return any(one.state is Answer.APPROVED for one in _of(standing, deed))
 
 
-def _is_open(standing: Standing, deed: Deed) -> bool:
+def _is_open(standing: Standing, deed: OperationKind) -> bool:
     """Tell whether the bank has the request, and neither a yes nor a no to it."""
     states = [one.state for one in _of(standing, deed)]
     return bool(states) and not {*states} <= {Answer.APPROVED, Answer.DECLINED}
 
 
-def _of(standing: Standing, deed: Deed) -> list[BankOperation]:
+def _of(standing: Standing, deed: OperationKind) -> list[BankOperation]:
     return [one for one in standing.operations if one.deed is deed]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
-class Proof(Mapping[str, str]):
+class AuthenticationProof(Mapping[str, str]):
     """The bank's proof that its customer authenticated; it is sent with the authorisation.
 
     Only the adapter that made it reads it. It is never logged or stored: it shows nothing, and is
@@ -76,7 +76,7 @@ class Authenticated:
 
     md_status: str
     eci: str
-    proof: Proof
+    proof: AuthenticationProof
     transaction_id: str | None = None
     has_proof: bool = False
 

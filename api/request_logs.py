@@ -54,7 +54,9 @@ def writer(
     :param seconds: how long the answer took.
     """
     content = b"" if response.streaming else response.content
-    return partial(_write_request, _row_of, Call(work, request, response, seconds, content))
+    return partial(
+        _write_request, _row_of, LoggedRequest(work, request, response, seconds, content)
+    )
 
 
 def writer_of_change(
@@ -64,16 +66,18 @@ def writer_of_change(
 
     So each event's `request_id` is found here (contract, To 2, 3: request logs).
     """
-    return partial(_write_request, _row_of_panel, Call(work, request, response, seconds, b""))
+    return partial(
+        _write_request, _row_of_panel, LoggedRequest(work, request, response, seconds, b"")
+    )
 
 
-def _write_request(row_of: Callable[["Call"], RequestLog], call: "Call") -> None:
+def _write_request(row_of: Callable[["LoggedRequest"], RequestLog], call: "LoggedRequest") -> None:
     with context.resumed(call.work):
         _write(lambda: row_of(call))
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class LoggedRequest:
     """A request and its answer; `content` is what a GET in the place of a HEAD would show."""
 
     work: Work
@@ -83,7 +87,7 @@ class Call:
     content: bytes
 
 
-def _row_of(call: Call) -> RequestLog:
+def _row_of(call: LoggedRequest) -> RequestLog:
     request, status = call.request, call.response.status_code
     key_id, merchant_id = _caller(call)
     answer = _parsed(call.content)
@@ -112,7 +116,7 @@ def _row_of(call: Call) -> RequestLog:
     )
 
 
-def _row_of_panel(call: Call) -> RequestLog:
+def _row_of_panel(call: LoggedRequest) -> RequestLog:
     """Return the row of a person's request: no bodies, which hold what people typed."""
     merchant_id, object_id = call.work.last_change or (None, None)
     return RequestLog(
@@ -128,7 +132,7 @@ def _row_of_panel(call: Call) -> RequestLog:
     )
 
 
-def _caller(call: Call) -> tuple[str | None, str | None]:
+def _caller(call: LoggedRequest) -> tuple[str | None, str | None]:
     """Return the ids of the key that was sent, and of its merchant."""
     facts = call.work.facts
     if "merchant" in facts or call.response.status_code in REFUSED_FOR_THE_KEY:
@@ -138,7 +142,7 @@ def _caller(call: Call) -> tuple[str | None, str | None]:
     return (key.id, key.merchant_id) if key else (None, None)
 
 
-def _is_answer_kept(call: Call) -> bool:
+def _is_answer_kept(call: LoggedRequest) -> bool:
     is_own = OWN_PATH.match(call.request.path_info) and call.response.status_code < 400
     return call.request.method != "HEAD" and not is_own
 

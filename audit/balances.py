@@ -13,7 +13,7 @@ from django.db.models import Sum
 from audit import queries
 from audit.findings import Findings
 from ledger import balance
-from ledger.models import Entry
+from ledger.models import LedgerEntry
 from merchants.models import Merchant
 
 # By kind of account and currency, minor units.
@@ -84,7 +84,7 @@ def _told(merchant: Merchant) -> Amounts:
 
 def _booked() -> defaultdict[str, Amounts]:
     """Return by merchant what the entries of its movements sum to."""
-    entries = Entry.objects.filter(account__kind__in=balance.SHOWN)
+    entries = LedgerEntry.objects.filter(account__kind__in=balance.SHOWN)
     place = ("movement__merchant", "account__kind", "currency")
     booked: defaultdict[str, Amounts] = defaultdict(dict)
     for merchant_id, kind, currency, amount in entries.values_list(*place).annotate(Sum("amount")):

@@ -28,13 +28,11 @@ from audit import untold
 from audit.findings import Findings
 from cases.cases import DECIDED_BY_PERSON
 from cases.models import Case
-from cases.states import Kind
-from cases.states import Status as CaseStatus
+from cases.states import CaseKind, CaseStatus
 from core import clock
 from core.errors import UpstreamUnavailable
 from payments.disputes.models import Dispute, DisputeDelivery
-from payments.disputes.states import DeliveryStatus
-from payments.disputes.states import Status as DisputeStatus
+from payments.disputes.states import DeliveryStatus, DisputeStatus
 from payments.intents.deadlines import ASKED_AT, AUTHORIZATION_LIVES
 from payments.intents.models import Attempt, Modification
 from payments.intents.states import (
@@ -44,8 +42,7 @@ from payments.intents.states import (
     ModificationStatus,
 )
 from payments.refunds.models import Refund
-from payments.refunds.states import Method
-from payments.refunds.states import Status as RefundStatus
+from payments.refunds.states import Method, RefundStatus
 
 # Attempts that one query reads.
 CHUNK = 2000
@@ -166,7 +163,7 @@ def check() -> Findings:
 
 def _contradicted() -> frozenset[str]:
     """Return the attempts about which a case is open that the bank contradicts the book."""
-    rows = Case.objects.filter(status=CaseStatus.OPEN, kind=Kind.BANK_CONTRADICTS_BOOK)
+    rows = Case.objects.filter(status=CaseStatus.OPEN, kind=CaseKind.BANK_CONTRADICTS_BOOK)
     return frozenset(rows.values_list("attempt_id", flat=True))
 
 

@@ -5,11 +5,11 @@ from django.db import transaction
 from audit.report import Report
 from cases import cases
 from cases.models import Case
-from cases.states import Decision, Kind, Status
+from cases.states import CaseDecision, CaseKind, CaseStatus
 from payments.bank import authorization
 from payments.intents.models import Attempt
 
-KIND = Kind.BANK_CONTRADICTS_BOOK
+KIND = CaseKind.BANK_CONTRADICTS_BOOK
 
 
 def note(report: Report) -> None:
@@ -32,11 +32,11 @@ def _is_acknowledged(attempt: Attempt, said: str) -> bool:
     newest = Case.objects.filter(attempt=attempt, kind=KIND).order_by("-opened_at").first()
     if newest is None:
         return False
-    return newest.decision == Decision.ACKNOWLEDGED and newest.finding == said
+    return newest.decision == CaseDecision.ACKNOWLEDGED and newest.finding == said
 
 
 @transaction.atomic(durable=True)
 def _close(attempt_id: str) -> None:
-    rows = Case.objects.filter(attempt_id=attempt_id, kind=KIND, status=Status.OPEN)
+    rows = Case.objects.filter(attempt_id=attempt_id, kind=KIND, status=CaseStatus.OPEN)
     for case in rows.select_for_update():
         cases.settle(case, "The audit finds no difference any more.")

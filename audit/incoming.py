@@ -7,7 +7,7 @@ from django.conf import settings
 from acquirers import rails
 from acquirers.rails import IncomingLine
 from audit.findings import Findings
-from audit.transfer_notices import Told
+from audit.transfer_notices import TransferNews
 from core.errors import UpstreamUnavailable
 from payouts.topups.models import IncomingTransfer
 from payouts.topups.states import Arrival
@@ -21,7 +21,7 @@ def check() -> Findings:
     :raises acquirers.gateway.StatementUnreadable: the bank did not give its whole statement.
     """
     found = Findings("transfers that came in are the bank's")
-    told = Told()
+    told = TransferNews()
     lines = _statement()
     if lines is None:
         return found
@@ -58,7 +58,7 @@ def _ours() -> Iterator[IncomingTransfer]:
 
 
 def _compare(
-    ours: IncomingTransfer | None, line: IncomingLine | None, told: Told, found: Findings
+    ours: IncomingTransfer | None, line: IncomingLine | None, told: TransferNews, found: Findings
 ) -> None:
     reference = ours.reference if ours else line.reference if line else ""
     if not _differs(ours, line):

@@ -9,7 +9,7 @@ from core.errors import UpstreamUnavailable
 PAGE = 200
 
 
-class Told:
+class TransferNews:
     """The news since a statement was asked for; make it before the statement is.
 
     A line of the statement is older than our rows by then, and what the bank has told since may

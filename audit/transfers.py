@@ -6,10 +6,10 @@ from acquirers import rails
 from acquirers.rails import TransferLine
 from acquirers.transfers.models import TransferNotice
 from audit.findings import Findings
-from audit.transfer_notices import Told
+from audit.transfer_notices import TransferNews
 from core.errors import UpstreamUnavailable
 from payouts.models import Payout
-from payouts.states import Status
+from payouts.states import PayoutStatus
 
 CHUNK = 1000
 
@@ -29,7 +29,7 @@ def check() -> Findings:
     :raises acquirers.gateway.StatementUnreadable: the bank did not give its whole statement.
     """
     found = Findings("payouts are the bank's transfers")
-    told = Told()
+    told = TransferNews()
     statement = _statement()
     if statement is None:
         return found
@@ -72,7 +72,9 @@ def _side_by_side(
             one, line = next(ours, None), next(lines, None)
 
 
-def _compare(ours: Payout | None, line: TransferLine | None, told: Told, found: Findings) -> None:
+def _compare(
+    ours: Payout | None, line: TransferLine | None, told: TransferNews, found: Findings
+) -> None:
     if ours is None:
         assert line is not None
         # It may have begun since our payouts were read.
@@ -82,7 +84,7 @@ def _compare(ours: Payout | None, line: TransferLine | None, told: Told, found: 
 
 
 def _compare_again(
-    ours: Payout | None, line: TransferLine | None, told: Told, found: Findings
+    ours: Payout | None, line: TransferLine | None, told: TransferNews, found: Findings
 ) -> None:
     """Report a difference unless the bank tells of it, or has told since the line was read."""
     if ours is None:
@@ -97,7 +99,7 @@ def _compare_again(
     ours.refresh_from_db()
     said = f"payout {ours.id} is {ours.status} with {ours.amount} {ours.currency}; the bank "
     said += _said(line)
-    if ours.status == Status.IN_TRANSIT or ours.acquirer_reference in news:
+    if ours.status == PayoutStatus.IN_TRANSIT or ours.acquirer_reference in news:
         found.unknown.append(said)
     elif _differs(ours, line):
         found.differences.append(said)
@@ -106,12 +108,16 @@ def _compare_again(
 def _differs(ours: Payout | None, line: TransferLine | None) -> bool:
     if ours is None:
         return True
-    moved = ours.amount if ours.status == Status.PAID else 0
+    moved = ours.amount if ours.status == PayoutStatus.PAID else 0
     if line is None:
-        return ours.status in (Status.IN_TRANSIT, Status.PAID)
+        return ours.status in (PayoutStatus.IN_TRANSIT, PayoutStatus.PAID)
     told = (line.merchant_id, line.amount, line.currency, line.moved)
     expected = (ours.merchant_id, ours.amount, ours.currency, moved)
-    return told != expected or line.is_pending or ours.status in (Status.PENDING, Status.CANCELED)
+    return (
+        told != expected
+        or line.is_pending
+        or ours.status in (PayoutStatus.PENDING, PayoutStatus.CANCELED)
+    )
 
 
 def _said(line: TransferLine | None) -> str:

@@ -34,7 +34,7 @@ from bench import (
     webhooks,
     webhooks_report,
 )
-from bench.load import Terms
+from bench.load import LoadTerms
 from bench.stage import Stage
 from devstack import up
 from devstack.console import say, write
@@ -92,7 +92,7 @@ SUBJECTS = {
 def main() -> int:
     options = _options()
     subject = _beside(options.beside) if options.beside else SUBJECTS[options.subject]
-    wanted = Terms(
+    wanted = LoadTerms(
         options.clients or subject.clients, options.seconds, options.percent, options.rounds
     )
     machine = {"cores": os.cpu_count() or 1, "load_before": os.getloadavg()[0]}
@@ -121,7 +121,7 @@ def main() -> int:
     return 0
 
 
-def _asked(wanted: Terms) -> report.Figures:
+def _asked(wanted: LoadTerms) -> report.Figures:
     return {name: value for name, value in wanted._asdict().items() if value is not None}
 
 

@@ -1,7 +1,7 @@
 """`./dev bench --beside COMMIT`: this checkout's service and another version's, in turns."""
 
 from bench import opening, turns
-from bench.load import Terms
+from bench.load import LoadTerms
 from bench.report import Figures
 from bench.stage import Stage
 from bench.turns import Shop
@@ -10,7 +10,7 @@ from devstack.console import say
 NAMES = ("here", "there")
 
 
-def measure(stage: Stage, terms: Terms, commit: str) -> Figures:
+def measure(stage: Stage, terms: LoadTerms, commit: str) -> Figures:
     """Measure this service beside that of another commit, on servers of its own.
 
     It runs with the packages that are installed here.

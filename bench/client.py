@@ -20,7 +20,7 @@ SHOWN_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ClientCall:
     """One kind of request, and which fields of its answer must have which value."""
 
     port: int
@@ -141,7 +141,7 @@ class Seen(NamedTuple):
 class Client:
     """One client's connection, and the answers and problems that came over it."""
 
-    call: Call
+    call: ClientCall
     line: Line
     samples: list[tuple[float, float]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -161,7 +161,7 @@ class Client:
             self.line.close()
 
 
-def load(call: Call, *, clients: int, warm_seconds: float, seconds: float) -> Seen:
+def load(call: ClientCall, *, clients: int, warm_seconds: float, seconds: float) -> Seen:
     """Let `clients` ask for `seconds` after a warm-up; return what they saw."""
     crowd = [Client(call, Line(call.port)) for _ in range(clients)]
     warm = time.perf_counter() + warm_seconds
@@ -201,13 +201,13 @@ def percentile(samples: list[float], percent: int) -> float:
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0.0
 
 
-def write_order(file: Path, call: Call, **terms: float) -> None:
+def write_order(file: Path, call: ClientCall, **terms: float) -> None:
     file.write_text(json.dumps({"call": asdict(call), **terms}))
 
 
 def main() -> None:
     order = json.loads(Path(sys.argv[1]).read_text())
-    print(json.dumps(load(Call(**order.pop("call")), **order)._asdict()))
+    print(json.dumps(load(ClientCall(**order.pop("call")), **order)._asdict()))
 
 
 if __name__ == "__main__":

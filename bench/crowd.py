@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.client import Call, Line, new_key
+from bench.client import ClientCall, Line, new_key
 from bench.stage import Stage
 from devstack.console import say
 
@@ -50,7 +50,7 @@ class Crowd(NamedTuple):
     """
 
     name: str
-    call: Call
+    call: ClientCall
     clients: int
     patience_seconds: float = 60
 
@@ -122,7 +122,7 @@ def all_of(crowd: Crowd, seconds: float) -> Iterator[Heard]:
 
 def main() -> None:
     order: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text())
-    seconds, call = order.pop("for"), Call(**order.pop("call"))
+    seconds, call = order.pop("for"), ClientCall(**order.pop("call"))
     with suppress(BrokenPipeError):
         for heard in all_of(Crowd(call=call, **order), seconds):
             print(json.dumps(heard))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bench import bars, stored
 from bench.bars import Bar, Figures
 from bench.crowd import NO_ANSWER, Crowd, Heard, ask
-from bench.load import Terms
+from bench.load import LoadTerms
 from bench.rows import Counts, held
 from bench.slow_bank import BANK, Shops, open_shops
 from bench.stage import Stage
@@ -51,7 +51,7 @@ BARS = [
 ]
 
 
-def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures:
+def measure(stage: Stage, terms: LoadTerms, parts: Sequence[str] = PARTS) -> Figures:
     """Let clients ask who hang up after three seconds, before a bank that takes two.
 
     :raises CannotContinue: a process failed.

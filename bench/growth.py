@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bench import bars, opening, turns
 from bench.bars import Bar
-from bench.load import Terms
+from bench.load import LoadTerms
 from bench.payments import ask
 from bench.report import Figures
 from bench.stage import Stage
@@ -46,7 +46,7 @@ BARS = [
 ]
 
 
-def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures:
+def measure(stage: Stage, terms: LoadTerms, parts: Sequence[str] = PARTS) -> Figures:
     """Fill two databases for each part, and measure their services in turns.
 
     :raises CannotContinue: an answer was wrong.
@@ -74,7 +74,7 @@ def _ratio(found: Figures, call: str) -> float:
     return (web * share[0] + postgres * share[1]) / sum(share)
 
 
-def _filled(stage: Stage, size: Size, terms: Terms) -> Shop:
+def _filled(stage: Stage, size: Size, terms: LoadTerms) -> Shop:
     merchant = stage.open_merchant()
     shop = Shop(stage, merchant["secret_key"])
     with stage.service():

@@ -14,8 +14,8 @@ import psycopg
 
 from bench import bars, ledger_refunds, report
 from bench.bars import Bar, Figures
-from bench.client import Call
-from bench.load import Terms, load
+from bench.client import ClientCall
+from bench.load import LoadTerms, load
 from bench.payments import PATH, SUCCEEDED
 from bench.stage import Stage
 from devstack import demo
@@ -109,7 +109,7 @@ class Ledger:
         return json.loads(self.stage.output_of(program, seconds=seconds))
 
 
-def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
+def measure(stage: Stage, terms: LoadTerms, parts: Sequence[str] = ()) -> Figures:
     """Fill the ledger, and measure one thing after the other.
 
     :param parts: names from `PARTS`; all of them by default.
@@ -135,7 +135,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
     return figures
 
 
-def _balances(ledger: Ledger, terms: Terms) -> Figures:
+def _balances(ledger: Ledger, terms: LoadTerms) -> Figures:
     """Measure what one client on a kept connection waits for."""
     figures: Figures = {}
     with ledger.stage.service():
@@ -147,10 +147,10 @@ def _balances(ledger: Ledger, terms: Terms) -> Figures:
     return figures
 
 
-def _asked(ledger: Ledger, shop: Shop, terms: Terms, *, name: str) -> Figures:
+def _asked(ledger: Ledger, shop: Shop, terms: LoadTerms, *, name: str) -> Figures:
     body = ledger.read()["balances"][shop.name]
     expected = {kind: body[kind] for kind in SHOWN}
-    call = Call(ledger.stage.ports.web, BALANCE, expected, shop.secret_key)
+    call = ClientCall(ledger.stage.ports.web, BALANCE, expected, shop.secret_key)
     return report.speed(name, load(ledger.stage, call, terms._replace(clients=1)))
 
 
@@ -163,14 +163,16 @@ def _posted(ledger: Ledger, count: int) -> Figures:
     return figures
 
 
-def _job(ledger: Ledger, terms: Terms, entries: int) -> Figures:
+def _job(ledger: Ledger, terms: LoadTerms, entries: int) -> Figures:
     """Measure the job beside running payments, with entries of very many merchants to add."""
     each = max(1, entries // (NEIGHBOURS + 1))
     say("bench", f"{entries} new entries of {NEIGHBOURS + 1} merchants")
     own = {ledger.large.merchant_id: each}
     ledger.fill(own, is_new=True, neighbours=NEIGHBOURS, entries_of_a_neighbour=each)
     stage = ledger.stage
-    call = Call(stage.ports.web, PATH, SUCCEEDED, ledger.small.secret_key, demo.first_payment())
+    call = ClientCall(
+        stage.ports.web, PATH, SUCCEEDED, ledger.small.secret_key, demo.first_payment()
+    )
     longer = terms._replace(seconds=terms.at_least(BESIDE_SECONDS))
     with stage.service(), ThreadPoolExecutor(1) as beside:
         payments = beside.submit(load, stage, call, longer)

@@ -22,7 +22,7 @@ from bench import (
 from bench.bars import Figures
 from core import clock, context, ids
 from ledger import balance, book
-from ledger.models import Entry, Movement
+from ledger.models import LedgerEntry, Movement
 from merchants.models import Merchant
 
 SHOWN = "SELECT split_part(account_id, '.', 3), sum(amount) FROM ledger_entry"
@@ -52,7 +52,7 @@ def read_balance(merchant_id: str) -> tuple[dict[str, Any], dict[str, int]]:
     """Return a balance as it is shown, and what it cost."""
     merchant = Merchant.objects.get(id=merchant_id)
     body, touched = buffers.of_statements(lambda: balance.shown(merchant))
-    entries = Entry.objects.filter(merchant=merchant).count()
+    entries = LedgerEntry.objects.filter(merchant=merchant).count()
     return body, {"entries": entries, "statements": len(touched), "buffers": sum(touched)}
 
 

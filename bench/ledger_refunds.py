@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from statistics import median
 
 from bench.bars import Figures
-from bench.client import Call, Line
+from bench.client import ClientCall, Line
 from bench.payments import PATH, SUCCEEDED
 from devstack import demo
 from devstack.state import CannotContinue
@@ -40,14 +40,14 @@ def measure(port: int, keys: Mapping[str, str], count: int) -> Figures:
 
 def _refund(line: Line, port: int, key: str) -> float:
     """Pay, refund a part, and return how long the refund took, in ms."""
-    paid = _succeeded(line, Call(port, PATH, SUCCEEDED, key, demo.first_payment()))
-    asked = Call(port, REFUNDS, SUCCEEDED, key, {"payment_intent": paid, "amount": PART})
+    paid = _succeeded(line, ClientCall(port, PATH, SUCCEEDED, key, demo.first_payment()))
+    asked = ClientCall(port, REFUNDS, SUCCEEDED, key, {"payment_intent": paid, "amount": PART})
     began = time.perf_counter()
     _succeeded(line, asked)
     return (time.perf_counter() - began) * 1000
 
 
-def _succeeded(line: Line, call: Call) -> str:
+def _succeeded(line: Line, call: ClientCall) -> str:
     """Return the id of what the call made."""
     status, content = line.ask(call.request())
     if problem := call.problem(status, content):

@@ -11,9 +11,9 @@ from typing import Any
 
 from bench import report
 from bench.bars import Figures
-from bench.client import Call, Line
+from bench.client import ClientCall, Line
 from bench.lists_cases import DEPTH, LIMIT
-from bench.load import Terms, load
+from bench.load import LoadTerms, load
 from bench.payments import PATH
 from bench.stage import Stage
 from devstack.console import say
@@ -25,7 +25,7 @@ FILL_SECONDS, READ_SECONDS = 400, 200
 PARTS = ["deep", "few", "endpoint"]
 
 
-def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
+def measure(stage: Stage, terms: LoadTerms, parts: Sequence[str] = ()) -> Figures:
     """Fill the tables, and measure one thing after the other.
 
     :param parts: names from `PARTS`; all of them by default.
@@ -61,7 +61,7 @@ def read_pages(stage: Stage, **order: Any) -> dict[str, Any]:
 
 
 def _endpoints(
-    stage: Stage, secret_key: str, answers: list[dict[str, Any]], terms: Terms
+    stage: Stage, secret_key: str, answers: list[dict[str, Any]], terms: LoadTerms
 ) -> Iterator[Figures]:
     """Measure what one client on a kept connection waits for, and what an answer took."""
     alone = terms._replace(clients=1)
@@ -69,13 +69,13 @@ def _endpoints(
     with stage.service():
         for answer in answers:
             path = f"{PATH}?{answer['query']}"
-            expected = right_answer(Call(stage.ports.web, path, {}, secret_key), answer)
-            measured = load(stage, Call(stage.ports.web, path, expected, secret_key), alone)
+            expected = right_answer(ClientCall(stage.ports.web, path, {}, secret_key), answer)
+            measured = load(stage, ClientCall(stage.ports.web, path, expected, secret_key), alone)
             name = answer["name"]
             yield report.speed(name, measured) | {f"{name}_answers": measured.seen.answers}
 
 
-def right_answer(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+def right_answer(call: ClientCall, answer: dict[str, Any]) -> dict[str, Any]:
     """Return the answer that has the right rows, which all others must be like.
 
     :raises CannotContinue: it has not.

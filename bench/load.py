@@ -6,7 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from bench import rows
-from bench.client import Call, Seen, write_order
+from bench.client import ClientCall, Seen, write_order
 from bench.cpu import cpu_of_each, memory_mib, taken_ms
 from bench.stage import Stage
 from devstack.console import say
@@ -32,7 +32,7 @@ class Scale(NamedTuple):
         return max(1, count * min(self.seconds, FULL_SECONDS) * self.percent // whole)
 
 
-class Terms(NamedTuple):
+class LoadTerms(NamedTuple):
     """How many clients ask at a time, and for how long; how much is filled in.
 
     :param rounds: of what is measured in turns or several times; None for each one's own number.
@@ -68,7 +68,7 @@ class Measured(NamedTuple):
     held: Counter[str] = Counter()
 
 
-def load(stage: Stage, call: Call, terms: Terms) -> Measured:
+def load(stage: Stage, call: ClientCall, terms: LoadTerms) -> Measured:
     """Let the clients repeat a call.
 
     :raises CannotContinue: one answer was wrong.

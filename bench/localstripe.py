@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from bench.client import Call
-from bench.load import Measured, Terms, load
+from bench.client import ClientCall
+from bench.load import LoadTerms, Measured, load
 from bench.payments import PATH, SUCCEEDED, ask
 from bench.report import Figures
 from bench.stage import Stage
@@ -28,7 +28,7 @@ READY_PATH = "/js.stripe.com/v3/"
 BODY = {"amount": 12_500, "currency": "try", "confirm": True, "payment_method": "pm_card_visa"}
 
 
-def measure(stage: Stage, terms: Terms) -> Figures:
+def measure(stage: Stage, terms: LoadTerms) -> Figures:
     """Measure a create and confirm of both, in turns.
 
     :raises CannotContinue: it is not installed, or an answer was wrong.
@@ -82,7 +82,7 @@ def _program() -> str:
 
 
 @contextmanager
-def _running(stage: Stage, program: str) -> Iterator[Call]:
+def _running(stage: Stage, program: str) -> Iterator[ClientCall]:
     port = free_port(variable="BENCH_BESIDE_PORT", first=8400)
     with (stage.directory / "localstripe.log").open("wb") as log:
         command = [program, "--port", str(port), "--from-scratch"]
@@ -92,7 +92,7 @@ def _running(stage: Stage, program: str) -> Iterator[Call]:
     stage.pids["localstripe"] = fake.pid
     try:
         up.wait_until_ready(watched, [f"http://127.0.0.1:{port}{READY_PATH}"])
-        yield Call(port, PATH, SUCCEEDED, "sk_test_1", BODY)
+        yield ClientCall(port, PATH, SUCCEEDED, "sk_test_1", BODY)
     finally:
         processes.stop([fake])
         del stage.pids["localstripe"]

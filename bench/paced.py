@@ -7,8 +7,8 @@ from statistics import median
 from typing import TypeVar
 
 from bench.bars import Figures
-from bench.client import Call, Line, percentile
-from bench.load import Terms
+from bench.client import ClientCall, Line, percentile
+from bench.load import LoadTerms
 from devstack.state import CannotContinue
 
 # Clients without pauses fill the machine: any other work would slow each of them.
@@ -17,7 +17,7 @@ Done = TypeVar("Done")
 
 
 def beside(
-    call: Call, terms: Terms, work: Callable[[], Done], *, alone_seconds: int
+    call: ClientCall, terms: LoadTerms, work: Callable[[], Done], *, alone_seconds: int
 ) -> tuple[Figures, Done]:
     """Pay for a while, and then for as long as the work takes; return both waits, and its result.
 
@@ -38,7 +38,7 @@ def _waits(name: str, took: list[float]) -> Figures:
     return {f"{name}_p50_ms": median(took), f"{name}_p99_ms": percentile(took, 99)}
 
 
-def _pay(call: Call, clients: int, is_over: Callable[[], bool]) -> list[float]:
+def _pay(call: ClientCall, clients: int, is_over: Callable[[], bool]) -> list[float]:
     """Let clients pay; return what each payment took, in ms."""
     with ThreadPoolExecutor(clients) as crowd:
         shares: Iterable[list[float]] = crowd.map(
@@ -47,7 +47,7 @@ def _pay(call: Call, clients: int, is_over: Callable[[], bool]) -> list[float]:
         return [took for share in shares for took in share]
 
 
-def _pay_until(call: Call, is_over: Callable[[], bool]) -> list[float]:
+def _pay_until(call: ClientCall, is_over: Callable[[], bool]) -> list[float]:
     line = Line(call.port)
     took: list[float] = []
     try:
@@ -59,7 +59,7 @@ def _pay_until(call: Call, is_over: Callable[[], bool]) -> list[float]:
     return took
 
 
-def pay_once(call: Call, line: Line) -> float:
+def pay_once(call: ClientCall, line: Line) -> float:
     """Make a payment; return how many ms it took.
 
     :raises CannotContinue: it did not succeed.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from bench import bars, panel_download, panel_sign_in
 from bench.bars import Bar, Figures
-from bench.load import Terms
+from bench.load import LoadTerms
 from bench.stage import Stage
 from devstack.console import say
 from devstack.state import CannotContinue
@@ -55,7 +55,7 @@ EXPORT = [
 ]
 
 
-def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures:
+def measure(stage: Stage, terms: LoadTerms, parts: Sequence[str] = PARTS) -> Figures:
     """Fill a merchant and open its pages; then let people sign in.
 
     :param parts: names from `PARTS`.
@@ -70,7 +70,7 @@ def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures
     return figures
 
 
-def _pages(stage: Stage, told: dict[str, str], terms: Terms) -> Figures:
+def _pages(stage: Stage, told: dict[str, str], terms: LoadTerms) -> Figures:
     rows, depth = terms.scale.of(ROWS), terms.scale.of(DEPTH)
     say("bench", f"{rows} rows of each kind, and all pages")
     file = stage.directory / "panel.json"

@@ -4,8 +4,8 @@ import time
 
 from bench import paced
 from bench.bars import Figures
-from bench.client import Call
-from bench.load import Terms
+from bench.client import ClientCall
+from bench.load import LoadTerms
 from bench.panel_person import Person
 from bench.payments import PATH, SUCCEEDED
 from bench.stage import Stage
@@ -19,13 +19,13 @@ CLIENTS = 2
 FILES = 2
 
 
-def measure(stage: Stage, told: dict[str, str], terms: Terms, *, since: int) -> Figures:
+def measure(stage: Stage, told: dict[str, str], terms: LoadTerms, *, since: int) -> Figures:
     """Pay alone, and beside somebody who downloads one file after the other.
 
     :param since: Unix seconds; the file's payments are not older.
     :raises CannotContinue: a payment did not succeed, or a file did not come.
     """
-    call = Call(stage.ports.web, PATH, SUCCEEDED, told["secret_key"], demo.first_payment())
+    call = ClientCall(stage.ports.web, PATH, SUCCEEDED, told["secret_key"], demo.first_payment())
     # Without those that are made meanwhile, with which the file would be too large.
     span = f"created[gte]={since}&created[lt]={int(time.time())}"
     path = f"/panel/{told['merchant_id']}/payments/export?{span}"

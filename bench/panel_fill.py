@@ -24,7 +24,7 @@ from ledger.models import Run
 from merchants.models import Invitation, Member, Merchant, User
 from payments.customers.models import Customer
 from payments.disputes.models import Dispute
-from payments.disputes.states import Reason, Status
+from payments.disputes.states import DisputeStatus, Reason
 from payments.intents.models import Attempt, PaymentIntent
 from payouts.models import Payout
 from payouts.topups.models import Topup
@@ -299,7 +299,7 @@ def _dispute_one(merchant: Merchant) -> None:
         bank_reference=ids.new("dp"),
         amount=payment.amount,
         currency=payment.currency,
-        status=Status.NEEDS_RESPONSE,
+        status=DisputeStatus.NEEDS_RESPONSE,
         reason=Reason.FRAUDULENT,
         evidence_due_by=now + timedelta(days=9, hours=1),
         created_at=now,

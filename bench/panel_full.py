@@ -16,7 +16,7 @@ from events.models import Event
 from merchants.models import Merchant
 from payments.intents.models import Attempt, PaymentIntent
 from payments.risk import own_blocks
-from payments.risk.lists import Entry
+from payments.risk.lists import BlockEntry
 from vault import cards
 from webhooks.models import Delivery
 
@@ -50,7 +50,7 @@ def make_full(merchant: Merchant, endpoint: str) -> None:
         _delivery(events[number % EVENTS], endpoint, number) for number in range(DELIVERIES)
     )
     colleague = merchant.members.exclude(role="owner").select_related("user")[0].user
-    own_blocks.block(merchant, colleague, Entry("block", "email", "full@example.com", "Bench"))
+    own_blocks.block(merchant, colleague, BlockEntry("block", "email", "full@example.com", "Bench"))
 
 
 def _attempt(payment: PaymentIntent, number: int) -> Attempt:

@@ -4,8 +4,8 @@ import threading
 from statistics import median
 
 from bench.bars import Figures
-from bench.client import Call
-from bench.load import Terms, load
+from bench.client import ClientCall
+from bench.load import LoadTerms, load
 from bench.panel_person import BUSY, RIGHT, Person
 from bench.stage import Stage
 from devstack.console import say
@@ -42,12 +42,12 @@ class Crowd:
             self._is_over.wait(answer.retry_after_seconds)
 
 
-def measure(stage: Stage, told: dict[str, str], terms: Terms) -> Figures:
+def measure(stage: Stage, told: dict[str, str], terms: LoadTerms) -> Figures:
     """Measure sign-ins of a merchant's owner, and the API alone and beside twenty of them.
 
     :raises CannotContinue: a sign-in was neither right nor told to come back.
     """
-    call = Call(stage.ports.web, "/v1/balance", {"object": "balance"}, told["secret_key"])
+    call = ClientCall(stage.ports.web, "/v1/balance", {"object": "balance"}, told["secret_key"])
     with stage.service():
         person = Person(stage.ports.web, told)
         say("bench", f"{ALONE} sign-ins, one after the other; then {AT_ONCE} at once")

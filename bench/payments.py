@@ -4,9 +4,9 @@ import json
 from typing import Any, NamedTuple
 
 from bench import floor, replay, report, rows, sql_log
-from bench.client import Call, Line
+from bench.client import ClientCall, Line
 from bench.floor import Floor
-from bench.load import Measured, Terms, load
+from bench.load import LoadTerms, Measured, load
 from bench.replay import Marks
 from bench.report import Figures
 from bench.rows import Written
@@ -46,12 +46,12 @@ class Served(NamedTuple):
     written: dict[str, Written]
 
 
-def measure(stage: Stage, terms: Terms) -> Figures:
+def measure(stage: Stage, terms: LoadTerms) -> Figures:
     """Measure one thing after the other, so that none shares the machine with its floor.
 
     :raises CannotContinue: an answer was wrong, or a floor is not the payment's.
     """
-    pay = Call(
+    pay = ClientCall(
         port=stage.ports.web,
         path=PATH,
         expected=SUCCEEDED,
@@ -60,17 +60,17 @@ def measure(stage: Stage, terms: Terms) -> Figures:
     )
     served = _serve(stage, pay, terms)
     with stage.bare_view():
-        bare = load(stage, Call(pay.port, "/", SUCCEEDED), terms)
+        bare = load(stage, ClientCall(pay.port, "/", SUCCEEDED), terms)
     floors = {who: _floor(stage, who, served, terms) for who in stage.databases}
     return _figures(served, bare, floors)
 
 
-def list_of(pay: Call) -> Call:
+def list_of(pay: ClientCall) -> ClientCall:
     """Return the call that reads a page of a hundred payments."""
-    return Call(pay.port, LIST, {"object": "list"}, pay.secret_key)
+    return ClientCall(pay.port, LIST, {"object": "list"}, pay.secret_key)
 
 
-def _serve(stage: Stage, pay: Call, terms: Terms) -> Served:
+def _serve(stage: Stage, pay: ClientCall, terms: LoadTerms) -> Served:
     changed_before = {who: rows.changed(url) for who, url in stage.databases.items()}
     with stage.service():
         ask(pay)  # The first is unlike the others: it opens the merchant's accounts.
@@ -93,13 +93,13 @@ def _serve(stage: Stage, pay: Call, terms: Terms) -> Served:
     return Served(paid, read, listed, looked, written)
 
 
-def show(pay: Call, payment_id: str) -> Call:
+def show(pay: ClientCall, payment_id: str) -> ClientCall:
     """Return the call that reads a payment of the merchant that pays."""
     expected = {**SUCCEEDED, "id": payment_id}
-    return Call(pay.port, f"{PATH}/{payment_id}", expected, pay.secret_key)
+    return ClientCall(pay.port, f"{PATH}/{payment_id}", expected, pay.secret_key)
 
 
-def ask(call: Call) -> dict[str, Any]:
+def ask(call: ClientCall) -> dict[str, Any]:
     """Make a call once; return the body of the answer.
 
     :raises CannotContinue: it was wrong.
@@ -114,7 +114,7 @@ def ask(call: Call) -> dict[str, Any]:
     return json.loads(content)
 
 
-def _look(stage: Stage, pay: Call, shown: Call) -> Looked:
+def _look(stage: Stage, pay: ClientCall, shown: ClientCall) -> Looked:
     marks = {who: replay.mark_sequences(url) for who, url in stage.databases.items()}
     with sql_log.logged(stage.places.database_url):
         payments = [
@@ -125,7 +125,7 @@ def _look(stage: Stage, pay: Call, shown: Call) -> Looked:
     return Looked(plain, other, read, marks)
 
 
-def _floor(stage: Stage, who: str, served: Served, terms: Terms) -> Floor:
+def _floor(stage: Stage, who: str, served: Served, terms: LoadTerms) -> Floor:
     """Measure how fast a database can write what one payment writes there."""
     looked, url = served.looked, stage.databases[who]
     script = stage.directory / f"{who}.sql"

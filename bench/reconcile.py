@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from bench import bars
 from bench.bars import Bar, Figures
-from bench.client import Call, Line
-from bench.load import Terms
+from bench.client import ClientCall, Line
+from bench.load import LoadTerms
 from bench.payments import PATH
 from bench.stage import Stage
 from devstack import demo
@@ -29,7 +29,7 @@ BARS = [
 ]
 
 
-def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures:
+def measure(stage: Stage, terms: LoadTerms, parts: Sequence[str] = PARTS) -> Figures:
     """Fill in sales of one day, write the bank's file of it, and read it twice.
 
     :raises CannotContinue: a process failed, or not each planted difference was found once.
@@ -67,7 +67,7 @@ def table(figures: Figures) -> str:
 def _pay(stage: Stage, secret_key: str) -> None:
     line = Line(stage.ports.web)
     try:
-        call = Call(stage.ports.web, PATH, {}, secret_key, demo.first_payment())
+        call = ClientCall(stage.ports.web, PATH, {}, secret_key, demo.first_payment())
         status, _content = line.ask(call.request())
     finally:
         line.close()

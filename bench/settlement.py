@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 from bench import bars, paced
 from bench.bars import Bar, Figures
-from bench.client import Call
-from bench.load import Scale, Terms
+from bench.client import ClientCall
+from bench.load import LoadTerms, Scale
 from bench.payments import PATH, SUCCEEDED
 from bench.stage import Stage
 from devstack import demo
@@ -59,7 +59,7 @@ BARS = [
 ]
 
 
-def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures:
+def measure(stage: Stage, terms: LoadTerms, parts: Sequence[str] = PARTS) -> Figures:
     """Measure one part after the other.
 
     :param parts: names from `PARTS`; looks are taken at the merchants of `run`.
@@ -88,7 +88,7 @@ def table(figures: Figures) -> str:
 # --- A night's run ------------------------------------------------------------------------------
 
 
-def _run(stage: Stage, terms: Terms, told: dict[str, str]) -> Figures:
+def _run(stage: Stage, terms: LoadTerms, told: dict[str, str]) -> Figures:
     count = terms.scale.of(MERCHANTS)
     like = told["merchant_id"]
     few = max(1, count // 10)
@@ -97,7 +97,7 @@ def _run(stage: Stage, terms: Terms, told: dict[str, str]) -> Figures:
     small = _step(stage, "settle", "few")
     say("bench", f"{count} merchants of {PARTS_OF_EACH} parts each, beside payments")
     _step(stage, "fill_merchants", "many", str(count), str(PARTS_OF_EACH), like)
-    call = Call(stage.ports.web, PATH, SUCCEEDED, told["secret_key"], demo.first_payment())
+    call = ClientCall(stage.ports.web, PATH, SUCCEEDED, told["secret_key"], demo.first_payment())
     with stage.service():
         waits, run = paced.beside(
             call, terms, lambda: _step(stage, "settle", "many"), alone_seconds=ALONE_SECONDS

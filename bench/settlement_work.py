@@ -27,7 +27,7 @@ from bench import (
 from core import clock, context
 from events.models import Event
 from ledger import agenda, settlement
-from ledger.models import Due, Entry, Run
+from ledger.models import Due, LedgerEntry, Run
 from merchants.models import Merchant
 from payouts import creation
 
@@ -68,7 +68,7 @@ def settle(name: str) -> Figures:
 def _require_settled(name: str) -> None:
     """:raises ValueError: a part was not settled once, or a run not told once."""
     ids = Merchant.objects.filter(id__startswith=f"mer_{name}").values_list("id", flat=True)
-    parts = Entry.objects.filter(merchant__in=ids, available_on__isnull=False)
+    parts = LedgerEntry.objects.filter(merchant__in=ids, available_on__isnull=False)
     charged = parts.filter(amount__gt=0).aggregate(total=Sum("amount"))["total"]
     runs = Run.objects.filter(merchant__in=ids)
     told = Event.objects.filter(merchant__in=ids, type="balance.available").count()
@@ -168,7 +168,7 @@ def _paying_out(merchant: Merchant) -> Callable[[], Any]:
 
 
 def _due(merchant: Merchant, on: date) -> int:
-    rows = Entry.objects.filter(merchant=merchant, account=f"{merchant.id}.try.pending")
+    rows = LedgerEntry.objects.filter(merchant=merchant, account=f"{merchant.id}.try.pending")
     return rows.filter(available_on=on, amount__gt=0).count()
 
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from bench import stored
 from bench.bars import Figures
-from bench.client import Call, Line, percentile
+from bench.client import ClientCall, Line, percentile
 from bench.cpu import taken_ms
 from bench.crowd import Crowd, Heard, ask
-from bench.load import Scale, Terms
+from bench.load import LoadTerms, Scale
 from bench.payments import PATH
 from bench.stage import Stage
 from devstack import demo
@@ -37,13 +37,13 @@ class Shops(NamedTuple):
     """A merchant that many pay at, another one that asks no bank, and a load balancer."""
 
     merchant_id: str
-    pay: Call
-    read: Call
-    write: Call
-    check: Call
+    pay: ClientCall
+    read: ClientCall
+    write: ClientCall
+    check: ClientCall
 
 
-def measure(stage: Stage, terms: Terms, parts: Sequence[str] = PARTS) -> Figures:
+def measure(stage: Stage, terms: LoadTerms, parts: Sequence[str] = PARTS) -> Figures:
     """Pay at a steady pace, then with too many clients, and at the steady pace again.
 
     :param parts: names of parts, all by default; `overload` takes what follows it along.
@@ -72,16 +72,16 @@ def open_shops(stage: Stage) -> Shops:
     port = stage.ports.web
     return Shops(
         merchant_id=many["merchant_id"],
-        pay=Call(port, PATH, {}, many["secret_key"], demo.first_payment()),
-        read=Call(port, PATH, {}, other["secret_key"]),
-        write=Call(port, "/v1/customers", {}, other["secret_key"], {"name": "Ada"}),
-        check=Call(port, "/healthz", {}),
+        pay=ClientCall(port, PATH, {}, many["secret_key"], demo.first_payment()),
+        read=ClientCall(port, PATH, {}, other["secret_key"]),
+        write=ClientCall(port, "/v1/customers", {}, other["secret_key"], {"name": "Ada"}),
+        check=ClientCall(port, "/healthz", {}),
     )
 
 
-def _something_to_read(call: Call) -> Call:
+def _something_to_read(call: ClientCall) -> ClientCall:
     """Return the call of one payment that nobody has paid."""
-    draft = Call(call.port, PATH, {}, call.secret_key, {"amount": 12500, "currency": "try"})
+    draft = ClientCall(call.port, PATH, {}, call.secret_key, {"amount": 12500, "currency": "try"})
     line = Line(call.port)
     try:
         status, content = line.ask(draft.request())
@@ -89,7 +89,7 @@ def _something_to_read(call: Call) -> Call:
         line.close()
     if status != 200:
         raise CannotContinue(f"A payment without a card was answered {status}.")
-    return Call(call.port, f"{PATH}/{json.loads(content)['id']}", {}, call.secret_key)
+    return ClientCall(call.port, f"{PATH}/{json.loads(content)['id']}", {}, call.secret_key)
 
 
 # --- Steady, and too much ---------------------------------------------------------------------

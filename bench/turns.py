@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from statistics import median
 from typing import NamedTuple
 
-from bench.client import Call
-from bench.load import Measured, Terms, load
+from bench.client import ClientCall
+from bench.load import LoadTerms, Measured, load
 from bench.payments import PATH, SUCCEEDED, ask, list_of, show
 from bench.report import Figures
 from bench.stage import Stage
@@ -26,9 +26,9 @@ class Shop(NamedTuple):
     secret_key: str
 
     @property
-    def pay(self) -> Call:
+    def pay(self) -> ClientCall:
         """Return the call by which the merchant takes a payment."""
-        return Call(
+        return ClientCall(
             port=self.stage.ports.web,
             path=PATH,
             expected=SUCCEEDED,
@@ -41,10 +41,10 @@ class Side(NamedTuple):
     """One of the two services, running, with the calls that it is asked."""
 
     stage: Stage
-    calls: Mapping[str, Call]
+    calls: Mapping[str, ClientCall]
 
 
-def measure(first: Shop, second: Shop, terms: Terms, *, names: tuple[str, str]) -> Figures:
+def measure(first: Shop, second: Shop, terms: LoadTerms, *, names: tuple[str, str]) -> Figures:
     """Measure two services, which run at the same time and are asked in turns.
 
     :param names: of the figures: `payment_web_cpu_ms_NAME`; ratios are of first and second.
@@ -64,7 +64,7 @@ def _side(shop: Shop) -> Side:
     return Side(shop.stage, calls)
 
 
-def _round(sides: list[Side], terms: Terms, turn: int) -> dict[str, list[Measured]]:
+def _round(sides: list[Side], terms: LoadTerms, turn: int) -> dict[str, list[Measured]]:
     """Measure each call of both, now the one first and now the other."""
     found: dict[str, list[Measured]] = {}
     for call in sides[0].calls:

@@ -12,9 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.bars import Figures
-from bench.client import Call, percentile
+from bench.client import ClientCall, percentile
 from bench.cpu import cpu_of_each, taken_ms
-from bench.load import Scale, Terms, load
+from bench.load import LoadTerms, Scale, load
 from bench.payments import PATH, SUCCEEDED
 from bench.stage import Stage
 from bench.webhooks_stage import Seen, Site, site
@@ -39,7 +39,7 @@ PATIENCE_SECONDS = 60
 GAP_SECONDS, GAP_SECONDS_WITHOUT_REDIS = [0.1, 0.2], [0.4, 0.9]
 
 
-def measure(stage: Stage, terms: Terms, parts: Sequence[str] = ()) -> Figures:
+def measure(stage: Stage, terms: LoadTerms, parts: Sequence[str] = ()) -> Figures:
     """Measure one thing after the other.
 
     :param parts: names from `PARTS`, or `planning`; all of them by default.
@@ -66,12 +66,12 @@ def _told(figures: Figures) -> Figures:
 # --- Planning -----------------------------------------------------------------------------------
 
 
-def _planning(stage: Stage, merchant: dict[str, str], terms: Terms) -> Figures:
+def _planning(stage: Stage, merchant: dict[str, str], terms: LoadTerms) -> Figures:
     """Measure which part of a payment's transactions planning is, with 1 endpoint and with 16."""
     times = stage.directory / "transactions"
     clocks = {"DJANGO_SETTINGS_MODULE": "bench.timed_settings", "BENCH_TIMES": str(times)}
     timed = stage._replace(environment=stage.environment | clocks)
-    pay = Call(timed.ports.web, PATH, SUCCEEDED, merchant["secret_key"], demo.first_payment())
+    pay = ClientCall(timed.ports.web, PATH, SUCCEEDED, merchant["secret_key"], demo.first_payment())
     # Nobody listens there, and nothing is sent.
     ours = Site(timed, port=1, tls_port=1)
     figures: Figures = {}

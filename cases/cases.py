@@ -22,7 +22,7 @@ from cases.refusals import (
     OwnerUnfit,
     ReasonUnfit,
 )
-from cases.states import ABOUT_MONEY, CASES, Act, Decision, Kind, Status
+from cases.states import ABOUT_MONEY, CASES, Act, CaseDecision, CaseKind, CaseStatus
 from core import clock, context, ids, money
 from core.detection import contains_card_number
 from events import transitions
@@ -49,7 +49,7 @@ class KnownAttempt(Protocol):
 
 
 def open_case(
-    kind: Kind,
+    kind: CaseKind,
     attempt: KnownAttempt,
     *,
     operation_id: str | None = None,
@@ -86,16 +86,16 @@ def settle(case: Case, told: str) -> None:
     _keep(case, Act.SETTLED, told=told)
 
 
-def reopen(case: Case, kind: Kind, finding: str) -> None:
+def reopen(case: Case, kind: CaseKind, finding: str) -> None:
     """Open a locked, resolved case again: the bank says otherwise than the person who decided.
 
     If a case of that kind is open about the attempt already, that one asks the question.
     """
-    asked = Case.objects.filter(attempt_id=case.attempt_id, kind=kind, status=Status.OPEN)
+    asked = Case.objects.filter(attempt_id=case.attempt_id, kind=kind, status=CaseStatus.OPEN)
     if asked.exists():
         _keep(case, Act.REOPENED, told=f"{finding} Case {asked.get().id} is open about it.")
         return
-    transitions.change(case, Status.OPEN, table=CASES)
+    transitions.change(case, CaseStatus.OPEN, table=CASES)
     case.kind, case.finding, case.resolved_at = kind, finding, None
     case.version += 1
     case.save()
@@ -161,7 +161,7 @@ def locked(case_id: str) -> Case:
     return case
 
 
-def decide(case: Case, operator: User, decision: Decision, reason: str) -> None:
+def decide(case: Case, operator: User, decision: CaseDecision, reason: str) -> None:
     """Resolve a locked case by a person's word; the last thing in the caller's transaction.
 
     :param reason: as `fit_reason` returned it.
@@ -196,7 +196,7 @@ def acknowledge(operator: User, case_id: str, *, reason: str, seen: int) -> Case
     require_as_seen(case, seen)
     if case.awaits_decision:
         raise NotDecidable
-    decide(case, operator, Decision.ACKNOWLEDGED, text)
+    decide(case, operator, CaseDecision.ACKNOWLEDGED, text)
     return case
 
 
@@ -253,7 +253,7 @@ DECIDED_BY_PERSON = Q(decision__in=ABOUT_MONEY)
 
 
 def _resolve(case: Case) -> None:
-    transitions.change(case, Status.RESOLVED, table=CASES)
+    transitions.change(case, CaseStatus.RESOLVED, table=CASES)
     case.resolved_at = clock.now()
     case.version += 1
     transaction.on_commit(partial(_tell_merchant, case), robust=True)
@@ -268,7 +268,7 @@ def _tell_merchant(case: Case) -> None:
         "amount": lambda: money.written(case.amount, case.currency),
         "page": f"{settings.PANEL_URL}{page}",
     }
-    to = notices.readers(case.merchant, notices.Kind.CASE_CLOSED)
+    to = notices.readers(case.merchant, notices.MailKind.CASE_CLOSED)
     notices.send(notices.Letter(CLOSED, "panel/mails/case_closed.txt", facts), to)
 
 

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from cases.states import DECIDABLE, Act, Decision, Kind, Status
+from cases.states import DECIDABLE, Act, CaseDecision, CaseKind, CaseStatus
 from core.fields import CodeField, id_field
 from core.querysets import MerchantManager
 from merchants.models import Merchant, User
@@ -21,8 +21,8 @@ class Case(models.Model):
     attempt = models.ForeignKey(
         "intents.Attempt", models.PROTECT, related_name="cases", db_constraint=False
     )
-    kind = models.CharField(max_length=24, choices=Kind)
-    status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
+    kind = models.CharField(max_length=24, choices=CaseKind)
+    status = models.CharField(max_length=8, choices=CaseStatus, default=CaseStatus.OPEN)
     # The capture, release or refund that it is about; null if it is the authorisation.
     operation_id = CodeField(max_length=40, null=True)
     # Of the attempt, in minor units, surcharge included: lists are sorted by it.
@@ -32,7 +32,7 @@ class Case(models.Model):
     finding = models.TextField(null=True)
     owner = models.ForeignKey(User, models.PROTECT, null=True, related_name="+", db_index=False)
     # The last word of a person; it stays with a case that was reopened.
-    decision = models.CharField(max_length=12, choices=Decision, null=True)
+    decision = models.CharField(max_length=12, choices=CaseDecision, null=True)
     reason = models.TextField(null=True)
     decided_by = models.ForeignKey(
         User, models.PROTECT, null=True, related_name="+", db_index=False
@@ -50,7 +50,7 @@ class Case(models.Model):
         indexes = [
             models.Index(
                 fields=["kind", "opened_at", "id"],
-                condition=Q(status=Status.OPEN),
+                condition=Q(status=CaseStatus.OPEN),
                 name="open_cases_by_age",
             ),
             models.Index(fields=["opened_at", "id"], name="cases_by_age"),
@@ -59,12 +59,12 @@ class Case(models.Model):
             models.UniqueConstraint(fields=["merchant", "id"], name="a_case_has_one_merchant"),
             models.UniqueConstraint(
                 fields=["attempt", "kind", "merchant"],
-                condition=Q(status=Status.OPEN),
+                condition=Q(status=CaseStatus.OPEN),
                 name="one_open_case_per_attempt_and_kind",
             ),
             models.CheckConstraint(
-                condition=Q(status=Status.OPEN, resolved_at__isnull=True)
-                | Q(status=Status.RESOLVED, resolved_at__isnull=False),
+                condition=Q(status=CaseStatus.OPEN, resolved_at__isnull=True)
+                | Q(status=CaseStatus.RESOLVED, resolved_at__isnull=False),
                 name="a_case_is_open_or_resolved",
             ),
             models.CheckConstraint(
@@ -89,7 +89,7 @@ class Case(models.Model):
 
     @property
     def is_open(self) -> bool:
-        return self.status == Status.OPEN
+        return self.status == CaseStatus.OPEN
 
     @property
     def awaits_decision(self) -> bool:

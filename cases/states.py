@@ -2,10 +2,10 @@
 
 from django.db import models
 
-from events.transitions import Change, Table
+from events.transitions import StatusChange, Table
 
 
-class Kind(models.TextChoices):
+class CaseKind(models.TextChoices):
     """The question that a case asks."""
 
     UNKNOWN_OUTCOME = "unknown_outcome", "The bank does not say"
@@ -14,12 +14,12 @@ class Kind(models.TextChoices):
     REVERSAL_STUCK = "reversal_stuck", "A late charge does not go back"
 
 
-class Status(models.TextChoices):
+class CaseStatus(models.TextChoices):
     OPEN = "open"
     RESOLVED = "resolved"
 
 
-class Decision(models.TextChoices):
+class CaseDecision(models.TextChoices):
     """A person's word: it stands in for the bank's, until the bank has spoken."""
 
     # About an authorisation or a capture.
@@ -44,18 +44,19 @@ class Act(models.TextChoices):
 
 # The decisions about money; the last one moves nothing.
 ABOUT_MONEY = (
-    Decision.CHARGED, Decision.NOT_CHARGED, Decision.RELEASED, Decision.NOT_RELEASED,
+    CaseDecision.CHARGED, CaseDecision.NOT_CHARGED,
+    CaseDecision.RELEASED, CaseDecision.NOT_RELEASED,
 )  # fmt: skip
 # The kinds of cases that close by a decision about money, or by the bank's word alone.
-DECIDABLE = (Kind.UNKNOWN_OUTCOME, Kind.REVERSAL_STUCK)
+DECIDABLE = (CaseKind.UNKNOWN_OUTCOME, CaseKind.REVERSAL_STUCK)
 
-CASES = Table("case", "cases.Case", beginnings=(Status.OPEN,), changes=(
-    Change(
-        Status.OPEN, Status.RESOLVED, None,
+CASES = Table("case", "cases.Case", beginnings=(CaseStatus.OPEN,), changes=(
+    StatusChange(
+        CaseStatus.OPEN, CaseStatus.RESOLVED, None,
         "The bank's word has settled it, or an operator has decided.",
     ),
-    Change(
-        Status.RESOLVED, Status.OPEN, None,
+    StatusChange(
+        CaseStatus.RESOLVED, CaseStatus.OPEN, None,
         "The bank has said otherwise than the operator had decided.",
     ),
 ))  # fmt: skip

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from acquirers import require_adapters
 from config import broker
 from core import heartbeat
-from core.heartbeat import Kind
+from core.heartbeat import ProcessKind
 from core.keyring import KeyRingError
 from core.postgresql.waits import require_bounded_waits
 from vault import peers
@@ -43,7 +43,7 @@ def begin_beat(**_options: object) -> None:
     _begin("beat")
 
 
-def _begin(kind: Kind) -> None:
+def _begin(kind: ProcessKind) -> None:
     """End a process without keys, adapters or bounded waits; Celery forgets other exceptions."""
     try:
         require_bounded_waits()

@@ -21,9 +21,9 @@ from psycopg import Connection, Error, connect
 
 from core import ids, keyring
 
-Kind = Literal["web", "worker", "sender", "beat", "rotation"]
+ProcessKind = Literal["web", "worker", "sender", "beat", "rotation"]
 # A rotation seals, too: one that still uses an older key may not be overtaken by a change.
-KINDS: tuple[Kind, ...] = ("web", "worker", "sender", "beat", "rotation")
+KINDS: tuple[ProcessKind, ...] = ("web", "worker", "sender", "beat", "rotation")
 BEAT_SECONDS = 15.0
 # After a beat that the database did not take.
 RETRY_SECONDS = 2.0
@@ -80,7 +80,7 @@ class Heartbeat:
     :param parent: the process that this one was forked from; its row goes with the first beat.
     """
 
-    def __init__(self, kind: Kind, *, parent: "Heartbeat | None" = None) -> None:
+    def __init__(self, kind: ProcessKind, *, parent: "Heartbeat | None" = None) -> None:
         self.kind, self.id = kind, ids.new("proc")
         self._ring, self._pid, self._parent = keyring.ring(), os.getpid(), parent
         self._started_at: datetime | None = None  # When the database first heard of it.
@@ -173,7 +173,7 @@ def _connected() -> Connection:
 _own: list[Heartbeat] = []
 
 
-def write_down(kind: Kind) -> list[Stranger]:
+def write_down(kind: ProcessKind) -> list[Stranger]:
     """Write this process down, before it seals anything, and return the strangers it meets.
 
     The row counts for a minute: `begin` keeps it fresh.

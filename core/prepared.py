@@ -21,7 +21,7 @@ from django.db import (
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
 
-from core.postgresql.calls import Call, CursorCall
+from core.postgresql.calls import CursorCall, StatementCall
 
 T = TypeVar("T")
 
@@ -53,11 +53,11 @@ def _executed(
     values: Mapping[str, Any],
     connection: BaseDatabaseWrapper,
     *,
-    take: Callable[[Call], T],
+    take: Callable[[StatementCall], T],
 ) -> T:
     connection.ensure_connection()
     raw = connection.connection
-    made = Call if settings.LIBPQ_CALLS else CursorCall
+    made = StatementCall if settings.LIBPQ_CALLS else CursorCall
     call = made(raw, keep=settings.PREPARED_STATEMENTS)
     try:
         if connection.execute_wrappers or connection.queries_logged:
@@ -77,7 +77,7 @@ def _executed(
 
 
 def _execute_as_django_does(
-    call: Call, query: str, values: Mapping[str, Any], connection: BaseDatabaseWrapper
+    call: StatementCall, query: str, values: Mapping[str, Any], connection: BaseDatabaseWrapper
 ) -> None:
     """Let whoever watches Django's statements see this one; its log tells of it without values.
 

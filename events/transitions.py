@@ -19,7 +19,7 @@ class UnlistedTransition(Exception):
     """A bug: the code asked for a change of status that the table does not list."""
 
 
-class Change(NamedTuple):
+class StatusChange(NamedTuple):
     """One allowed change of a status.
 
     :param event: the type of the event that tells of it; None if no event does.
@@ -45,7 +45,7 @@ class Table:
     noun: str
     model: str
     beginnings: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[StatusChange, ...]
     meanings: Mapping[str, str] = field(default_factory=dict)
 
     def event_of(self, before: str, after: str) -> str | None:

@@ -8,12 +8,12 @@ from django.urls import URLPattern, reverse
 from core.admin import ActingAdmin, ReadOnly, ReadOnlyAdmin
 from core.errors import SentBefore
 from ledger import balance, book, calendar_changes, operators
-from ledger.models import Account, Due, Entry, HolidayChange, Movement, Price, Run
+from ledger.models import Account, Due, HolidayChange, LedgerEntry, Movement, Price, Run
 from ledger.operator_forms import HolidayForm, WriteOffForm
 
 
 class EntryInline(ReadOnly, admin.TabularInline):
-    model = Entry
+    model = LedgerEntry
     exclude = ("merchant",)
 
 

@@ -13,7 +13,7 @@ from django.db.models import Max
 
 from core import local_days, prepared
 from ledger import boundary
-from ledger.models import Account, Agenda, Due, Entry, Run
+from ledger.models import Account, Agenda, Due, LedgerEntry, Run
 from ledger.models.accounts import account_id
 from merchants.models import Merchant
 
@@ -97,7 +97,7 @@ def note() -> int:
     back, or what came since, is noted by a later look. Safe to kill anywhere, and beside itself.
     """
     reached = _reached()
-    newest = Entry.objects.aggregate(newest=Max("id"))["newest"] or 0
+    newest = LedgerEntry.objects.aggregate(newest=Max("id"))["newest"] or 0
     if newest <= reached:
         return reached
     edge = boundary.find(patience_seconds=PATIENCE_SECONDS)
@@ -114,7 +114,7 @@ def is_up_to_date() -> bool:
 
     Not while a transaction of before stays open: it holds back runs, too.
     """
-    newest = Entry.objects.aggregate(newest=Max("id"))["newest"] or 0
+    newest = LedgerEntry.objects.aggregate(newest=Max("id"))["newest"] or 0
     note()
     return _reached() >= newest
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import date
 from typing import NamedTuple
 
-from ledger.models import Account, Entry
+from ledger.models import Account, LedgerEntry
 
 # The money that a merchant can count on: what a balance transaction changes.
 BALANCE = (Account.Kind.PENDING, Account.Kind.AVAILABLE)
@@ -18,7 +18,7 @@ class Line(NamedTuple):
     available_on: date | None = None
 
 
-def of_entries(entries: Iterable[Entry]) -> list[Line]:
+def of_entries(entries: Iterable[LedgerEntry]) -> list[Line]:
     """Return entries of the journal as the lines that they were; they come with their accounts."""
     return [Line(entry.account.kind, entry.amount, entry.available_on) for entry in entries]
 

@@ -13,7 +13,7 @@ from core.errors import SentBefore
 from ledger import accounts, balance, book
 from ledger.models import Account, Movement
 from merchants import audit_log
-from merchants.audit_log import Change
+from merchants.audit_log import LoggedChange
 from merchants.models import User
 
 # The name of this work in the request logs.
@@ -75,5 +75,5 @@ def _record(account: Account, movement: Movement, reason: str) -> None:
         "balance_transaction": movement.id,
     }
     subject = balance.id_of(account.merchant_id)
-    change = Change("balance.written_off", subject, before, after)
+    change = LoggedChange("balance.written_off", subject, before, after)
     audit_log.record_all(account.merchant, [change], reason)

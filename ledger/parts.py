@@ -8,7 +8,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 
 from core import rows
 from ledger.lines import Line
-from ledger.models import Account, Entry, Movement, Run
+from ledger.models import Account, LedgerEntry, Movement, Run
 from ledger.models.accounts import account_id
 
 LAST_RUN = """
@@ -30,18 +30,18 @@ def last_run(merchant_id: str, currency: str) -> Run | None:
     return rows.find(Run, LAST_RUN, merchant=merchant_id, currency=currency)
 
 
-def open_entries(merchant_id: str, run: Run | None) -> QuerySet[Entry]:
+def open_entries(merchant_id: str, run: Run | None) -> QuerySet[LedgerEntry]:
     """Return pending entries that no run has settled.
 
     :param run: the last one of the currency whose entries the caller reads; None before the first.
     """
-    pending = Entry.objects.filter(merchant_id=merchant_id, available_on__isnull=False)
+    pending = LedgerEntry.objects.filter(merchant_id=merchant_id, available_on__isnull=False)
     if run is None:
         return pending
     return pending.filter(Q(available_on__gt=run.date) | Q(id__gt=run.boundary))
 
 
-def open_parts(merchant_id: str, currency: str, run: Run | None) -> QuerySet[Entry]:
+def open_parts(merchant_id: str, currency: str, run: Run | None) -> QuerySet[LedgerEntry]:
     """Return the parts of charges of a currency that no run has settled.
 
     A run itself finds them by `due_parts`.
@@ -56,7 +56,7 @@ def open_parts(merchant_id: str, currency: str, run: Run | None) -> QuerySet[Ent
     return entries.alias(of_kind=_KIND).filter(is_part)
 
 
-def settled_by(run: Run) -> QuerySet[Entry]:
+def settled_by(run: Run) -> QuerySet[LedgerEntry]:
     """Return the parts that a run has settled: its amount is their sum."""
     before = Run.objects.filter(
         merchant_id=run.merchant_id, currency=run.currency, date__lt=run.date

@@ -34,7 +34,7 @@ WHERE merchant.id = %(merchant)s::text
 """
 
 
-class Terms(NamedTuple):
+class SaleTerms(NamedTuple):
     """The terms of one sale.
 
     :param fee: in minor units.
@@ -57,7 +57,7 @@ class Terms(NamedTuple):
         )
 
 
-def of(merchant_id: str, sale: Sale, *, captured_on: date) -> Terms:
+def of(merchant_id: str, sale: Sale, *, captured_on: date) -> SaleTerms:
     """Return the terms of a sale, with what operators have changed in the calendar from its date.
 
     :param captured_on: in the merchant's timezone.
@@ -66,7 +66,7 @@ def of(merchant_id: str, sale: Sale, *, captured_on: date) -> Terms:
     [(bps, fixed, is_returned, delay, is_monthly, country, added, removed)] = prepared.rows(
         FIND, asked
     )
-    return Terms(
+    return SaleTerms(
         fee=FREE if bps is None else pricing.fee(sale, bps, fixed, is_returned=is_returned),
         delay_days=delay,
         parts=sale.installments if is_monthly else 1,

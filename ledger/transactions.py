@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef
 
 from core import clock, local_days
 from core.querysets import MerchantRows
-from ledger.models import Entry, Movement, Run
+from ledger.models import LedgerEntry, Movement, Run
 from ledger.models.movements import IS_TRANSACTION
 from merchants.models import Merchant
 
@@ -42,7 +42,7 @@ def shown(movements: Iterable[Movement], merchant: Merchant) -> list[dict[str, A
 
 def _pending_among(movements: list[Movement]) -> set[str]:
     """Return the ids of those of which a part is not settled yet."""
-    parts = Entry.objects.filter(movement__in=movements, available_on__isnull=False)
+    parts = LedgerEntry.objects.filter(movement__in=movements, available_on__isnull=False)
     return set(parts.filter(~Exists(_HAS_REACHED)).values_list("movement_id", flat=True))
 
 

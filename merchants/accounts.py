@@ -23,7 +23,7 @@ from merchants import (
     sites,
     terms,
 )
-from merchants.audit_log import Change
+from merchants.audit_log import LoggedChange
 from merchants.models import Member, Merchant, NonSecureLimit, User
 from merchants.states import UPDATED
 from merchants.terms import Term
@@ -196,7 +196,7 @@ def change(merchant: Merchant, changes: Mapping[str, Any], reason: str | None = 
     return locked
 
 
-def _written(merchant: Merchant, term: Term, value: Any) -> Change | None:
+def _written(merchant: Merchant, term: Term, value: Any) -> LoggedChange | None:
     before = term.read(merchant)
     term.write(merchant, value)
     after = term.read(merchant)
@@ -206,21 +206,21 @@ def _written(merchant: Merchant, term: Term, value: Any) -> Change | None:
         gone, came = _not_in(after, before), _not_in(before, after)
         before, after = gone, came
     name = term.shown_as or term.name
-    return Change(term.action, term.subject(merchant, value), {name: before}, {name: after})
+    return LoggedChange(term.action, term.subject(merchant, value), {name: before}, {name: after})
 
 
 def _not_in(others: list[Any], rows: list[Any]) -> list[Any]:
     return [row for row in rows if row not in others]
 
 
-def _together(changes: Iterable[Change]) -> list[Change]:
+def _together(changes: Iterable[LoggedChange]) -> list[LoggedChange]:
     """Return one change for all of the same kind and subject."""
-    merged: dict[tuple[str, str], Change] = {}
+    merged: dict[tuple[str, str], LoggedChange] = {}
     for one in changes:
         kind = (one.action, one.subject)
-        known = merged.get(kind, Change(*kind))
+        known = merged.get(kind, LoggedChange(*kind))
         before = {**(known.before or {}), **(one.before or {})}
-        merged[kind] = Change(*kind, before, {**(known.after or {}), **(one.after or {})})
+        merged[kind] = LoggedChange(*kind, before, {**(known.after or {}), **(one.after or {})})
     return list(merged.values())
 
 

@@ -77,7 +77,7 @@ UPDATE merchants_audithead AS head SET hash = entry.hash FROM entry WHERE head.c
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LoggedChange:
     """A change as the log will keep it; `record_all` writes it when all else is written.
 
     :param before: the values before it, only of what changed; None for what is new.
@@ -109,7 +109,7 @@ def record(  # noqa: PLR0913  # A row of the log has that much to say, and each 
     :param subject: the id of the object that was changed.
     :raises ValueError: no such action.
     """
-    change = Change(action, subject, before, after)
+    change = LoggedChange(action, subject, before, after)
     chain = f"merchant:{merchant.id}" if merchant else INSTALLATION
     return _append(chain, merchant, change, reason)
 
@@ -128,7 +128,9 @@ def record_by_person(
     return record(action, merchant=merchant, subject=subject, after=after)
 
 
-def record_all(merchant: Merchant, changes: Iterable[Change], reason: str | None = None) -> None:
+def record_all(
+    merchant: Merchant, changes: Iterable[LoggedChange], reason: str | None = None
+) -> None:
     """Append several changes of one merchant, as `record` does one."""
     for change in changes:
         _append(f"merchant:{merchant.id}", merchant, change, reason)
@@ -148,7 +150,9 @@ def record_of_person(
     :param after: more about it, such as the kind of a second factor.
     :raises ValueError: no such action.
     """
-    return _append(f"user:{user.pk}", None, Change(action, str(user.pk), before, after), reason)
+    return _append(
+        f"user:{user.pk}", None, LoggedChange(action, str(user.pk), before, after), reason
+    )
 
 
 def difference(
@@ -160,7 +164,7 @@ def difference(
 
 
 def _append(
-    chain: str, merchant: Merchant | None, change: Change, reason: str | None
+    chain: str, merchant: Merchant | None, change: LoggedChange, reason: str | None
 ) -> AuditEntry:
     if change.action not in ACTIONS:
         raise ValueError(f"the audit log knows no action {change.action!r}")

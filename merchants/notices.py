@@ -22,7 +22,7 @@ from merchants.models import Member, Merchant, User
 ADDRESSES_MAX = 10
 
 
-class Kind(StrEnum):
+class MailKind(StrEnum):
     """The kinds of notices, each of which a merchant's addresses get or not."""
 
     ENDPOINT_FAILING = "endpoint_failing"
@@ -52,7 +52,7 @@ class Letter(NamedTuple):
     facts: dict[str, Any]
 
 
-def readers(merchant: Merchant, kind: Kind) -> list[Reader]:
+def readers(merchant: Merchant, kind: MailKind) -> list[Reader]:
     """Return the addresses of the merchant's that get notices of a kind."""
     if kind in merchant.silenced_notices:
         return []

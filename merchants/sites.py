@@ -14,7 +14,7 @@ from core.errors import DomainError
 from core.querysets import MerchantRows
 from core.urls import BadUrl, Url
 from merchants import audit_log
-from merchants.audit_log import Change
+from merchants.audit_log import LoggedChange
 from merchants.models import CallbackUrl, Merchant, Website
 from merchants.refusals import ChangeRefused
 
@@ -51,7 +51,7 @@ class SiteRefused(ChangeRefused):
     """The address cannot be registered or removed; the text says why."""
 
 
-class Verdict(NamedTuple):
+class SiteVerdict(NamedTuple):
     """Whether payers may be sent to an address.
 
     :param rule: the sentence about the rule that the address breaks; None if it breaks none.
@@ -78,7 +78,7 @@ def register_website(merchant: Merchant, address: str, *, reason: str | None = N
         if is_new:
             after = {"websites": [str(site)]}
             audit_log.record_all(
-                merchant, [Change("website.added", site.host, after=after)], reason
+                merchant, [LoggedChange("website.added", site.host, after=after)], reason
             )
     return site
 
@@ -96,7 +96,7 @@ def register_callback(
         if is_new:
             after = {"callbacks": [str(site)]}
             audit_log.record_all(
-                merchant, [Change("callback.added", site.url, after=after)], reason
+                merchant, [LoggedChange("callback.added", site.url, after=after)], reason
             )
     return site
 
@@ -210,15 +210,15 @@ def require_return_url(merchant: Merchant, address: str) -> None:
         raise ReturnUrlNotAllowed(rule)
 
 
-def why_not(merchant: Merchant, address: str) -> Verdict:
+def why_not(merchant: Merchant, address: str) -> SiteVerdict:
     """Return the rule that keeps payers from being sent to an address, or what allows it."""
     try:
         url = urls.parse(address)
     except BadUrl:
-        return Verdict(NO_ADDRESS, None)
+        return SiteVerdict(NO_ADDRESS, None)
     if site := covering(merchant, url):
-        return Verdict(None, site)
-    return Verdict(NOT_REGISTERED if url.scheme == "https" else NOT_HTTPS, None)
+        return SiteVerdict(None, site)
+    return SiteVerdict(NOT_REGISTERED if url.scheme == "https" else NOT_HTTPS, None)
 
 
 def is_registered(merchant: Merchant, url: Url) -> bool:

@@ -2,14 +2,14 @@
 
 from django.db import models
 
-from events.transitions import Change, Table
+from events.transitions import StatusChange, Table
 from events.types import Aggregate
 
 UPDATED = "merchant.updated"
 AGGREGATE = Aggregate("merchant", (UPDATED,), scope="merchant", schemas=("Merchant",))
 
 
-class Status(models.TextChoices):
+class MerchantStatus(models.TextChoices):
     """`merchant.status`."""
 
     PENDING = "pending"
@@ -18,21 +18,22 @@ class Status(models.TextChoices):
     CLOSED = "closed"
 
 
+_Is = MerchantStatus
 # Every allowed change of status. The database's trigger knows the same pairs (migration 0002),
 # and docs/states.md is made from this table. An approval is given once, and closing is final: who
 # comes back opens another account.
-MERCHANTS = Table("merchant", "merchants.Merchant", beginnings=(Status.PENDING, Status.ACTIVE),
+MERCHANTS = Table("merchant", "merchants.Merchant", beginnings=(_Is.PENDING, _Is.ACTIVE),
     changes=(
-    Change(Status.PENDING, Status.ACTIVE, UPDATED, "The account was approved."),
-    Change(Status.PENDING, Status.CLOSED, UPDATED, "The account was not approved."),
-    Change(Status.ACTIVE, Status.RESTRICTED, UPDATED, "An operator stopped it for a while."),
-    Change(Status.ACTIVE, Status.CLOSED, UPDATED, "An operator closed it."),
-    Change(Status.RESTRICTED, Status.ACTIVE, UPDATED, "An operator let it go on."),
-    Change(Status.RESTRICTED, Status.CLOSED, UPDATED, "An operator closed it."),
+    StatusChange(_Is.PENDING, _Is.ACTIVE, UPDATED, "The account was approved."),
+    StatusChange(_Is.PENDING, _Is.CLOSED, UPDATED, "The account was not approved."),
+    StatusChange(_Is.ACTIVE, _Is.RESTRICTED, UPDATED, "An operator stopped it for a while."),
+    StatusChange(_Is.ACTIVE, _Is.CLOSED, UPDATED, "An operator closed it."),
+    StatusChange(_Is.RESTRICTED, _Is.ACTIVE, UPDATED, "An operator let it go on."),
+    StatusChange(_Is.RESTRICTED, _Is.CLOSED, UPDATED, "An operator closed it."),
 ), meanings={
-    Status.PENDING: "Not approved yet: no payments, no payouts.",
-    Status.ACTIVE: "Takes payments, and gets payouts, unless an operator has switched either off: "
+    _Is.PENDING: "Not approved yet: no payments, no payouts.",
+    _Is.ACTIVE: "Takes payments, and gets payouts, unless an operator has switched either off: "
     "`charges_enabled` and `payouts_enabled` say so. In every other status both are false.",
-    Status.RESTRICTED: "Stopped: no new payments, no payouts. What was authorised may be captured.",
-    Status.CLOSED: "For good: nothing new, and no captures.",
+    _Is.RESTRICTED: "Stopped: no new payments, no payouts. What was authorised may be captured.",
+    _Is.CLOSED: "For good: nothing new, and no captures.",
 })  # fmt: skip

@@ -129,8 +129,8 @@ def _require_addresses(_merchant: Merchant, addresses: Any) -> None:
 
 
 def _require_kinds(_merchant: Merchant, kinds: Any) -> None:
-    if not _is_list_of_texts(kinds) or not {*kinds} <= {*notices.Kind}:
-        raise ChangeRefused(f"A kind of notice is one of: {', '.join(notices.Kind)}.")
+    if not _is_list_of_texts(kinds) or not {*kinds} <= {*notices.MailKind}:
+        raise ChangeRefused(f"A kind of notice is one of: {', '.join(notices.MailKind)}.")
 
 
 def _require_language(_merchant: Merchant, code: str) -> None:

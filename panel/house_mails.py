@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from core.names import email_key
 from merchants import notices
 from merchants.models import ApiKey, Merchant, OperatorInvitation, User
-from merchants.notices import Kind, Letter, Reader
+from merchants.notices import Letter, MailKind, Reader
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +42,7 @@ def tell_owner_of_account(merchant: Merchant) -> bool:
 
 def tell_of_revoked_key(key: ApiKey) -> bool:
     """Tell a merchant's owners, and those who want such notices, that a key was revoked."""
-    to = [*notices.owners(key.merchant), *notices.readers(key.merchant, Kind.KEY_CHANGED)]
+    to = [*notices.owners(key.merchant), *notices.readers(key.merchant, MailKind.KEY_CHANGED)]
     return _send(_("An API key was revoked"), "key_revoked", to, key=key)
 
 

@@ -7,10 +7,10 @@ from core import clock
 from ledger import book
 from merchants import audit_log
 from merchants.models import Merchant
-from payouts import render, rows
+from payouts import render, steps
 from payouts.models import Payout
 from payouts.refusals import PayoutUnexpectedState
-from payouts.states import Status
+from payouts.states import PayoutStatus
 
 
 @transaction.atomic(durable=True)
@@ -31,10 +31,10 @@ def call_off(payout: Payout) -> Payout:
 
     :raises PayoutUnexpectedState: it has been sent, or has ended.
     """
-    if payout.status != Status.PENDING:
+    if payout.status != PayoutStatus.PENDING:
         raise PayoutUnexpectedState(payout)
     before = render.payout(payout)
     book.payout_canceled(payout.id, merchant_id=payout.merchant_id, now=clock.now())
-    rows.close(payout)
-    rows.move(payout, Status.CANCELED, before)
+    steps.close(payout)
+    steps.move(payout, PayoutStatus.CANCELED, before)
     return payout

@@ -33,7 +33,7 @@ REFUSALS = (MerchantRestricted, UpstreamUnavailable, ParameterMissing)
 log = structlog.get_logger(__name__)
 
 
-def look(*, job: str) -> None:
+def pay_out_due(*, job: str) -> None:
     """Pay out for every merchant whose day has begun and is settled; safe beside itself.
 
     A merchant with something still to settle, who may not be paid out at the moment, or with an

@@ -2,11 +2,11 @@
 
 from core.rest.filters import AnyOf, Currency, Filters, Instants
 from core.rest.lists import ListSpec
-from payouts.states import Status
+from payouts.states import PayoutStatus
 
 
 class PayoutFilters(Filters):
-    status = AnyOf("status", Status.values)
+    status = AnyOf("status", PayoutStatus.values)
     currency = Currency("currency")
     arrival_date = Instants("arrival_at")
     created = Instants("created_at")

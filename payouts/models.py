@@ -6,7 +6,7 @@ from django.db.models import Q
 from acquirers.conversation.models import InDoubt
 from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager
-from payouts.states import FailureCode, Status
+from payouts.states import FailureCode, PayoutStatus
 
 
 class Payout(InDoubt):
@@ -24,7 +24,7 @@ class Payout(InDoubt):
     # In minor units.
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
-    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    status = models.CharField(max_length=10, choices=PayoutStatus, default=PayoutStatus.PENDING)
     # The beginning of a day in the merchant's timezone.
     arrival_at = models.DateTimeField()
     automatic = models.BooleanField(default=False)
@@ -73,26 +73,29 @@ class Payout(InDoubt):
                 name="an_automatic_payout_has_its_day",
             ),
             models.CheckConstraint(
-                condition=Q(status__in=[Status.PENDING, Status.IN_TRANSIT], closed_at__isnull=True)
+                condition=Q(
+                    status__in=[PayoutStatus.PENDING, PayoutStatus.IN_TRANSIT],
+                    closed_at__isnull=True,
+                )
                 | Q(
-                    status__in=[Status.PAID, Status.FAILED, Status.CANCELED],
+                    status__in=[PayoutStatus.PAID, PayoutStatus.FAILED, PayoutStatus.CANCELED],
                     closed_at__isnull=False,
                     due_at__isnull=True,
                 ),
                 name="a_payout_is_on_its_way_or_closed",
             ),
             models.CheckConstraint(
-                condition=Q(status=Status.FAILED, failure_code__isnull=False)
-                | (~Q(status=Status.FAILED) & Q(failure_code__isnull=True)),
+                condition=Q(status=PayoutStatus.FAILED, failure_code__isnull=False)
+                | (~Q(status=PayoutStatus.FAILED) & Q(failure_code__isnull=True)),
                 name="a_failed_payout_says_why",
             ),
             models.CheckConstraint(
-                condition=~Q(status__in=[Status.PENDING, Status.CANCELED])
+                condition=~Q(status__in=[PayoutStatus.PENDING, PayoutStatus.CANCELED])
                 | Q(sent_at__isnull=True),
                 name="a_pending_or_canceled_payout_has_not_left",
             ),
             models.CheckConstraint(
-                condition=~Q(status=Status.PAID) | Q(sent_at__isnull=False),
+                condition=~Q(status=PayoutStatus.PAID) | Q(sent_at__isnull=False),
                 name="a_paid_payout_has_left",
             ),
         ]

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Protocol
 
 from acquirers.transfers.taking_in import TransferNotKnown
-from payouts import rows
+from payouts import steps
 from payouts.models import Payout
-from payouts.states import Status
+from payouts.states import PayoutStatus
 
 
-class Told(Protocol):
+class PayoutNotice(Protocol):
     """A notice about a transfer out; the amount in minor units."""
 
     reference: str
@@ -23,7 +23,7 @@ class Told(Protocol):
     at: datetime  # By the bank's clock.
 
 
-def paid(notice: Told) -> None:
+def paid(notice: PayoutNotice) -> None:
     """Note that the money has arrived.
 
     :raises TransferNotKnown: no payout has left under that reference.
@@ -31,24 +31,24 @@ def paid(notice: Told) -> None:
     payout = _locked(notice)
     # One that failed may have been found returned by an inquiry before this older notice came. If
     # the bank has really paid it after all, the audit lists it.
-    if payout.status == Status.IN_TRANSIT:
-        rows.pay(payout, notice.trace_id, arrived_at=notice.at)
+    if payout.status == PayoutStatus.IN_TRANSIT:
+        steps.pay(payout, notice.trace_id, arrived_at=notice.at)
 
 
-def failed(notice: Told) -> None:
+def failed(notice: PayoutNotice) -> None:
     """Give the money back to the merchant: it did not arrive, or it came back.
 
     :raises TransferNotKnown: no payout has left under that reference.
     """
     payout = _locked(notice)
-    if payout.status in (Status.IN_TRANSIT, Status.PAID):
-        rows.fail(payout, notice.failure_code, notice.trace_id)
+    if payout.status in (PayoutStatus.IN_TRANSIT, PayoutStatus.PAID):
+        steps.fail(payout, notice.failure_code, notice.trace_id)
 
 
-def _locked(notice: Told) -> Payout:
+def _locked(notice: PayoutNotice) -> Payout:
     # One that is pending here has not left: a notice of it is somebody's mistake.
-    left = Payout.objects.exclude(status__in=[Status.PENDING, Status.CANCELED])
+    left = Payout.objects.exclude(status__in=[PayoutStatus.PENDING, PayoutStatus.CANCELED])
     found = left.filter(acquirer_reference=notice.reference).first()
     if found is None or (found.amount, found.currency) != (notice.amount, notice.currency):
         raise TransferNotKnown(notice.reference)
-    return rows.locked(found)
+    return steps.locked(found)

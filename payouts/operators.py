@@ -14,9 +14,9 @@ from core.errors import ResourceMissing, SentBefore
 from ledger import accounts
 from merchants import audit_log
 from merchants.accounts import require_payouts_by_operator
-from merchants.audit_log import Change
+from merchants.audit_log import LoggedChange
 from merchants.models import Merchant, User
-from payouts import cancellations, creation, rows
+from payouts import cancellations, creation, steps
 from payouts.creation import Wanted
 from payouts.models import Payout
 
@@ -73,7 +73,7 @@ def _create(
         "currency": payout.currency,
         "destination": payout.destination,
     }
-    _record(Change("payout.created", payout.id, after=after), payout, reason)
+    _record(LoggedChange("payout.created", payout.id, after=after), payout, reason)
     return payout
 
 
@@ -87,13 +87,13 @@ def _as_wanted(earlier: Payout, merchant: Merchant, wanted: Wanted) -> Payout:
 
 @transaction.atomic(durable=True)
 def _cancel(operator: User, seen: Payout, reason: str) -> Payout:
-    payout = cancellations.call_off(rows.locked(seen))
+    payout = cancellations.call_off(steps.locked(seen))
     LogEntry.objects.log_actions(operator.pk, [payout], CHANGE, reason, single_object=True)
     before, after = {"status": seen.status}, {"status": payout.status}
-    _record(Change("payout.canceled", payout.id, before, after), payout, reason)
+    _record(LoggedChange("payout.canceled", payout.id, before, after), payout, reason)
     return payout
 
 
-def _record(change: Change, payout: Payout, reason: str) -> None:
+def _record(change: LoggedChange, payout: Payout, reason: str) -> None:
     audit_log.record_all(payout.merchant, [change], reason)
     context.note_change(payout.merchant_id, payout.id)

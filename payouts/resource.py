@@ -1,6 +1,6 @@
 """Payouts as a resource."""
 
-from core.rest.expansion import Kind
+from core.rest.expansion import ObjectKind
 from core.rest.resources import Resource
 from events.types import Aggregate
 from payouts import render, schema, states
@@ -14,7 +14,9 @@ RESOURCE = Resource(
     tag=("Payouts", "Send your money to your own account at a bank."),
     schemas=schema.SCHEMAS,
     kinds={
-        "payout": Kind(prefix="po", rows=Payout.objects.all(), show=render.payout, scope=SCOPE),
+        "payout": ObjectKind(
+            prefix="po", rows=Payout.objects.all(), show=render.payout, scope=SCOPE
+        ),
     },
 )
 

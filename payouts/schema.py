@@ -5,12 +5,12 @@ from core.rest import schema
 from core.rest.schema import Operation, Schemas, minor, nullable, ref, text
 from merchants.accounts import MerchantRestricted
 from payouts import forms, refusals
-from payouts.states import FailureCode, Status
+from payouts.states import FailureCode, PayoutStatus
 
 _FIELDS: Schemas = {
     "amount": minor("What is paid out."),
     "currency": schema.CURRENCY,
-    "status": schema.one_of(Status, "Where the payout stands."),
+    "status": schema.one_of(PayoutStatus, "Where the payout stands."),
     "arrival_date": {
         "type": "integer",
         "description": (

@@ -13,11 +13,11 @@ from acquirers.outcomes import Answer, Outcome
 from acquirers.rails import TransferOrder, TransferOutcome
 from core import clock, context
 from core.errors import UpstreamUnavailable
-from payouts import render, rows
+from payouts import render, steps
 from payouts.models import Payout
-from payouts.states import Status
+from payouts.states import PayoutStatus
 
-OPEN = (Status.PENDING, Status.IN_TRANSIT)
+OPEN = (PayoutStatus.PENDING, PayoutStatus.IN_TRANSIT)
 log = structlog.get_logger(__name__)
 
 
@@ -26,11 +26,11 @@ class Payouts(Kind[Payout]):
 
     model = Payout
     slots = 4
-    door = rows.DOOR
+    door = steps.DOOR
 
     def facts(self, asked: Payout, outcome: Outcome) -> Facts[Payout]:
-        payout = rows.locked(asked)
-        is_open = payout.status == Status.IN_TRANSIT
+        payout = steps.locked(asked)
+        is_open = payout.status == PayoutStatus.IN_TRANSIT
         return Facts(payout, payout, None, answers.believed(payout, outcome), is_open)
 
     @transaction.atomic(durable=True)
@@ -40,19 +40,19 @@ class Payouts(Kind[Payout]):
         :param row: the caller holds its lease.
         :returns: the payout with `is_to_send`; None if there is nothing to do at the bank.
         """
-        payout = rows.locked(row)
+        payout = steps.locked(row)
         if payout.status not in OPEN or leases.is_overtaken(row, payout):
             return None
         is_again = payout.sent_at is not None
         to_send = not is_again or _may_be_sent_again(payout)
         if to_send:
             # With the first sending the waits between inquiries begin at the shortest one.
-            is_first = payout.status == Status.PENDING
+            is_first = payout.status == PayoutStatus.PENDING
             begin = schedule.begin_asking if is_first else schedule.begin_again
             begin(payout, clock.now())
             payout.sent_at = payout.sent_at or clock.now()
-        if payout.status == Status.PENDING:
-            rows.move(payout, Status.IN_TRANSIT, render.payout(payout))
+        if payout.status == PayoutStatus.PENDING:
+            steps.move(payout, PayoutStatus.IN_TRANSIT, render.payout(payout))
         elif to_send:
             payout.save()
         # In memory alone: written down it would outlive the process that does it.
@@ -77,17 +77,17 @@ class Payouts(Kind[Payout]):
         outcome = said.outcome
         assert isinstance(outcome, TransferOutcome)
         if outcome.answer is Answer.APPROVED:
-            end = rows.end_paid(row, outcome.trace_id, arrived_at=outcome.arrived_at)
+            end = steps.end_paid(row, outcome.trace_id, arrived_at=outcome.arrived_at)
             return Effect(end)
         if outcome.answer is Answer.DECLINED:
-            return Effect(rows.end_failed(row, outcome.failure_code, outcome.trace_id))
+            return Effect(steps.end_failed(row, outcome.failure_code, outcome.trace_id))
         row.trace_id = outcome.trace_id or row.trace_id
         may_send = _may_be_sent_again(row)
         still_open(row, outcome, not_sent=lambda: _not_sent(row), send_again=may_send)
         return Effect()
 
     def hear_late(self, asked: Payout, row: Payout, outcome: Outcome) -> None:
-        if outcome.answer is Answer.APPROVED and row.status == Status.FAILED:
+        if outcome.answer is Answer.APPROVED and row.status == PayoutStatus.FAILED:
             log.warning("payout_paid_before_its_end", payout=row.id)
 
 

@@ -2,10 +2,10 @@
 
 from django.db import models
 
-from events.transitions import Change, Table
+from events.transitions import StatusChange, Table
 
 
-class Status(models.TextChoices):
+class PayoutStatus(models.TextChoices):
     """`payout.status`."""
 
     PENDING = "pending"
@@ -42,31 +42,31 @@ FAILED = "payout.failed"
 
 # Every allowed change of status, with its event. The database's trigger knows the same pairs
 # (migration 0002), and docs/states.md is made from this table.
-PAYOUTS = Table("payout", "payouts.Payout", beginnings=(Status.PENDING,), changes=(
-    Change(
-        Status.PENDING, Status.IN_TRANSIT, None,
+PAYOUTS = Table("payout", "payouts.Payout", beginnings=(PayoutStatus.PENDING,), changes=(
+    StatusChange(
+        PayoutStatus.PENDING, PayoutStatus.IN_TRANSIT, None,
         "It is sent to the bank, 60 seconds after you created it at the earliest.",
     ),
-    Change(
-        Status.PENDING, Status.CANCELED, None,
+    StatusChange(
+        PayoutStatus.PENDING, PayoutStatus.CANCELED, None,
         "You canceled it before it was sent.",
     ),
-    Change(
-        Status.IN_TRANSIT, Status.PAID, PAID,
+    StatusChange(
+        PayoutStatus.IN_TRANSIT, PayoutStatus.PAID, PAID,
         "The bank says that the money has arrived.",
     ),
-    Change(
-        Status.IN_TRANSIT, Status.FAILED, FAILED,
+    StatusChange(
+        PayoutStatus.IN_TRANSIT, PayoutStatus.FAILED, FAILED,
         "The bank could not transfer it: the money is available again.",
     ),
-    Change(
-        Status.PAID, Status.FAILED, FAILED,
+    StatusChange(
+        PayoutStatus.PAID, PayoutStatus.FAILED, FAILED,
         "The account's bank sent the money back: it is available again.",
     ),
 ), meanings={
-    Status.PENDING: "Taken from `available`, and not sent yet: it can be canceled.",
-    Status.IN_TRANSIT: "It may be at the bank, which has not said how it ended.",
-    Status.PAID: "The money has arrived. It may still come back.",
-    Status.FAILED: "The money did not arrive, or came back: see `failure_code`.",
-    Status.CANCELED: "Called off before it was sent.",
+    PayoutStatus.PENDING: "Taken from `available`, and not sent yet: it can be canceled.",
+    PayoutStatus.IN_TRANSIT: "It may be at the bank, which has not said how it ended.",
+    PayoutStatus.PAID: "The money has arrived. It may still come back.",
+    PayoutStatus.FAILED: "The money did not arrive, or came back: see `failure_code`.",
+    PayoutStatus.CANCELED: "Called off before it was sent.",
 })  # fmt: skip

@@ -9,4 +9,4 @@ from payouts import daily
 @shared_task
 def pay_out_daily() -> None:
     with context.work():
-        daily.look(job=pay_out_daily.name)
+        daily.pay_out_due(job=pay_out_daily.name)

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core import money
 from testbank import authentications, orders, pages
 from testbank.models import Authentication
-from testbank.states import AuthenticationState, Decision
+from testbank.states import AuthenticationState, CardholderChoice
 
 BAD_REQUEST = 400
 FIELDS_MAX = 10
@@ -60,13 +60,13 @@ def _found(transaction_id: str) -> Authentication:
     return found
 
 
-def _pressed(request: HttpRequest) -> Decision | None:
+def _pressed(request: HttpRequest) -> CardholderChoice | None:
     # Not request.POST: the pages send one field, and Django would log what sends thousands.
     try:
         pressed = parse_qs(request.body, max_num_fields=FIELDS_MAX).get(b"decision", [])
     except ValueError:
         return None
-    names = [name for name in Decision if [name.encode()] == pressed]
+    names = [name for name in CardholderChoice if [name.encode()] == pressed]
     return names[0] if names else None
 
 

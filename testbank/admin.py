@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from core.admin import ReadOnly, ReadOnlyAdmin
-from testbank.desk import Confirmation, DecidedAdmin, Terms
+from testbank.desk import ComplaintForm, Confirmation, DecidedAdmin
 from testbank.models import (
     Authentication,
     Authorization,
@@ -61,7 +61,7 @@ class RecoveryInline(ReadOnly, admin.TabularInline):
 
 @admin.register(Authorization)
 class AuthorizationAdmin(DecidedAdmin):
-    decisions = {"dispute": Terms, "inquiry": Terms}
+    decisions = {"dispute": ComplaintForm, "inquiry": ComplaintForm}
     date_hierarchy = "created_at"
     inlines = [CaptureInline, ReversalInline, RefundInline, DisputeInline]
     list_display = [

@@ -16,9 +16,9 @@ from testbank import behaviours
 from testbank.models import Authentication
 from testbank.orders import AuthenticationOrder, AuthorizationOrder
 from testbank.router import BANK
-from testbank.states import AuthenticationState, Decision
+from testbank.states import AuthenticationState, CardholderChoice
 
-CONSENTS = (Decision.APPROVE, Decision.SILENT)
+CONSENTS = (CardholderChoice.APPROVE, CardholderChoice.SILENT)
 # 20 bytes are the 28 characters of base64 that every scheme's CAVV has.
 CAVV_BYTES = 20
 
@@ -38,7 +38,7 @@ def find(transaction_id: str) -> Authentication | None:
 
 
 @transaction.atomic(using=BANK, durable=True)
-def decide(authentication: Authentication, decision: Decision) -> Authentication:
+def decide(authentication: Authentication, decision: CardholderChoice) -> Authentication:
     """Take the cardholder's decision. The first one counts, later ones change nothing."""
     row = Authentication.objects.select_for_update().get(pk=authentication.pk)
     if row.state == AuthenticationState.CHALLENGED:
@@ -93,7 +93,7 @@ def _entry(order: AuthenticationOrder) -> dict[str, Any]:
     }
 
 
-def _decide(row: Authentication, decision: Decision) -> None:
+def _decide(row: Authentication, decision: CardholderChoice) -> None:
     fails = behaviours.BY_NAME[row.behaviour].fails_authentication
     is_authenticated = decision in CONSENTS and not fails
     row.state = (

@@ -10,7 +10,7 @@ from testbank.behaviours import Behaviour
 from testbank.models import Authorization, Capture, Dispute, FraudReport, Refund
 from testbank.orders import NAME, AuthorizationOrder
 from testbank.router import BANK
-from testbank.states import Decision, State
+from testbank.states import CardholderChoice, State
 
 
 def authorize(order: AuthorizationOrder) -> Authorization:
@@ -132,7 +132,7 @@ def _behaviour_for(order: AuthorizationOrder) -> Behaviour:
     authentication = authentications.proven(order)
     if authentication is None:
         return behaviour.declined(behaviours.INVALID_TRANSACTION)
-    if authentication.decision == Decision.SILENT:
+    if authentication.decision == CardholderChoice.SILENT:
         return behaviour.declined(behaviours.DO_NOT_HONOR, silent=True)
     return behaviour.authenticated()
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from core import clock
 from testbank import behaviours, notices
 from testbank.models import Authorization, Chargeback, Dispute, Recovery
-from testbank.states import DisputeState, NoticeKind, Verdict
+from testbank.states import DisputeState, EvidenceVerdict, NoticeKind
 
 NAME_CHARACTERS = 20
 # Without vowels and zeros: no name reads as a word or as a card number.
@@ -75,11 +75,11 @@ def _decide(dispute: Dispute) -> None:
     match DisputeState(dispute.state), dispute.verdict:
         case DisputeState.TO_COME, _:
             open_(dispute)
-        case DisputeState.INQUIRY, Verdict.LOST if dispute.authorization.available_amount:
+        case DisputeState.INQUIRY, EvidenceVerdict.LOST if dispute.authorization.available_amount:
             escalate(dispute)
         case DisputeState.INQUIRY, _:
             close(dispute)
-        case DisputeState.OPEN, Verdict.WON:
+        case DisputeState.OPEN, EvidenceVerdict.WON:
             win(dispute)
         case _:
             lose(dispute)  # By its evidence, or because none came in time.

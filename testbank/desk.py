@@ -22,7 +22,7 @@ class Confirmation(forms.Form):
     """A decision that needs no further terms."""
 
 
-class Terms(forms.Form):
+class ComplaintForm(forms.Form):
     """The terms of a complaint that an operator opens."""
 
     reason = forms.ChoiceField(choices=[(one, one) for one in decisions.REASONS])

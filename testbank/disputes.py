@@ -7,10 +7,10 @@ from testbank import behaviours, book, chargebacks
 from testbank.models import Evidence
 from testbank.orders import Submission
 from testbank.router import BANK
-from testbank.states import DisputeState, Verdict
+from testbank.states import DisputeState, EvidenceVerdict
 
 DECISIVE_TEXT = "uncategorized_text"
-VERDICTS = {"winning_evidence": Verdict.WON, "losing_evidence": Verdict.LOST}
+VERDICTS = {"winning_evidence": EvidenceVerdict.WON, "losing_evidence": EvidenceVerdict.LOST}
 OPEN = (DisputeState.INQUIRY, DisputeState.OPEN)
 # States in which an acceptance has nothing left to do.
 LOST = (DisputeState.LOST, DisputeState.ACCEPTED)

@@ -32,7 +32,7 @@ class Malformed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class AuthenticationProof:
     """The proof that a cardholder authenticated, as the acquirer hands it in."""
 
     transaction_id: str
@@ -51,7 +51,7 @@ class AuthorizationOrder:
     installments: int
     capture: bool
     card_number: str = field(repr=False)
-    proof: Proof | None
+    proof: AuthenticationProof | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,11 +246,11 @@ def _card_number(sent: dict[str, Any]) -> str:
     return _text(card, "number", CARD_NUMBER)
 
 
-def _proof(sent: Any) -> Proof | None:
+def _proof(sent: Any) -> AuthenticationProof | None:
     if sent is None:
         return None
     proof = _object(sent, "authentication")
-    return Proof(
+    return AuthenticationProof(
         transaction_id=_text(proof, "transaction_id", PROOF),
         eci=_text(proof, "eci", PROOF),
         cavv=_text(proof, "cavv", PROOF),

@@ -34,7 +34,7 @@ class DisputeState(TextChoices):
     REGAINED = "regained"  # Won after it was lost.
 
 
-class Verdict(TextChoices):
+class EvidenceVerdict(TextChoices):
     """The decision that evidence leads to by itself."""
 
     WON = "won"
@@ -83,7 +83,7 @@ class AuthenticationState(TextChoices):
     NOT_AUTHENTICATED = "not_authenticated"
 
 
-class Decision(TextChoices):
+class CardholderChoice(TextChoices):
     """The button that the cardholder pressed; SILENT: authenticated, then the bank is silent."""
 
     APPROVE = "approve"

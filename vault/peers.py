@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from core import heartbeat, keyring
-from core.heartbeat import LIVING_SECONDS, Kind, Stranger
+from core.heartbeat import LIVING_SECONDS, ProcessKind, Stranger
 from core.keyring import KeyRingError
 
 # A beat, and one that had to be tried again.
@@ -36,7 +36,7 @@ def _all() -> QuerySet[Any]:
     return apps.get_model("core", "Process")._default_manager.all()
 
 
-def join(kind: Kind) -> None:
+def join(kind: ProcessKind) -> None:
     """Write this process down, and stop it if its key ring does not go with a living process's.
 
     Written first, then compared: of two that start at once at least one sees the other.

@@ -14,7 +14,7 @@ from core.querysets import MerchantRows
 from events import types
 from events.models import Event
 from merchants import audit_log
-from merchants.audit_log import Change
+from merchants.audit_log import LoggedChange
 from merchants.models import Merchant
 from webhooks import destinations, replay, resend, signing_secrets, stopping
 from webhooks.delivery import wakeups
@@ -209,7 +209,7 @@ def _record(
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
 ) -> None:
-    change = Change(f"endpoint.{verb}", endpoint.id, before, after)
+    change = LoggedChange(f"endpoint.{verb}", endpoint.id, before, after)
     audit_log.record_all(endpoint.merchant, [change])
 
 

@@ -52,7 +52,7 @@ def _take() -> Endpoint | None:
 def _send(endpoint: Endpoint) -> int:
     """Send an endpoint's mails with no transaction open; return how many the server took."""
     leased_until = endpoint.mail_due_at
-    readers = notices.readers(endpoint.merchant, notices.Kind.ENDPOINT_FAILING)
+    readers = notices.readers(endpoint.merchant, notices.MailKind.ENDPOINT_FAILING)
     mails = [*notices.written(_letter(endpoint), readers)]
     try:
         sent = get_connection().send_messages(mails) if mails else 0

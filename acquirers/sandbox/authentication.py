@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from acquirers import returned_forms
 from acquirers.gateway import Order
-from acquirers.three_d_secure import Authenticated, Forged, Proof
+from acquirers.three_d_secure import Authenticated, AuthenticationProof, Forged
 
 SIGNED = (
     "amount", "cavv", "currency", "eci", "issued_at", "md_status", "reference", "transaction_id",
@@ -38,7 +38,7 @@ def verified(raw: bytes, content_type: str, *, order: Order, key: str) -> Authen
     return Authenticated(
         md_status=fields["md_status"],
         eci=fields["eci"],
-        proof=Proof({name: fields[name] for name in PROOF}),
+        proof=AuthenticationProof({name: fields[name] for name in PROOF}),
         transaction_id=fields["transaction_id"],
         has_proof=bool(fields["cavv"]),
     )

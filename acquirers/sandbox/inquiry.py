@@ -3,7 +3,7 @@
 from typing import Any
 
 from acquirers.courses import Course
-from acquirers.outcomes import Answer, BankOperation, Deed, Finding, Standing
+from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Standing
 from acquirers.sandbox import answers
 
 STATES = {
@@ -13,7 +13,7 @@ STATES = {
     "pending": Answer.PENDING,
 }
 # States that an approved authorisation has come to since.
-ENDS = {"voided": Deed.VOID, "lapsed": Deed.LAPSE}
+ENDS = {"voided": OperationKind.VOID, "lapsed": OperationKind.LAPSE}
 
 
 def standing(told: Any, reference: str, course: Course) -> Standing:
@@ -36,9 +36,9 @@ def _operations(result: str, captured: int | None) -> tuple[BankOperation, ...]:
     :raises KeyError: the bank itself does not know the state, or it is none of its states.
     """
     state = Answer.APPROVED if result in ENDS else STATES[result]
-    operations = [BankOperation(Deed.AUTHORIZATION, state)]
+    operations = [BankOperation(OperationKind.AUTHORIZATION, state)]
     if captured:
-        operations.append(BankOperation(Deed.CAPTURE, Answer.APPROVED, captured))
+        operations.append(BankOperation(OperationKind.CAPTURE, Answer.APPROVED, captured))
     if result in ENDS:
         operations.append(BankOperation(ENDS[result], Answer.APPROVED))
     return tuple(operations)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from acquirers.courses import Course
-from acquirers.outcomes import Answer, BankOperation, Deed, Finding, Outcome, Standing
+from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome, Standing
 from acquirers.sandbox import answers
 
 TO_REFUNDS = {
@@ -37,7 +37,7 @@ def standing(told: Any, order: str, reference: str, course: Course) -> Standing:
         state, amount = TO_REFUNDS[told["result"]], answers.amount(told["amount"])
     except answers.UNREADABLE:
         return Standing(Finding.UNKNOWN, exchange=course.ended())
-    found = BankOperation(Deed.REFUND, state, amount, number)
+    found = BankOperation(OperationKind.REFUND, state, amount, number)
     exchange = course.ended(code=facts["response_code"])
     return Standing(Finding.FOUND, (found,), exchange=exchange, **facts)
 

@@ -70,7 +70,7 @@ def settle(day: date, result: Result) -> None:
 def pay_out(day: date, result: Result) -> None:
     """Follow the schedules of merchants once more, and count the day's payouts."""
     with context.work():
-        daily.look(job=NAME)
+        daily.pay_out_due(job=NAME)
     made = Payout.objects.filter(scheduled_on=day)
     result.counts = {"payouts": made.count(), "sum": _sum_of(made)}
 

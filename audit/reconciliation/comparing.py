@@ -10,7 +10,6 @@ from audit.reconciliation.models import Difference
 from audit.reconciliation.sources import SOURCES, Source
 from core import local_days
 
-Kind = Difference.Kind
 # Verdicts about a line that are no difference, and keep it for later readings. The last one is of a
 # line that agrees with what was booked here at no moment: money that left and came back unseen.
 WAITS, OTHER_DAY, BESIDE_ANOTHER = "waits", "other_day", "beside_another"
@@ -55,11 +54,11 @@ OURS = """
       )
 """
 VERDICTS = {
-    "missing_here": Kind.MISSING_HERE,
-    "missing_there": Kind.MISSING_THERE,
-    "merchant": Kind.MERCHANT,
-    "currency": Kind.CURRENCY,
-    "amount": Kind.AMOUNT,
+    "missing_here": Difference.Kind.MISSING_HERE,
+    "missing_there": Difference.Kind.MISSING_THERE,
+    "merchant": Difference.Kind.MERCHANT,
+    "currency": Difference.Kind.CURRENCY,
+    "amount": Difference.Kind.AMOUNT,
     "waits": WAITS,
     "other_day": OTHER_DAY,
     "beside_another": BESIDE_ANOTHER,

@@ -42,7 +42,7 @@ class _Statement(NamedTuple):
     values: list[str]
 
 
-class Call:
+class StatementCall:
     """A cursor for one statement.
 
     :param keep: leave the statement prepared in the session, for the next call.
@@ -94,7 +94,7 @@ class Call:
         return self._result
 
 
-class CursorCall(Call):
+class CursorCall(StatementCall):
     """The same by a cursor of psycopg, which prepares the statement itself: slower, less of ours.
 
     For a psycopg whose libpq calls have changed (`settings.LIBPQ_CALLS`).

@@ -30,7 +30,7 @@ class Reference(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ObjectKind:
     """A kind of object, by the name that its `object` shows.
 
     :param prefix: its ids begin so, with an underscore after it.
@@ -46,7 +46,7 @@ class Kind:
     fields: Mapping[str, Reference] = field(default_factory=dict)
 
 
-Kinds = Mapping[str, Kind]
+ObjectKinds = Mapping[str, ObjectKind]
 # Fields as a request names them, `latest_attempt.payment_intent`, and the scopes that each takes.
 Expandable = Mapping[str, frozenset[str]]
 
@@ -59,7 +59,7 @@ class Expansion:
     scopes: frozenset[str]
 
 
-def expandable(kinds: Kinds, *shown: str) -> Expandable:
+def expandable(kinds: ObjectKinds, *shown: str) -> Expandable:
     """Return the fields that can be expanded in objects of the `shown` kinds, up to 4 deep."""
     known: dict[str, frozenset[str]] = {}
     for kind in shown:
@@ -69,7 +69,7 @@ def expandable(kinds: Kinds, *shown: str) -> Expandable:
 
 
 def _fields(
-    kinds: Kinds, kind: str, depth: int, *, outside: Iterable[Reference] = ()
+    kinds: ObjectKinds, kind: str, depth: int, *, outside: Iterable[Reference] = ()
 ) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield the fields of a kind and what is inside of them, an array never inside of another.
 
@@ -104,7 +104,7 @@ def read(fields: Iterable[str], known: Expandable) -> Expansion:
     return Expansion(tree, frozenset(scopes))
 
 
-def expand(shown: Iterable[Shown], tree: Tree, kinds: Kinds, merchant: Model) -> None:
+def expand(shown: Iterable[Shown], tree: Tree, kinds: ObjectKinds, merchant: Model) -> None:
     """Replace ids in what is shown by the merchant's objects, in place.
 
     An id whose object is not there any more stays an id.
@@ -121,7 +121,7 @@ def expand(shown: Iterable[Shown], tree: Tree, kinds: Kinds, merchant: Model) ->
                 holder[name] = _placed(holder[name], wholes)
 
 
-def _holders(shown: Iterable[Shown], name: str, kinds: Kinds) -> Mapping[str, list[Shown]]:
+def _holders(shown: Iterable[Shown], name: str, kinds: ObjectKinds) -> Mapping[str, list[Shown]]:
     """Return the objects that have the field, by the kind of object whose id it holds."""
     holders: dict[str, list[Shown]] = defaultdict(list)
     for one in shown:
@@ -137,7 +137,7 @@ def _ids(value: Any) -> list[str]:
     return [] if value is None else [value]
 
 
-def _wholes(kind: Kind, ids: set[str], merchant: Model) -> dict[str, Shown]:
+def _wholes(kind: ObjectKind, ids: set[str], merchant: Model) -> dict[str, Shown]:
     if not ids:
         return {}
     rows = kind.rows.for_merchant(merchant).filter(pk__in=sorted(ids))

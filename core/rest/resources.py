@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from core.registry import Registry
 from core.rest import expansion
-from core.rest.expansion import Expandable, Kind, Kinds
+from core.rest.expansion import Expandable, ObjectKind, ObjectKinds
 from core.rest.schema import Schemas
 
 
@@ -31,7 +31,7 @@ class Resource:
     tag: tuple[str, str]
     scope: str | None = None
     schemas: Schemas = field(default_factory=dict)
-    kinds: Kinds = field(default_factory=dict)
+    kinds: ObjectKinds = field(default_factory=dict)
 
 
 # By their paths.
@@ -60,7 +60,7 @@ def schemas() -> Schemas:
 
 
 @cache
-def kinds() -> Mapping[str, Kind]:
+def kinds() -> Mapping[str, ObjectKind]:
     """Return all kinds of objects, by the name that `object` shows."""
     return {name: kind for one in RESOURCES.values() for name, kind in one.kinds.items()}
 

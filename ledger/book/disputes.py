@@ -7,8 +7,6 @@ from ledger.book import journal
 from ledger.lines import Line
 from ledger.models import Account, Movement
 
-Kind = Movement.Kind
-
 
 def dispute_opened(
     merchant_id: str, *, amount: int, charge_id: str, cause_id: str, now: datetime
@@ -22,28 +20,28 @@ def dispute_opened(
     charge = charges.locked(merchant_id, charge_id)
     shares = charge.shares_of(amount, with_fee=False)
     held = [*charge.taken_from_merchant(shares), Line(Account.Kind.RESERVED, shares.merchants)]
-    movement = charge.draft(Kind.DISPUTE_OPENED, shares, cause_id=cause_id, now=now)
+    movement = charge.draft(Movement.Kind.DISPUTE_OPENED, shares, cause_id=cause_id, now=now)
     return journal.take(movement, held, charge.funds)
 
 
 def dispute_won(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
     """Release what was held back."""
-    last = journal.last_of(merchant_id, cause_id, Kind.DISPUTE_OPENED)
-    return journal.undo(last, Kind.DISPUTE_WON, now=now)
+    last = journal.last_of(merchant_id, cause_id, Movement.Kind.DISPUTE_OPENED)
+    return journal.undo(last, Movement.Kind.DISPUTE_WON, now=now)
 
 
 def dispute_lost(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
     """Let the bank have what was held back, and the surcharge's part with it."""
-    last = journal.last_of(merchant_id, cause_id, Kind.DISPUTE_OPENED)
+    last = journal.last_of(merchant_id, cause_id, Movement.Kind.DISPUTE_OPENED)
     lost = [
         Line(Account.Kind.RESERVED, last.amount),
         Line(Account.Kind.SURCHARGE, last.surcharge),
         Line(Account.Kind.ACQUIRER, -last.card_money),
     ]
-    return journal.write(journal.follow(last, Kind.DISPUTE_LOST, now=now), lost)
+    return journal.write(journal.follow(last, Movement.Kind.DISPUTE_LOST, now=now), lost)
 
 
 def dispute_regained(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
     """Give back what a lost dispute had taken: the bank decided for the merchant after all."""
-    last = journal.last_of(merchant_id, cause_id, Kind.DISPUTE_LOST)
-    return journal.undo(last, Kind.DISPUTE_REGAINED, now=now)
+    last = journal.last_of(merchant_id, cause_id, Movement.Kind.DISPUTE_LOST)
+    return journal.undo(last, Movement.Kind.DISPUTE_REGAINED, now=now)

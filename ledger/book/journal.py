@@ -13,28 +13,28 @@ from ledger import balance, lines
 from ledger.balance import Funds
 from ledger.events import NEGATIVE_LIMIT_EXCEEDED
 from ledger.lines import BALANCE, Line
-from ledger.models import Account, Entry, Movement
+from ledger.models import Account, LedgerEntry, Movement
 from ledger.models.accounts import account_id
 from merchants.models import Merchant
 
-Kind, Type = Movement.Kind, Movement.Type
+Type = Movement.Type
 # A kind without a type never changes the balance.
 TYPES: dict[str, Movement.Type] = {
-    Kind.CHARGE: Type.CHARGE,
-    Kind.REFUND: Type.REFUND,
-    Kind.VOID: Type.REFUND,
-    Kind.REFUND_RETURNED: Type.REFUND_FAILURE,
-    Kind.REFUND_BOUNCED: Type.REFUND_FAILURE,
-    Kind.VOID_UNDONE: Type.REFUND_FAILURE,
-    Kind.DISPUTE_OPENED: Type.DISPUTE,
-    Kind.DISPUTE_WON: Type.DISPUTE_REVERSAL,
-    Kind.DISPUTE_REGAINED: Type.DISPUTE_REVERSAL,
-    Kind.PAYOUT: Type.PAYOUT,
-    Kind.PAYOUT_RETURNED: Type.PAYOUT_FAILURE,
-    Kind.PAYOUT_BOUNCED: Type.PAYOUT_FAILURE,
-    Kind.TOPUP: Type.TOPUP,
-    Kind.TOPUP_REVERSED: Type.TOPUP_REVERSAL,
-    Kind.WRITE_OFF: Type.ADJUSTMENT,
+    Movement.Kind.CHARGE: Type.CHARGE,
+    Movement.Kind.REFUND: Type.REFUND,
+    Movement.Kind.VOID: Type.REFUND,
+    Movement.Kind.REFUND_RETURNED: Type.REFUND_FAILURE,
+    Movement.Kind.REFUND_BOUNCED: Type.REFUND_FAILURE,
+    Movement.Kind.VOID_UNDONE: Type.REFUND_FAILURE,
+    Movement.Kind.DISPUTE_OPENED: Type.DISPUTE,
+    Movement.Kind.DISPUTE_WON: Type.DISPUTE_REVERSAL,
+    Movement.Kind.DISPUTE_REGAINED: Type.DISPUTE_REVERSAL,
+    Movement.Kind.PAYOUT: Type.PAYOUT,
+    Movement.Kind.PAYOUT_RETURNED: Type.PAYOUT_FAILURE,
+    Movement.Kind.PAYOUT_BOUNCED: Type.PAYOUT_FAILURE,
+    Movement.Kind.TOPUP: Type.TOPUP,
+    Movement.Kind.TOPUP_REVERSED: Type.TOPUP_REVERSAL,
+    Movement.Kind.WRITE_OFF: Type.ADJUSTMENT,
 }
 
 
@@ -93,7 +93,7 @@ def undo(last: Movement, kind: Movement.Kind, *, now: datetime) -> Movement:
 
 def undoing(last: Movement) -> list[Line]:
     """Return the opposite of the lines of a movement and of what it follows."""
-    entries = Entry.objects.filter(merchant_id=last.merchant_id, movement__in=_chain(last))
+    entries = LedgerEntry.objects.filter(merchant_id=last.merchant_id, movement__in=_chain(last))
     return lines.opposite(lines.of_entries(entries.select_related("account").order_by("id")))
 
 
@@ -137,8 +137,8 @@ def _today(movement: Movement) -> date:
     return local_days.of(movement.created_at, timezone)
 
 
-def _entry(movement: Movement, line: Line) -> Entry:
-    return Entry(
+def _entry(movement: Movement, line: Line) -> LedgerEntry:
+    return LedgerEntry(
         merchant_id=movement.merchant_id,
         movement=movement,
         account_id=account_id(movement.merchant_id, movement.currency, line.kind),

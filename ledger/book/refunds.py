@@ -9,8 +9,7 @@ from ledger.charges import Charge, Shares
 from ledger.lines import Line
 from ledger.models import Account, Movement
 
-Kind = Movement.Kind
-TAKEN = (Kind.REFUND, Kind.VOID)
+TAKEN = (Movement.Kind.REFUND, Movement.Kind.VOID)
 
 
 def refund(
@@ -28,7 +27,7 @@ def refund(
     shares = charge.shares_of(amount, with_fee=charge.movement.returns_fee)
     if not charge.funds.allow(shares.merchants):
         raise InsufficientFunds
-    movement = charge.draft(Kind.REFUND, shares, cause_id=cause_id, now=now)
+    movement = charge.draft(Movement.Kind.REFUND, shares, cause_id=cause_id, now=now)
     return journal.take(movement, _lines(charge, shares), charge.funds)
 
 
@@ -41,14 +40,14 @@ def void(
     """
     charge = charges.locked(merchant_id, charge_id)
     shares = charge.shares_of(amount, with_fee=True)
-    movement = charge.draft(Kind.VOID, shares, cause_id=cause_id, now=now)
+    movement = charge.draft(Movement.Kind.VOID, shares, cause_id=cause_id, now=now)
     return journal.take(movement, _lines(charge, shares), charge.funds)
 
 
 def void_undone(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
     """Give a void's money back to the merchant: it came too late, and becomes a refund."""
-    last = journal.last_of(merchant_id, cause_id, Kind.VOID)
-    return journal.undo(last, Kind.VOID_UNDONE, now=now)
+    last = journal.last_of(merchant_id, cause_id, Movement.Kind.VOID)
+    return journal.undo(last, Movement.Kind.VOID_UNDONE, now=now)
 
 
 def refund_paid(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
@@ -58,13 +57,13 @@ def refund_paid(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
         Line(Account.Kind.REFUNDS, last.card_money),
         Line(Account.Kind.ACQUIRER, -last.card_money),
     ]
-    return journal.write(journal.follow(last, Kind.REFUND_PAID, now=now), paid)
+    return journal.write(journal.follow(last, Movement.Kind.REFUND_PAID, now=now), paid)
 
 
 def refund_returned(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
     """Give the money of a refund or a void back to the merchant: it failed, or was canceled."""
     last = journal.last_of(merchant_id, cause_id, *TAKEN)
-    return journal.undo(last, Kind.REFUND_RETURNED, now=now)
+    return journal.undo(last, Movement.Kind.REFUND_RETURNED, now=now)
 
 
 def refund_bounced(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
@@ -72,8 +71,8 @@ def refund_bounced(cause_id: str, *, merchant_id: str, now: datetime) -> Movemen
 
     A part whose date is past is settled by the next run.
     """
-    last = journal.last_of(merchant_id, cause_id, Kind.REFUND_PAID)
-    return journal.undo(last, Kind.REFUND_BOUNCED, now=now)
+    last = journal.last_of(merchant_id, cause_id, Movement.Kind.REFUND_PAID)
+    return journal.undo(last, Movement.Kind.REFUND_BOUNCED, now=now)
 
 
 def _lines(charge: Charge, shares: Shares) -> list[Line]:

@@ -7,8 +7,6 @@ from ledger.book import journal
 from ledger.lines import Line
 from ledger.models import Account, Movement
 
-Kind = Movement.Kind
-
 
 def topup(
     merchant_id: str, *, amount: int, currency: str, cause_id: str, now: datetime
@@ -16,7 +14,7 @@ def topup(
     """Record that the money of a topup has arrived."""
     movement = Movement(
         merchant_id=merchant_id,
-        kind=Kind.TOPUP,
+        kind=Movement.Kind.TOPUP,
         cause_id=cause_id,
         currency=currency,
         created_at=now,
@@ -27,8 +25,8 @@ def topup(
 
 def topup_reversed(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
     """Take the money of a topup back; it may take `available` below zero."""
-    last = journal.last_of(merchant_id, cause_id, Kind.TOPUP)
+    last = journal.last_of(merchant_id, cause_id, Movement.Kind.TOPUP)
     accounts.lock(merchant_id, last.currency)
     funds = balance.funds(merchant_id, last.currency)
-    movement = journal.follow(last, Kind.TOPUP_REVERSED, now=now)
+    movement = journal.follow(last, Movement.Kind.TOPUP_REVERSED, now=now)
     return journal.take(movement, journal.undoing(last), funds)

@@ -269,7 +269,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Entry",
+            name="LedgerEntry",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("currency", models.CharField(max_length=3)),
@@ -306,6 +306,8 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "verbose_name": "entry",
+                "db_table": "ledger_entry",
                 "indexes": [
                     models.Index(
                         fields=["merchant", "account", "id"],

@@ -2,7 +2,7 @@ from ledger.models.accounts import Account
 from ledger.models.agenda import Agenda, Due
 from ledger.models.calendar import HolidayChange
 from ledger.models.checkpoints import Boundary, Checkpoint
-from ledger.models.movements import Entry, Movement
+from ledger.models.movements import LedgerEntry, Movement
 from ledger.models.prices import Price
 from ledger.models.runs import Run
 
@@ -12,8 +12,8 @@ __all__ = [
     "Boundary",
     "Checkpoint",
     "Due",
-    "Entry",
     "HolidayChange",
+    "LedgerEntry",
     "Movement",
     "Price",
     "Run",

@@ -167,7 +167,7 @@ class Movement(models.Model):
         return self.amount + self.surcharge
 
 
-class Entry(models.Model):
+class LedgerEntry(models.Model):
     """One line of a movement; never changed, never deleted."""
 
     id = models.BigAutoField(primary_key=True)
@@ -188,6 +188,8 @@ class Entry(models.Model):
     objects = MerchantManager()
 
     class Meta:
+        db_table = "ledger_entry"
+        verbose_name = "entry"
         indexes = [
             # With the amount: what is behind a checkpoint is summed from the index alone.
             models.Index(

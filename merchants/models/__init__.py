@@ -12,14 +12,13 @@ from merchants.models.payout_accounts import PayoutAccount
 from merchants.models.payout_schedules import PayoutSchedule
 from merchants.models.people import Invitation, Member, OperatorInvitation, Session, User
 from merchants.models.request_logs import RequestLog
-from merchants.models.risk import Deed, RiskRule, RuleName
+from merchants.models.risk import RiskRule, RuleEffect, RuleName
 
 __all__ = [
     "ApiKey",
     "AuditEntry",
     "AuditHead",
     "CallbackUrl",
-    "Deed",
     "IdempotencyKey",
     "InstallmentPlan",
     "Invitation",
@@ -32,6 +31,7 @@ __all__ = [
     "PayoutSchedule",
     "RequestLog",
     "RiskRule",
+    "RuleEffect",
     "RuleName",
     "Session",
     "User",

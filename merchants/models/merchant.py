@@ -4,13 +4,13 @@ from django.db import models
 
 from core.fields import AddressField, JSONField, NameField, id_field
 from core.querysets import MerchantManager
-from merchants.states import Status
+from merchants.states import MerchantStatus
 
 
 class Merchant(models.Model):
     """A business that takes payments through this installation (contract 2, Merchant)."""
 
-    Status = Status
+    Status = MerchantStatus
 
     id = id_field()
     name = NameField(max_length=200)
@@ -20,7 +20,7 @@ class Merchant(models.Model):
     default_currency = models.CharField(max_length=3)
     timezone = models.CharField(max_length=64)
     mcc = models.CharField(max_length=4, blank=True)
-    status = models.CharField(max_length=12, choices=Status, default=Status.ACTIVE)
+    status = models.CharField(max_length=12, choices=MerchantStatus, default=MerchantStatus.ACTIVE)
     charges_enabled = models.BooleanField(default=True)
     payouts_enabled = models.BooleanField(default=True)
     # May take payments without 3-D Secure, within `NonSecureLimit`.

@@ -19,7 +19,7 @@ class RuleName(models.TextChoices):
     AMOUNT = "amount"
 
 
-class Deed(models.TextChoices):
+class RuleEffect(models.TextChoices):
     """The consequence of a rule that hits."""
 
     BLOCK = "block"
@@ -35,7 +35,7 @@ class RiskRule(models.Model):
     rule = models.CharField(max_length=20, choices=RuleName)
     # Of the rule about amounts alone: one row for each currency; elsewhere empty.
     currency = models.CharField(max_length=3, blank=True, default="")
-    deed = models.CharField(max_length=12, choices=Deed)
+    deed = models.CharField(max_length=12, choices=RuleEffect)
     # How many attempts or cards hit; of amounts: the highest that passes, in minor units.
     threshold = models.BigIntegerField(null=True, blank=True)
     window_seconds = models.IntegerField(null=True, blank=True)

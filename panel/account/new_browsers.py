@@ -15,7 +15,7 @@ from core import context
 from core.names import email_key
 from merchants import notices
 from merchants.models import AuditEntry, Member, User
-from merchants.notices import Kind, Letter
+from merchants.notices import Letter, MailKind
 
 COOKIE = "__Host-browser" if settings.SESSION_COOKIE_SECURE else "browser"
 SALT = "panel.account.new_browsers"
@@ -61,7 +61,9 @@ def tell(user: User, browser: str) -> None:
     own = Letter(subject, "panel/mails/signed_in.txt", {**facts, "is_own": True})
     notices.send(own, [notices.person(user)])
     rows = Member.objects.filter(user=user).select_related("merchant")
-    theirs = [reader for row in rows for reader in notices.readers(row.merchant, Kind.SIGNED_IN)]
+    theirs = [
+        reader for row in rows for reader in notices.readers(row.merchant, MailKind.SIGNED_IN)
+    ]
     others = [one for one in theirs if email_key(one.address) != user.email]
     notices.send(Letter(subject, "panel/mails/signed_in.txt", facts), others)
 

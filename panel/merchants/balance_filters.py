@@ -6,9 +6,9 @@ from django.utils.translation import gettext_lazy as _
 from panel.merchants.list_forms import BOUNDS, AnyChoice, ListForm, day, several_statuses
 from panel.merchants.payment_filters import offer_currencies, order
 from payouts.filters import PAYOUTS
-from payouts.states import Status
+from payouts.states import PayoutStatus
 from payouts.topups.filters import TOPUPS
-from payouts.topups.states import Status as TopupStatus
+from payouts.topups.states import TopupStatus
 
 
 class _MoneyForm(ListForm):
@@ -32,7 +32,7 @@ class PayoutForm(_MoneyForm):
     sort = order(
         **{"-arrival_date": _("Last to arrive first"), "arrival_date": _("First to arrive first")}
     )
-    vars()["status[]"] = several_statuses(Status.values)
+    vars()["status[]"] = several_statuses(PayoutStatus.values)
     field_order = (
         "currency", "created_from", "created_to", "arrival_from", "arrival_to", "sort", "status[]",
     )  # fmt: skip

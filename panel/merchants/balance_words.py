@@ -10,9 +10,9 @@ from ledger.balance import Funds
 from ledger.models import Movement
 from merchants.models import PayoutSchedule
 from panel.merchants.payment_words import REFUSALS as OF_PAYMENTS
-from payouts.states import FailureCode, Status
+from payouts.states import FailureCode, PayoutStatus
 from payouts.topups.states import FailureCode as TopupFailure
-from payouts.topups.states import Status as TopupStatus
+from payouts.topups.states import TopupStatus
 
 Interval, Weekday = PayoutSchedule.Interval, PayoutSchedule.Weekday
 Type = Movement.Type
@@ -41,11 +41,13 @@ TYPES: dict[str, Any] = {
 }
 # By the status of a payout: what it means for the money.
 PAYOUTS: dict[str, Any] = {
-    Status.PENDING.value: _("The money is set aside, and nothing was sent yet."),
-    Status.IN_TRANSIT.value: _("It may be at the bank, which has not said yet how it ended."),
-    Status.PAID.value: _("The money has arrived on your account."),
-    Status.FAILED.value: _("The money did not stay on the account: it is available again."),
-    Status.CANCELED.value: _("It was called off before it was sent: the money is available again."),
+    PayoutStatus.PENDING.value: _("The money is set aside, and nothing was sent yet."),
+    PayoutStatus.IN_TRANSIT.value: _("It may be at the bank, which has not said yet how it ended."),
+    PayoutStatus.PAID.value: _("The money has arrived on your account."),
+    PayoutStatus.FAILED.value: _("The money did not stay on the account: it is available again."),
+    PayoutStatus.CANCELED.value: _(
+        "It was called off before it was sent: the money is available again."
+    ),
 }
 FAILURES: dict[str, Any] = {
     FailureCode.ACCOUNT_CLOSED.value: _("The account has been closed."),

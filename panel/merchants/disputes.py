@@ -22,7 +22,7 @@ from panel.permissions import Right
 from payments.disputes import disputes, evidence, render
 from payments.disputes.forms import CloseDisputeForm, UpdateDisputeForm
 from payments.disputes.models import Dispute
-from payments.disputes.states import ANSWERABLE, OPEN_INQUIRY, Status
+from payments.disputes.states import ANSWERABLE, OPEN_INQUIRY, DisputeStatus
 
 # Texts that are longer than a line.
 LONG = (
@@ -185,4 +185,4 @@ def _is_answerable(row: Dispute) -> bool:
 
 
 def _is_closable(row: Dispute) -> bool:
-    return row.status == Status.NEEDS_RESPONSE or row.status in OPEN_INQUIRY
+    return row.status == DisputeStatus.NEEDS_RESPONSE or row.status in OPEN_INQUIRY

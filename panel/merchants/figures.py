@@ -18,7 +18,7 @@ from payments.disputes import render as dispute_render
 from payments.disputes.models import Dispute
 from payments.disputes.states import ANSWERABLE
 from payments.intents.models import PaymentIntent
-from payments.intents.states import Status
+from payments.intents.states import PaymentStatus
 from webhooks.models import Endpoint
 
 DAYS = 7
@@ -26,9 +26,9 @@ DAYS = 7
 KEYS_SOON, DISPUTES_SOON = timedelta(days=14), timedelta(days=7)
 # Rows that are named; more are reached by the lists.
 NAMED_MOST = 5
-PAID = (Status.SUCCEEDED, Status.REQUIRES_CAPTURE)
+PAID = (PaymentStatus.SUCCEEDED, PaymentStatus.REQUIRES_CAPTURE)
 # Of a refused payment: it waits for another card, or was given up.
-REFUSED = (Status.REQUIRES_PAYMENT_METHOD, Status.CANCELED)
+REFUSED = (PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.CANCELED)
 
 TOTALS = """
 SELECT currency, (created_at AT TIME ZONE %(zone)s)::date AS day, created_at > %(cut)s AS is_late,

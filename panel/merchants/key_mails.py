@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from merchants import keys, notices
 from merchants.models import ApiKey, Member
-from merchants.notices import Kind, Letter
+from merchants.notices import Letter, MailKind
 from panel.merchants import key_words
 
 SUBJECTS: dict[str, str | Promise] = {
@@ -30,7 +30,7 @@ def tell_owners(done: str, key: ApiKey, by: Member, **facts: Any) -> None:
     """
     merchant = key.merchant
     letter = Letter(SUBJECTS[done], "panel/mails/key.txt", _shown(done, key, by) | facts)
-    to = [*notices.owners(merchant), *notices.readers(merchant, Kind.KEY_CHANGED)]
+    to = [*notices.owners(merchant), *notices.readers(merchant, MailKind.KEY_CHANGED)]
     notices.send(letter, to)
 
 

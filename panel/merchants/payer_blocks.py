@@ -23,7 +23,7 @@ from panel.merchants.payments import address, find
 from payments.intents import payer_blocks
 from payments.intents.models import PaymentIntent
 from payments.risk import own_blocks
-from payments.risk.lists import Entry, Kind
+from payments.risk.lists import BlockEntry, Kind
 from payments.risk.models import ListEntry
 from payments.risk.own_blocks import REASON_MAX, BlockedByOperator, ReasonUnusable
 
@@ -97,7 +97,7 @@ def block_payer(request: HttpRequest, member: Member, payment: str) -> HttpRespo
     def change() -> None:
         sent = form.cleaned_data
         value, shown = payer_blocks.value_of(row, sent["kind"])
-        entry = Entry("block", sent["kind"], value, sent["reason"], sent["until"], shown)
+        entry = BlockEntry("block", sent["kind"], value, sent["reason"], sent["until"], shown)
         own_blocks.block(member.merchant, member.user, entry)
         messages.success(request, gettext("From now on we refuse payments of this payer."))
 

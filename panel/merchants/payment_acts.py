@@ -9,7 +9,7 @@ from merchants.models import Member
 from panel import permissions
 from payments.charging.cancellations import CANCELABLE
 from payments.intents.models import PaymentIntent
-from payments.intents.states import Status
+from payments.intents.states import PaymentStatus
 
 
 class Act(NamedTuple):
@@ -67,9 +67,9 @@ def why_not(page: str, payment: PaymentIntent) -> Any:
 
 
 def _why_no_capture(payment: PaymentIntent) -> Any:
-    if payment.status == Status.REQUIRES_CAPTURE:
+    if payment.status == PaymentStatus.REQUIRES_CAPTURE:
         return ""
-    if payment.status == Status.SUCCEEDED:
+    if payment.status == PaymentStatus.SUCCEEDED:
         return _("The money was taken already.")
     return _("Nothing is authorised that could be captured.")
 
@@ -78,14 +78,14 @@ def _why_no_cancel(payment: PaymentIntent) -> Any:
     if payment.status in CANCELABLE:
         return ""
     return {
-        Status.SUCCEEDED: _("The money was taken: refund it instead."),
-        Status.CANCELED: _("It is canceled already."),
-        Status.PROCESSING: _("The bank has not said yet how it ended."),
-    }.get(Status(payment.status), _("Its status does not allow it."))
+        PaymentStatus.SUCCEEDED: _("The money was taken: refund it instead."),
+        PaymentStatus.CANCELED: _("It is canceled already."),
+        PaymentStatus.PROCESSING: _("The bank has not said yet how it ended."),
+    }.get(PaymentStatus(payment.status), _("Its status does not allow it."))
 
 
 def _why_no_refund(payment: PaymentIntent) -> Any:
-    if payment.status != Status.SUCCEEDED:
+    if payment.status != PaymentStatus.SUCCEEDED:
         return _("No money was taken.")
     if payment.captured_minor == payment.refunded_minor:
         return _("All of it has been refunded.")

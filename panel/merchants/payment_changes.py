@@ -28,12 +28,11 @@ from payments.charging import cancellations, captures
 from payments.intents import notes
 from payments.intents.forms import CancelIntentForm, CaptureIntentForm
 from payments.intents.models import PaymentIntent
-from payments.intents.states import Status
+from payments.intents.states import PaymentStatus
 from payments.refunds import refunds
 from payments.refunds.forms import CreateRefundForm
 from payments.refunds.models import Refund
-from payments.refunds.states import Method
-from payments.refunds.states import Status as RefundStatus
+from payments.refunds.states import Method, RefundStatus
 
 PATH = "/v1/payment_intents"
 
@@ -142,9 +141,9 @@ def _written(amount: int, row: PaymentIntent) -> dict[str, str]:
 
 def _tell(request: HttpRequest, ended: PaymentIntent, done: str) -> None:
     """Say how the bank took it."""
-    if ended.status == Status.PROCESSING:
+    if ended.status == PaymentStatus.PROCESSING:
         messages.warning(request, gettext("The bank has not answered yet. The page will say."))
-    elif ended.status == Status.REQUIRES_PAYMENT_METHOD:
+    elif ended.status == PaymentStatus.REQUIRES_PAYMENT_METHOD:
         messages.error(request, gettext("The bank refused, and has released the money."))
     else:
         messages.success(request, done)

@@ -11,12 +11,11 @@ from django.utils.translation import gettext_lazy as _
 from panel.merchants.dispute_words import REASONS
 from panel.merchants.list_forms import AnyChoice, ListForm, SumForm, several_statuses, text
 from payments.disputes.filters import DISPUTES
-from payments.disputes.states import Status as DisputeStatus
+from payments.disputes.states import DisputeStatus
 from payments.intents.filters import PAYMENTS
-from payments.intents.states import Status
+from payments.intents.states import PaymentStatus
 from payments.refunds.filters import REFUNDS
-from payments.refunds.states import Method
-from payments.refunds.states import Status as RefundStatus
+from payments.refunds.states import Method, RefundStatus
 
 ANY: tuple[str, Any] = ("", _("Any"))
 NEWEST_FIRST: tuple[str, Any] = ("", _("Newest first"))
@@ -43,7 +42,7 @@ class PaymentForm(SumForm):
     metadata_key = text(_("Metadata: key"))
     metadata_value = text(_("Metadata: value"))
     sort = order()
-    vars()["status[]"] = several_statuses(Status.values)
+    vars()["status[]"] = several_statuses(PaymentStatus.values)
     field_order = (
         "q", "amount_from", "amount_to", "currency", "created_from", "created_to",
         "capture_method", "customer", "metadata_key", "metadata_value", "sort", "status[]",

@@ -10,9 +10,9 @@ from payments.disputes import render as dispute_render
 from payments.disputes.models import Dispute
 from payments.intents import render
 from payments.intents.models import Attempt, Modification, PaymentIntent
-from payments.intents.states import AttemptStatus, ModificationStatus, Status
+from payments.intents.states import AttemptStatus, ModificationStatus, PaymentStatus
 from payments.refunds.models import Refund
-from payments.refunds.states import Status as RefundStatus
+from payments.refunds.states import RefundStatus
 
 # Of each kind the newest; more are reached by the lists.
 MOST = 100
@@ -33,7 +33,7 @@ class Parts(NamedTuple):
     @property
     def is_under_way(self) -> bool:
         """Tell whether something may change without anybody's doing."""
-        waits = (Status.PROCESSING, Status.REQUIRES_ACTION)
+        waits = (PaymentStatus.PROCESSING, PaymentStatus.REQUIRES_ACTION)
         moving = [row.status == RefundStatus.PENDING and not row.is_waiting for row in self.refunds]
         return self.payment.status in waits or any(moving) or bool(self._in_flight)
 
@@ -41,7 +41,7 @@ class Parts(NamedTuple):
     def asked_next_at(self) -> datetime | None:
         """Return when the bank is asked again how it ended; None if nothing is waited for."""
         dues = [row.due_at for row in self._in_flight if row.due_at]
-        return min(dues, default=None) if self.payment.status == Status.PROCESSING else None
+        return min(dues, default=None) if self.payment.status == PaymentStatus.PROCESSING else None
 
     @property
     def has_open_case(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext_lazy as _
 
 from payments.intents.models import PaymentIntent
-from payments.intents.states import ModificationKind, Status
+from payments.intents.states import ModificationKind, PaymentStatus
 
 
 class Reason(NamedTuple):
@@ -124,13 +124,19 @@ REFUND_REASONS: dict[str, Any] = {
 }
 # The meaning of each status, and whether money has moved.
 STANDINGS: dict[str, Any] = {
-    Status.REQUIRES_PAYMENT_METHOD.value: _("Nothing was charged. Another card may be tried."),
-    Status.REQUIRES_CONFIRMATION.value: _("It has a card, and waits until you confirm it."),
-    Status.REQUIRES_ACTION.value: _("The payer is at their bank, to confirm the payment."),
-    Status.PROCESSING.value: _("The bank has not said yet how it ended. Do not charge again."),
-    Status.REQUIRES_CAPTURE.value: _("The bank holds the money until you capture or cancel."),
-    Status.SUCCEEDED.value: _("The money was taken."),
-    Status.CANCELED.value: _("It was called off: nothing is charged any more."),
+    PaymentStatus.REQUIRES_PAYMENT_METHOD.value: _(
+        "Nothing was charged. Another card may be tried."
+    ),
+    PaymentStatus.REQUIRES_CONFIRMATION.value: _("It has a card, and waits until you confirm it."),
+    PaymentStatus.REQUIRES_ACTION.value: _("The payer is at their bank, to confirm the payment."),
+    PaymentStatus.PROCESSING.value: _(
+        "The bank has not said yet how it ended. Do not charge again."
+    ),
+    PaymentStatus.REQUIRES_CAPTURE.value: _(
+        "The bank holds the money until you capture or cancel."
+    ),
+    PaymentStatus.SUCCEEDED.value: _("The money was taken."),
+    PaymentStatus.CANCELED.value: _("It was called off: nothing is charged any more."),
 }
 
 

@@ -20,15 +20,15 @@ from panel.permissions import Right
 from payouts import cancellations, creation, render
 from payouts import forms as api_forms
 from payouts.models import Payout
-from payouts.states import Status
+from payouts.states import PayoutStatus
 
 PATH = "/v1/payouts"
 # By its status, why a payout cannot be called off.
 TOO_LATE: dict[str, Any] = {
-    Status.IN_TRANSIT.value: _("It has left for the bank."),
-    Status.PAID.value: _("The money has arrived."),
-    Status.FAILED.value: _("It has failed already: the money is available again."),
-    Status.CANCELED.value: _("It is canceled already."),
+    PayoutStatus.IN_TRANSIT.value: _("It has left for the bank."),
+    PayoutStatus.PAID.value: _("The money has arrived."),
+    PayoutStatus.FAILED.value: _("It has failed already: the money is available again."),
+    PayoutStatus.CANCELED.value: _("It is canceled already."),
 }
 
 
@@ -115,7 +115,7 @@ def _head(row: Payout) -> dict[str, Any]:
 
 def _why_not(row: Payout) -> Any:
     """Return why a payout cannot be called off; nothing if it can."""
-    return "" if row.status == Status.PENDING else TOO_LATE.get(row.status, "–")
+    return "" if row.status == PayoutStatus.PENDING else TOO_LATE.get(row.status, "–")
 
 
 def _run_before(row: Payout) -> Run | None:

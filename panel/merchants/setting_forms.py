@@ -8,15 +8,19 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from merchants.models import Merchant
-from merchants.notices import ADDRESSES_MAX, Kind
+from merchants.notices import ADDRESSES_MAX, MailKind
 from merchants.refusals import ChangeRefused
 from panel import refusals
 
 KINDS: dict[str, Any] = {
-    Kind.ENDPOINT_FAILING.value: _("A webhook endpoint is failing"),
-    Kind.KEY_CHANGED.value: _("An API key was created, rolled or revoked (the owners always hear)"),
-    Kind.SIGNED_IN.value: _("Somebody signed in in a new browser (they always hear themselves)"),
-    Kind.CASE_CLOSED.value: _("We have looked into a payment"),
+    MailKind.ENDPOINT_FAILING.value: _("A webhook endpoint is failing"),
+    MailKind.KEY_CHANGED.value: _(
+        "An API key was created, rolled or revoked (the owners always hear)"
+    ),
+    MailKind.SIGNED_IN.value: _(
+        "Somebody signed in in a new browser (they always hear themselves)"
+    ),
+    MailKind.CASE_CLOSED.value: _("We have looked into a payment"),
 }
 
 

@@ -13,7 +13,7 @@ from merchants.models import ApiKey, CallbackUrl, Invitation, Member, Merchant, 
 from panel import permissions
 from panel.merchants import calls
 from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.states import Status
+from payments.intents.states import PaymentStatus
 from webhooks import health
 
 # A merchant without one among so many tries has not set 3-D Secure up; more are not looked at.
@@ -63,7 +63,7 @@ def _facts(merchant: Merchant) -> dict[str, bool]:
     tries = Attempt.objects.filter(merchant=merchant).order_by("-created_at")
     # Bounded: none of a million may have it, and no index tells.
     newest = tries.values("pk")[:LOOKED_AT]
-    charged = [Status.SUCCEEDED, Status.REQUIRES_CAPTURE]
+    charged = [PaymentStatus.SUCCEEDED, PaymentStatus.REQUIRES_CAPTURE]
     asked = Merchant.objects.filter(pk=merchant.pk).values_list(
         Exists(ApiKey.objects.filter(**own, last_used_at__isnull=False)),
         Exists(Website.objects.filter(**own)),

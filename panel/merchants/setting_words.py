@@ -7,14 +7,14 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from core import money
-from merchants.models.risk import Deed, RuleName
-from merchants.states import Status
+from merchants.models.risk import RuleEffect, RuleName
+from merchants.states import MerchantStatus
 
 STATUSES: dict[str, Any] = {
-    Status.PENDING.value: _("Not approved yet: it takes no payments"),
-    Status.ACTIVE.value: _("Active"),
-    Status.RESTRICTED.value: _("Restricted: it takes no payments, and is not paid out"),
-    Status.CLOSED.value: _("Closed"),
+    MerchantStatus.PENDING.value: _("Not approved yet: it takes no payments"),
+    MerchantStatus.ACTIVE.value: _("Active"),
+    MerchantStatus.RESTRICTED.value: _("Restricted: it takes no payments, and is not paid out"),
+    MerchantStatus.CLOSED.value: _("Closed"),
 }
 RULES: dict[str, Any] = {
     RuleName.BLOCK_LIST.value: _("Cards and e-mails on a block list"),
@@ -27,10 +27,10 @@ RULES: dict[str, Any] = {
     RuleName.AMOUNT.value: _("A high amount"),
 }
 DEEDS: dict[str, Any] = {
-    Deed.BLOCK.value: _("is blocked"),
-    Deed.AUTHENTICATE.value: _("needs 3-D Secure"),
-    Deed.REVIEW.value: _("is looked at by a person"),
-    Deed.OFF.value: _("is let through"),
+    RuleEffect.BLOCK.value: _("is blocked"),
+    RuleEffect.AUTHENTICATE.value: _("needs 3-D Secure"),
+    RuleEffect.REVIEW.value: _("is looked at by a person"),
+    RuleEffect.OFF.value: _("is let through"),
 }
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core import money
 from ledger import parts
-from ledger.models import Entry, Run
+from ledger.models import LedgerEntry, Run
 from merchants.models import Member
 from panel.merchants import downloads, listing
 from panel.merchants.downloads import File, Page
@@ -76,7 +76,7 @@ def _pages(run: Run) -> Iterator[Page]:
         last = found[-1].id
 
 
-def _cells(entry: Entry) -> Sequence[Any]:
+def _cells(entry: LedgerEntry) -> Sequence[Any]:
     movement = entry.movement
     return (
         movement.id, movement.type, movement.source_id,

@@ -27,7 +27,7 @@ from panel.merchants.payment_words import (
 )
 from panel.permissions import Right
 from payments.intents.models import Attempt, Modification
-from payments.intents.states import ModificationKind, Status
+from payments.intents.states import ModificationKind, PaymentStatus
 from payments.refunds.models import Refund
 from webhooks.models import Delivery
 
@@ -173,7 +173,7 @@ def _judged(parts: Parts) -> Iterator[Entry]:
 
 def _canceled(parts: Parts) -> Iterator[Entry]:
     payment = parts.payment
-    if payment.status == Status.CANCELED and payment.canceled_at:
+    if payment.status == PaymentStatus.CANCELED and payment.canceled_at:
         reason = payment.cancellation_reason
         details = (CANCELLATIONS.get(reason, reason),) if reason else ()
         by = [one for act in parts.acts if act.action == "payment.canceled"

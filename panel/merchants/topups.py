@@ -18,15 +18,15 @@ from panel.permissions import Right
 from payouts.topups import cancellations, creation, render
 from payouts.topups import forms as api_forms
 from payouts.topups.models import Topup
-from payouts.topups.states import Initiator, Status
+from payouts.topups.states import Initiator, TopupStatus
 
 PATH = "/v1/topups"
 # By its status, why a top-up cannot be called off.
 TOO_LATE: dict[str, Any] = {
-    Status.SUCCEEDED.value: _("The transfer has come."),
-    Status.FAILED.value: _("It has failed already."),
-    Status.CANCELED.value: _("It is canceled already."),
-    Status.REVERSED.value: _("The bank has taken the transfer back."),
+    TopupStatus.SUCCEEDED.value: _("The transfer has come."),
+    TopupStatus.FAILED.value: _("It has failed already."),
+    TopupStatus.CANCELED.value: _("It is canceled already."),
+    TopupStatus.REVERSED.value: _("The bank has taken the transfer back."),
 }
 
 
@@ -111,4 +111,4 @@ def _head(row: Topup) -> dict[str, Any]:
 
 def _why_not(row: Topup) -> Any:
     """Return why a top-up cannot be called off; nothing if it can."""
-    return "" if row.status == Status.PENDING else TOO_LATE.get(row.status, "–")
+    return "" if row.status == TopupStatus.PENDING else TOO_LATE.get(row.status, "–")

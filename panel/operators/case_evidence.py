@@ -13,7 +13,7 @@ from cases.models import Case
 from core import money
 from core.errors import UpstreamUnavailable
 from events.models import Event
-from ledger.models import Entry
+from ledger.models import LedgerEntry
 from merchants.models import RequestLog
 from payments.intents.models import Attempt, Modification
 from payments.refunds.models import Refund
@@ -36,7 +36,7 @@ class Evidence:
     inquiries: list[BankExchange]
     line: dict[str, str] | None
     line_told: str | None
-    entries: list[tuple[Entry, str]]
+    entries: list[tuple[LedgerEntry, str]]
     events: list[Event]
     request_logs: list[RequestLog]
     next_inquiry_at: datetime | None
@@ -118,10 +118,10 @@ def _written(line: StatementLine) -> dict[str, str]:
     return {"Reference": line.reference, "State": state, **told}
 
 
-def _entries(case: Case, attempts: Iterable[Attempt]) -> list[tuple[Entry, str]]:
+def _entries(case: Case, attempts: Iterable[Attempt]) -> list[tuple[LedgerEntry, str]]:
     causes = [attempt.id for attempt in attempts]
     causes += Refund.objects.filter(intent=case.intent_id).values_list("id", flat=True)
-    rows = Entry.objects.filter(merchant=case.merchant_id, movement__cause_id__in=causes)
+    rows = LedgerEntry.objects.filter(merchant=case.merchant_id, movement__cause_id__in=causes)
     found = rows.select_related("movement", "account").order_by("id")[:ROWS_MAX]
     return [(entry, money.written(entry.amount, entry.currency)) for entry in found]
 

@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 
 from cases import cases
 from cases.models import Case
-from cases.states import Decision, Kind, Status
+from cases.states import CaseDecision, CaseKind, CaseStatus
 from core import clock, money
 from core.errors import DomainError
 from merchants.models import User
@@ -62,7 +62,7 @@ class FilterForm(DeskForm):
     status = forms.ChoiceField(
         required=False, choices=[("", "Open"), ("resolved", "Resolved"), ("all", "All")]
     )
-    kind = forms.ChoiceField(required=False, choices=[*ANY, *Kind.choices])
+    kind = forms.ChoiceField(required=False, choices=[*ANY, *CaseKind.choices])
     owner = forms.ChoiceField(required=False, choices=[*ANY, (MINE, "Mine"), (NOBODYS, "Nobody's")])
     merchant = forms.CharField(required=False, max_length=40, label="Merchant's id")
     order = forms.ChoiceField(
@@ -201,20 +201,20 @@ def _consequences(case: Case) -> str:
     """Say what each of the decisions about money does (docs/cases.md)."""
     if case.operation_id is None:
         return AFTER_CHARGE
-    if case.kind == Kind.REVERSAL_STUCK:
+    if case.kind == CaseKind.REVERSAL_STUCK:
         return AFTER_RETURN
     if case.operation_id.startswith("re_"):
         return AFTER_REFUND
-    return AFTER_CAPTURE if Decision.CHARGED in decisions.offered(case) else AFTER_RELEASE
+    return AFTER_CAPTURE if CaseDecision.CHARGED in decisions.offered(case) else AFTER_RELEASE
 
 
 def _decided(request: HttpRequest, case: Case, form: DecideForm) -> DomainError | None:
     """Take the decision; return the refusal if it was not taken."""
     typed = form.cleaned_data
-    decision, operator = Decision(typed["decision"]), desk.operator(request)
+    decision, operator = CaseDecision(typed["decision"]), desk.operator(request)
     word = Word(decision, typed["reason"], typed["seen"])
     try:
-        if decision is Decision.ACKNOWLEDGED:
+        if decision is CaseDecision.ACKNOWLEDGED:
             cases.acknowledge(operator, case.id, reason=word.reason, seen=word.seen)
         elif decisions.decide(operator, case.id, word).by_bank:
             messages.warning(request, "The bank has answered, and its word counts: see below.")
@@ -251,7 +251,7 @@ def _case(case_id: str) -> Case:
 def _rows(request: HttpRequest, asked: dict[str, Any]) -> QuerySet[Case]:
     rows = Case.objects.select_related("merchant", "owner")
     if asked.get("status") != "all":
-        rows = rows.filter(status=asked.get("status", Status.OPEN))
+        rows = rows.filter(status=asked.get("status", CaseStatus.OPEN))
     if "kind" in asked:
         rows = rows.filter(kind=asked["kind"])
     if "merchant" in asked:

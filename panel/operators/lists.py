@@ -17,7 +17,7 @@ from panel.operators.desk import Section
 from panel.operators.forms import ReasonForm
 from payments.intents import payer_blocks
 from payments.risk import lists
-from payments.risk.lists import Entry, EntryUnusable
+from payments.risk.lists import BlockEntry, EntryUnusable
 from payments.risk.models import ListEntry
 
 VIEW, MANAGE = "risk.view_listentry", "risk.manage_lists"
@@ -55,7 +55,7 @@ class EntryForm(ReasonForm):
             raise forms.ValidationError("There is no such merchant.")
         return found
 
-    def target(self) -> tuple[Merchant | None, Entry]:
+    def target(self) -> tuple[Merchant | None, BlockEntry]:
         """Return whose list gets which entry; the form is valid.
 
         :raises EntryUnusable: the payment is none, or another merchant's.
@@ -65,7 +65,7 @@ class EntryForm(ReasonForm):
         if typed["kind"] == "card":
             merchant, value, shown = payer_blocks.card_of(value.strip(), merchant)
         until = clock.now() + timedelta(days=typed["days"]) if typed["days"] else None
-        return merchant, Entry(typed["list"], typed["kind"], value, typed["why"], until, shown)
+        return merchant, BlockEntry(typed["list"], typed["kind"], value, typed["why"], until, shown)
 
 
 @desk.page(VIEW)

@@ -15,7 +15,7 @@ from panel.operators.forms import ReasonForm
 from payments.charging import fraud_updates
 from payments.charging.fraud_updates import JudgedMeanwhile
 from payments.intents.models import PaymentIntent
-from payments.risk.verdicts import Status
+from payments.risk.verdicts import FraudStatus
 
 VIEW, JUDGE = "intents.view_paymentintent", fraud_updates.JUDGE
 
@@ -24,7 +24,7 @@ class JudgeForm(ReasonForm):
     """A person's word about a payment. `seen` is the verdict that they were shown."""
 
     verdict = forms.ChoiceField(
-        choices=[(Status.CLEAR.value, "Clear: no fraud"), (Status.FRAUD.value, "Fraud")],
+        choices=[(FraudStatus.CLEAR.value, "Clear: no fraud"), (FraudStatus.FRAUD.value, "Fraud")],
         widget=forms.RadioSelect,
     )
     field_order = ("verdict", "why", "seen")
@@ -33,7 +33,7 @@ class JudgeForm(ReasonForm):
 @desk.page(VIEW)
 def listed(request: HttpRequest) -> HttpResponse:
     """Show the payments that a rule marked for review, the newest first."""
-    rows = PaymentIntent.objects.filter(fraud__status=Status.REVIEW.value).select_related(
+    rows = PaymentIntent.objects.filter(fraud__status=FraudStatus.REVIEW.value).select_related(
         "merchant"
     )
     found = listing.page(request, rows)
@@ -65,7 +65,7 @@ def judge(request: HttpRequest, payment_id: str) -> HttpResponse:
 
 def _is_judged(request: HttpRequest, payment: PaymentIntent, form: JudgeForm) -> bool:
     typed = form.cleaned_data
-    wanted = Status(typed["verdict"])
+    wanted = FraudStatus(typed["verdict"])
     try:
         fraud_updates.judge(
             desk.operator(request), payment.id, wanted, reason=typed["why"], seen=typed["seen"]

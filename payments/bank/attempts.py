@@ -18,8 +18,7 @@ from acquirers.declines import AUTHENTICATION_ABANDONED, explain
 from acquirers.exchanges import Spoken
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
-from cases.states import Decision
-from cases.states import Kind as CaseKind
+from cases.states import CaseDecision, CaseKind
 from core import clock, ids, rows
 from payments.bank import authorization, fraud, late, modification_rows
 from payments.bank.authorization import end_unpaid
@@ -31,7 +30,7 @@ from payments.intents.states import (
     OPEN_ATTEMPT,
     AttemptStatus,
     ModificationKind,
-    Status,
+    PaymentStatus,
 )
 from payments.intents.transition import DOOR
 
@@ -88,7 +87,7 @@ class Attempts(Kind[Attempt]):
             return _begin_anew(row, outcome)
         status = authorization.apply(intent, row, outcome)
         fraud.hear_bank(row, outcome)
-        if status == Status.PROCESSING == intent.status:
+        if status == PaymentStatus.PROCESSING == intent.status:
             return Effect()  # Still no answer: no event.
         authorization.show_attempt(intent, row)
         return Effect(status)
@@ -102,7 +101,7 @@ class Attempts(Kind[Attempt]):
         return {CaseKind.UNKNOWN_OUTCOME: silent.select_related("intent").order_by("asked_at")}
 
     def decisions(self, row: Attempt) -> tuple[str, ...]:
-        return (Decision.CHARGED, Decision.NOT_CHARGED)
+        return (CaseDecision.CHARGED, CaseDecision.NOT_CHARGED)
 
     def outcome_of(self, decided: Answer, inquiry: Outcome) -> Outcome:
         return Outcome(decided, exchange=inquiry.exchange)
@@ -175,7 +174,7 @@ def _is_soft(attempt: Attempt, outcome: Outcome) -> bool:
     The payer of a payment that has become `processing` can no longer be sent to the bank.
     """
     is_demand = outcome.answer is Answer.AUTHENTICATION_REQUIRED
-    has_way = bool(attempt.return_url) and attempt.intent.status != Status.PROCESSING
+    has_way = bool(attempt.return_url) and attempt.intent.status != PaymentStatus.PROCESSING
     return is_demand and has_way and not attempt.authentication_demanded
 
 

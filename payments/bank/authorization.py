@@ -10,7 +10,7 @@ from acquirers.conversation import schedule
 from acquirers.declines import AUTHENTICATION_FAILED, PROCESSING_ERROR, Decline, explain
 from acquirers.gateway import AuthorizationRequest
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
-from acquirers.three_d_secure import Proof
+from acquirers.three_d_secure import AuthenticationProof
 from core import clock, local_days, rows
 from core.errors import ResourceMissing
 from events import transitions
@@ -24,7 +24,7 @@ from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import (
     ATTEMPTS,
     AttemptStatus,
-    Status,
+    PaymentStatus,
 )
 
 BY_ID = "id = %(id)s::text"
@@ -32,7 +32,9 @@ BY_ID = "id = %(id)s::text"
 log = structlog.get_logger(__name__)
 
 
-def authorize(attempt: Attempt, *, cvc: str | None, proof: Proof | None = None) -> Outcome:
+def authorize(
+    attempt: Attempt, *, cvc: str | None, proof: AuthenticationProof | None = None
+) -> Outcome:
     """Ask the bank for the attempt's money, once; the caller holds the lease and no transaction."""
     request = AuthorizationRequest(
         order=order_of(attempt),
@@ -61,7 +63,7 @@ def locked(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
     return intent, fresh
 
 
-def apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
+def apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> PaymentStatus:
     """Write the answer's consequences into both locked rows; return the payment's next status.
 
     :param outcome: "no record" only if it is to be believed.
@@ -77,15 +79,15 @@ def apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
     return _failed(intent, attempt, outcome)
 
 
-def _still_unknown(intent: PaymentIntent, attempt: Attempt) -> Status:
+def _still_unknown(intent: PaymentIntent, attempt: Attempt) -> PaymentStatus:
     intent.last_payment_error = None  # An earlier card's; this one has not failed.
     if attempt.status != AttemptStatus.PROCESSING:
         transitions.change(attempt, AttemptStatus.PROCESSING, table=ATTEMPTS)
     schedule.ask_later(attempt)
-    return Status.PROCESSING
+    return PaymentStatus.PROCESSING
 
 
-def _authorized(intent: PaymentIntent, attempt: Attempt) -> Status:
+def _authorized(intent: PaymentIntent, attempt: Attempt) -> PaymentStatus:
     authorized = attempt.amount + attempt.surcharge
     intent.authorized_minor, intent.surcharge = authorized, attempt.surcharge
     intent.last_payment_error = None
@@ -94,11 +96,11 @@ def _authorized(intent: PaymentIntent, attempt: Attempt) -> Status:
         intent.amount_capturable = authorized
         transitions.change(attempt, AttemptStatus.AUTHORIZED, table=ATTEMPTS)
         schedule.look_at(attempt, deadlines.expires_at(attempt))
-        return Status.REQUIRES_CAPTURE
+        return PaymentStatus.REQUIRES_CAPTURE
     return take_money(intent, attempt, authorized)
 
 
-def take_money(intent: PaymentIntent, attempt: Attempt, captured: int) -> Status:
+def take_money(intent: PaymentIntent, attempt: Attempt, captured: int) -> PaymentStatus:
     """Write a capture into payment, attempt and ledger; in the caller's transaction.
 
     :param captured: in minor units, surcharge included; the rest is released.
@@ -111,7 +113,7 @@ def take_money(intent: PaymentIntent, attempt: Attempt, captured: int) -> Status
     transitions.change(attempt, AttemptStatus.SUCCEEDED, table=ATTEMPTS)
     schedule.never_look(attempt)
     attempt.fee = _charge(intent, attempt).fee
-    return Status.SUCCEEDED
+    return PaymentStatus.SUCCEEDED
 
 
 def _charge(intent: PaymentIntent, attempt: Attempt) -> Movement:
@@ -128,7 +130,7 @@ def _charge(intent: PaymentIntent, attempt: Attempt) -> Movement:
     return book.charge(intent.merchant_id, sale, cause_id=attempt.id, captured_on=here, now=now)
 
 
-def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status:
+def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> PaymentStatus:
     reason = _reason(attempt, outcome)
     attempt.error = error_of(attempt, reason, outcome)
     # A bank that cannot answer says nothing about the card.
@@ -138,7 +140,7 @@ def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Status
     return fail(intent, attempt, AttemptStatus.FAILED)
 
 
-def fail(intent: PaymentIntent, attempt: Attempt, status: AttemptStatus) -> Status:
+def fail(intent: PaymentIntent, attempt: Attempt, status: AttemptStatus) -> PaymentStatus:
     """Close an attempt that took nothing; the payment shows its `error` and takes another card.
 
     :returns: the status that the caller moves the payment to.
@@ -147,7 +149,7 @@ def fail(intent: PaymentIntent, attempt: Attempt, status: AttemptStatus) -> Stat
     attempt.closed_at = clock.now()
     intent.last_payment_error = attempt.error
     _hold_nothing(intent)
-    return Status.REQUIRES_PAYMENT_METHOD
+    return PaymentStatus.REQUIRES_PAYMENT_METHOD
 
 
 def end_unpaid(attempt: Attempt, status: AttemptStatus) -> None:
@@ -162,14 +164,14 @@ def end_unpaid(attempt: Attempt, status: AttemptStatus) -> None:
     non_secure.take_off(attempt)
 
 
-def cancel(intent: PaymentIntent, reason: str | None) -> Status:
+def cancel(intent: PaymentIntent, reason: str | None) -> PaymentStatus:
     """Write a cancellation into a locked payment; the bank holds no money for it any more.
 
     :returns: the status that the caller moves the payment to.
     """
     _hold_nothing(intent)
     intent.canceled_at, intent.cancellation_reason = clock.now(), reason
-    return Status.CANCELED
+    return PaymentStatus.CANCELED
 
 
 def _hold_nothing(intent: PaymentIntent) -> None:

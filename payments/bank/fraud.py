@@ -6,15 +6,15 @@ from acquirers.outcomes import Outcome
 from core import clock
 from payments.intents.models import Attempt, PaymentIntent
 from payments.risk import verdicts
-from payments.risk.verdicts import Level, Status, Verdict
+from payments.risk.verdicts import FraudStatus, Level, RiskVerdict
 
 
-def verdict_of(attempt: Attempt) -> Verdict:
+def verdict_of(attempt: Attempt) -> RiskVerdict:
     """Return the attempt's verdict; the lowest one if nothing judged it."""
     if attempt.risk:
-        return Verdict.read(attempt.risk)
+        return RiskVerdict.read(attempt.risk)
     at = clock.unix(attempt.created_at)
-    return Verdict(Level.NORMAL.value, verdicts.LOWEST_SCORE, None, Status.CLEAR.value, at)
+    return RiskVerdict(Level.NORMAL.value, verdicts.LOWEST_SCORE, None, FraudStatus.CLEAR.value, at)
 
 
 def hear_bank(attempt: Attempt, outcome: Outcome) -> None:

@@ -16,7 +16,7 @@ from payments.intents.states import (
     IN_FLIGHT,
     AttemptStatus,
     ModificationStatus,
-    Status,
+    PaymentStatus,
 )
 
 log = structlog.get_logger(__name__)
@@ -30,7 +30,7 @@ def ask_first(merchant: Merchant, intent_id: str) -> None:
     :raises LockTimeout: another process is asking the bank this moment.
     """
     intents = PaymentIntent.objects.for_merchant(merchant).filter(id=intent_id)
-    intent = intents.filter(status=Status.PROCESSING).first()
+    intent = intents.filter(status=PaymentStatus.PROCESSING).first()
     if intent is None:
         return
     if waiting := intent.attempts.filter(status=AttemptStatus.PROCESSING).first():
@@ -53,7 +53,7 @@ def refuse_in_flight(intent: PaymentIntent) -> None:
         attempt=OuterRef("pk"), status=ModificationStatus.PROCESSING, kind__in=IN_FLIGHT
     ).exclude(request_id="")
     at_the_bank = Q(status=AttemptStatus.PROCESSING) | Exists(asked_for)
-    if intent.status != Status.PROCESSING and intent.attempts.filter(at_the_bank).exists():
+    if intent.status != PaymentStatus.PROCESSING and intent.attempts.filter(at_the_bank).exists():
         raise LockTimeout
 
 

@@ -15,8 +15,7 @@ from acquirers.conversation.kinds import Kind
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case
-from cases.states import Decision
-from cases.states import Kind as CaseKind
+from cases.states import CaseDecision, CaseKind
 from core import context
 from payments.bank import modification_answers, modification_rows
 from payments.bank.orders import keep_numbers
@@ -30,7 +29,7 @@ from payments.intents.states import (
     AttemptStatus,
     ModificationKind,
     ModificationStatus,
-    Status,
+    PaymentStatus,
 )
 from payments.intents.transition import move
 
@@ -109,7 +108,7 @@ def _is_reversed(attempt: Attempt) -> bool:
 
 def _compare_charge(attempt: Attempt, case: Case, outcome: Outcome) -> Comparison:
     is_charged = outcome.answer is Answer.APPROVED
-    if case.decision == Decision.NOT_CHARGED:
+    if case.decision == CaseDecision.NOT_CHARGED:
         return Comparison(not is_charged, "The charge is given back.")
     if is_charged:
         attempt.authorization_code = outcome.authorization_code or attempt.authorization_code
@@ -150,7 +149,7 @@ def _booked(row: Modification, outcome: Outcome) -> bool:
     return True
 
 
-def _effect(row: Modification, outcome: Outcome) -> Status:
+def _effect(row: Modification, outcome: Outcome) -> PaymentStatus:
     if row.kind == ModificationKind.CAPTURE:
         return modification_answers.capture(row, outcome)
     return modification_answers.cancel(row.attempt.intent, row.attempt, row.reason)
@@ -174,14 +173,14 @@ def _compare_modification(
         return Comparison(agrees=True)
     if is_booked:
         return Comparison(agrees=False, remedy="It is booked.")
-    if case.decision == Decision.RELEASED and _release(row):
+    if case.decision == CaseDecision.RELEASED and _release(row):
         return Comparison(agrees=False, remedy="It is asked to release the money.")
     return Comparison(agrees=False)
 
 
 def _agrees(row: Modification, case: Case, answer: Answer) -> bool:
     is_done = _is_done(row, answer)
-    if case.decision in (Decision.NOT_CHARGED, Decision.NOT_RELEASED):
+    if case.decision in (CaseDecision.NOT_CHARGED, CaseDecision.NOT_RELEASED):
         return not is_done
     # Captured money that was given back since is released at the bank.
     is_returned = answer is Answer.LAPSED and bool(row.attempt.intent.refunded_minor)

@@ -13,11 +13,11 @@ from payments.intents.states import (
     AttemptStatus,
     ModificationKind,
     ModificationStatus,
-    Status,
+    PaymentStatus,
 )
 
 
-def apply(modification: Modification, outcome: Outcome) -> Status:
+def apply(modification: Modification, outcome: Outcome) -> PaymentStatus:
     """Write the answer's consequences into the locked rows; return the payment's next status.
 
     :param outcome: "no record" only if it is to be believed.
@@ -50,7 +50,7 @@ def release_refused(modification: Modification, *, goes_on: bool) -> Modificatio
     return None
 
 
-def capture(modification: Modification, outcome: Outcome) -> Status:
+def capture(modification: Modification, outcome: Outcome) -> PaymentStatus:
     """Write into payment, attempt and ledger that the bank has captured the money."""
     attempt, intent = modification.attempt, modification.attempt.intent
     amount = outcome.captured or modification.amount or 0
@@ -60,21 +60,23 @@ def capture(modification: Modification, outcome: Outcome) -> Status:
     return status
 
 
-def cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> Status:
+def cancel(intent: PaymentIntent, attempt: Attempt, reason: str | None) -> PaymentStatus:
     """Write that the bank holds nothing any more, and why the payment is canceled."""
     authorization.end_unpaid(attempt, AttemptStatus.CANCELED)
     attempt.save()
     return authorization.cancel(intent, reason)
 
 
-def _still_unknown(modification: Modification) -> Status:
+def _still_unknown(modification: Modification) -> PaymentStatus:
     schedule.ask_later(modification)
     # A release that no merchant asked for stays invisible to them until it is done.
     is_ours = modification.kind == ModificationKind.REVERSE or modification.reason == EXPIRED
-    return Status(modification.attempt.intent.status) if is_ours else Status.PROCESSING
+    return (
+        PaymentStatus(modification.attempt.intent.status) if is_ours else PaymentStatus.PROCESSING
+    )
 
 
-def _captured(modification: Modification, outcome: Outcome) -> Status:
+def _captured(modification: Modification, outcome: Outcome) -> PaymentStatus:
     attempt, intent = modification.attempt, modification.attempt.intent
     if outcome.answer is Answer.APPROVED:
         close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
@@ -83,13 +85,13 @@ def _captured(modification: Modification, outcome: Outcome) -> Status:
     if outcome.answer is Answer.DECLINED:
         attempt.error = authorization.error_of(attempt, PROCESSING_ERROR, outcome)
         attempt.save()
-        return Status(intent.status)
+        return PaymentStatus(intent.status)
     if outcome.answer is Answer.LAPSED:
         return cancel(intent, attempt, EXPIRED)
     return _not_done(attempt)
 
 
-def _voided(modification: Modification, outcome: Outcome) -> Status:
+def _voided(modification: Modification, outcome: Outcome) -> PaymentStatus:
     attempt = modification.attempt
     if outcome.answer in RELEASED:
         close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
@@ -98,7 +100,7 @@ def _voided(modification: Modification, outcome: Outcome) -> Status:
     return _not_done(attempt)
 
 
-def _fallen_back(modification: Modification, outcome: Outcome) -> Status:
+def _fallen_back(modification: Modification, outcome: Outcome) -> PaymentStatus:
     attempt, intent = modification.attempt, modification.attempt.intent
     if outcome.answer in NEVER_AT_THE_BANK:
         return _still_unknown(modification)
@@ -116,17 +118,17 @@ def _fallen_back(modification: Modification, outcome: Outcome) -> Status:
     return status
 
 
-def _reversed(modification: Modification, outcome: Outcome) -> Status:
+def _reversed(modification: Modification, outcome: Outcome) -> PaymentStatus:
     if outcome.answer not in RELEASED:
         _still_unknown(modification)
         reversals.go_on(modification, outcome)
-        return Status(modification.attempt.intent.status)
+        return PaymentStatus(modification.attempt.intent.status)
     close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
-    return Status(modification.attempt.intent.status)
+    return PaymentStatus(modification.attempt.intent.status)
 
 
-def _not_done(attempt: Attempt) -> Status:
+def _not_done(attempt: Attempt) -> PaymentStatus:
     if attempt.error is not None:
         attempt.error = None
         attempt.save()
-    return Status.REQUIRES_CAPTURE
+    return PaymentStatus.REQUIRES_CAPTURE

@@ -13,9 +13,8 @@ from acquirers.conversation import answers, settling
 from acquirers.conversation.kinds import Effect, Facts, Kind, Said
 from acquirers.exchanges import Spoken
 from acquirers.models import BankExchange
-from acquirers.outcomes import Answer, Deed, Outcome
-from cases.states import Decision
-from cases.states import Kind as CaseKind
+from acquirers.outcomes import Answer, OperationKind, Outcome
+from cases.states import CaseDecision, CaseKind
 from payments.bank import late, modification_answers, modification_rows, repayments, reversals
 from payments.bank.orders import order_of
 from payments.bank.repayments import RELEASED
@@ -78,7 +77,9 @@ class Modifications(Kind[Modification]):
         if row.refund_reference and row.refund_sent_at:
             return repayments.inquire_refund(row.attempt, reference=row.refund_reference)
         is_capture = row.kind == ModificationKind.CAPTURE
-        return repayments.inquire(row.attempt, Deed.CAPTURE if is_capture else Deed.VOID)
+        return repayments.inquire(
+            row.attempt, OperationKind.CAPTURE if is_capture else OperationKind.VOID
+        )
 
     def consequences(self, row: Modification, said: Said[Modification]) -> Effect:
         if said.outcome.answer in RELEASED:
@@ -105,11 +106,11 @@ class Modifications(Kind[Modification]):
 
     def decisions(self, row: Modification) -> tuple[str, ...]:
         if row.kind == ModificationKind.CAPTURE:
-            return (Decision.CHARGED, Decision.NOT_CHARGED)
+            return (CaseDecision.CHARGED, CaseDecision.NOT_CHARGED)
         if row.kind == ModificationKind.VOID and row.reason != EXPIRED:
-            return (Decision.RELEASED, Decision.NOT_RELEASED)
+            return (CaseDecision.RELEASED, CaseDecision.NOT_RELEASED)
         # The service itself wants this release, and goes on asking for it until it is done.
-        return (Decision.RELEASED,)
+        return (CaseDecision.RELEASED,)
 
 
 KIND = Modifications()

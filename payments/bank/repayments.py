@@ -9,10 +9,10 @@ from dataclasses import replace
 import acquirers
 from acquirers import refused_requests, standings
 from acquirers.conversation import answers
-from acquirers.outcomes import Answer, Deed, Outcome
+from acquirers.outcomes import Answer, OperationKind, Outcome
 from payments.bank.orders import order_of
 from payments.intents.models import Attempt
-from payments.intents.states import Errand
+from payments.intents.states import NextStep
 
 RELEASED = (Answer.APPROVED, Answer.LAPSED)
 # A bank may refuse a void because nothing is left to be voided.
@@ -28,7 +28,7 @@ def void(attempt: Attempt) -> Outcome:
     refused_requests.watched(attempt.terminal, outcome)
     if outcome.answer not in REFUSED:
         return outcome
-    known = inquire(attempt, Deed.VOID)
+    known = inquire(attempt, OperationKind.VOID)
     if known.answer in RELEASED:
         return replace(known, after=outcome)
     return replace(outcome, after=known)
@@ -54,7 +54,7 @@ def give_up(attempt: Attempt, *, dispute: str) -> Outcome:
     return refused_requests.watched(attempt.terminal, outcome)
 
 
-def inquire(attempt: Attempt, deed: Deed) -> Outcome:
+def inquire(attempt: Attempt, deed: OperationKind) -> Outcome:
     """Inquire about the authorisation, and translate its state into an answer to the request.
 
     :param deed: CAPTURE or VOID.
@@ -67,13 +67,15 @@ def inquire(attempt: Attempt, deed: Deed) -> Outcome:
     return found
 
 
-def run(errand: Errand, attempt: Attempt, *, reference: str, amount: int) -> Outcome:
+def send_or_ask(next_step: NextStep, attempt: Attempt, *, reference: str, amount: int) -> Outcome:
     """Send a refund, send it again, or ask about it.
 
     :param reference: ours, of this refund alone.
     :param amount: in minor units, surcharge included.
     """
-    do = {Errand.SEND: refund, Errand.SEND_AGAIN: refund_again, Errand.ASK: find_refund}[errand]
+    do = {NextStep.SEND: refund, NextStep.SEND_AGAIN: refund_again, NextStep.ASK: find_refund}[
+        next_step
+    ]
     return do(attempt, reference=reference, amount=amount)
 
 

@@ -14,14 +14,14 @@ from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import clock
 from payments.bank import modification_rows, repayments
 from payments.intents.models import Attempt, Modification
-from payments.intents.states import Errand, ModificationKind, ModificationStatus
+from payments.intents.states import ModificationKind, ModificationStatus, NextStep
 
 log = structlog.get_logger(__name__)
 
 
 @transaction.atomic(durable=True)
 def begun(leased: Modification) -> Modification | None:
-    """Write down that the refund leaves for the bank now, if it does; return it with its errand.
+    """Write down the refund's next step at the bank, and return it with that.
 
     :param leased: the caller holds its lease.
     :returns: None if the reversal has ended, or another process has taken it over.
@@ -29,22 +29,22 @@ def begun(leased: Modification) -> Modification | None:
     row = modification_rows.locked(leased)
     if row.status != ModificationStatus.PROCESSING or leases.is_overtaken(leased, row):
         return None
-    row.errand = _errand(row)
-    if row.errand is not Errand.ASK:
+    row.next_step = _next_step(row)
+    if row.next_step is not NextStep.ASK:
         row.refund_sent_at = row.refund_sent_at or clock.now()
         schedule.begin_again(row, clock.now())
         row.save(update_fields=["refund_sent_at", "asked_at", "no_record_count"])
     return row
 
 
-def _errand(row: Modification) -> Errand:
+def _next_step(row: Modification) -> NextStep:
     if row.refund_sent_at is None:
-        return Errand.SEND
-    return Errand.SEND_AGAIN if schedule.absence_is_confirmed(row) else Errand.ASK
+        return NextStep.SEND
+    return NextStep.SEND_AGAIN if schedule.absence_is_confirmed(row) else NextStep.ASK
 
 
 def ask(row: Modification) -> Outcome:
-    """Ask for the release once more, or do the refund's errand; the caller holds the lease.
+    """Ask for the release once more, or do the refund's next step; the caller holds the lease.
 
     Money that is disputed goes back as the dispute is accepted.
     """
@@ -54,7 +54,7 @@ def ask(row: Modification) -> Outcome:
     if reference is None:
         return repayments.void_again(attempt)
     amount = attempt.amount + attempt.surcharge
-    return repayments.run(row.errand, attempt, reference=reference, amount=amount)
+    return repayments.send_or_ask(row.next_step, attempt, reference=reference, amount=amount)
 
 
 def is_about(row: Modification, asked: Modification, outcome: Outcome) -> bool:

@@ -17,15 +17,15 @@ from payments.charging import intents
 from payments.intents import render
 from payments.intents.models import Modification, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
-from payments.intents.states import AttemptStatus, ModificationKind, Status
+from payments.intents.states import AttemptStatus, ModificationKind, PaymentStatus
 from payments.intents.transition import move
 from vault import cvc as vault_cvc
 
 CANCELABLE = (
-    Status.REQUIRES_PAYMENT_METHOD,
-    Status.REQUIRES_CONFIRMATION,
-    Status.REQUIRES_ACTION,
-    Status.REQUIRES_CAPTURE,
+    PaymentStatus.REQUIRES_PAYMENT_METHOD,
+    PaymentStatus.REQUIRES_CONFIRMATION,
+    PaymentStatus.REQUIRES_ACTION,
+    PaymentStatus.REQUIRES_CAPTURE,
 )
 
 
@@ -84,7 +84,7 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
     if intent.status not in CANCELABLE:
         raise IntentUnexpectedState(intent)
     inquiries.refuse_in_flight(intent)
-    if intent.status == Status.REQUIRES_CAPTURE:
+    if intent.status == PaymentStatus.REQUIRES_CAPTURE:
         attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
         acquirers.of(attempt)  # Without an adapter nothing is written down.
         modification_rows.supersede(attempt)
@@ -105,7 +105,7 @@ def _note_person(merchant: Merchant, intent_id: str, reason: str | None) -> None
 
 def _held_for(intent: PaymentIntent) -> tuple[str, ...]:
     """Return the stored card, and the attempt whose payer is awaited: the last one shown."""
-    awaited = intent.attempt_ids[-1:] if intent.status == Status.REQUIRES_ACTION else []
+    awaited = intent.attempt_ids[-1:] if intent.status == PaymentStatus.REQUIRES_ACTION else []
     return tuple(token for token in (intent.sealed_card_id, *awaited) if token)
 
 

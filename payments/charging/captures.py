@@ -14,7 +14,7 @@ from payments.bank import inquiries, modification_rows, modifications
 from payments.intents import deadlines
 from payments.intents.models import Modification, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
-from payments.intents.states import AttemptStatus, ModificationKind, Status
+from payments.intents.states import AttemptStatus, ModificationKind, PaymentStatus
 
 
 class AmountAboveCapturable(DomainError):
@@ -61,7 +61,7 @@ def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIn
 def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Modification:
     idempotency.take(intent_id, is_finished=False)
     intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
-    if intent.status != Status.REQUIRES_CAPTURE:
+    if intent.status != PaymentStatus.REQUIRES_CAPTURE:
         raise IntentUnexpectedState(intent)
     inquiries.refuse_in_flight(intent)
     attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)

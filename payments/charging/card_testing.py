@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from core import clock
-from merchants.models import Deed, RiskRule, RuleName
+from merchants.models import RiskRule, RuleEffect, RuleName
 from payments.risk import rules, watches
 from payments.risk.rules import CARD_TESTING_HOLDS, CARD_TESTING_PERCENT
 
@@ -62,7 +62,7 @@ def watch_tested() -> list[str]:
 def _wanted(now: datetime) -> dict[str, Any] | None:
     """Return what is looked for; None if the rule is off for every merchant."""
     rule = rules.of_installation("")[RuleName.CARD_TESTING]
-    own = RiskRule.objects.filter(rule=RuleName.CARD_TESTING).exclude(deed=Deed.OFF)
+    own = RiskRule.objects.filter(rule=RuleName.CARD_TESTING).exclude(deed=RuleEffect.OFF)
     windows = list(own.values_list("window_seconds", flat=True))
     if not rule.is_on and not windows:
         return None

@@ -25,16 +25,20 @@ from payments.bank import attempts, authorization, inquiries
 from payments.bank.orders import order_of
 from payments.charging import installments, intents, methods, risk_gate
 from payments.charging.methods import OfferedCard
-from payments.charging.terms import Terms, terms_of_confirmation, terms_of_draft
+from payments.charging.terms import ChargeTerms, terms_of_confirmation, terms_of_draft
 from payments.intents import non_secure
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
-from payments.intents.states import CONFIRMABLE, OPEN_ATTEMPT, AttemptStatus, Status
+from payments.intents.states import CONFIRMABLE, OPEN_ATTEMPT, AttemptStatus, PaymentStatus
 from payments.payer import three_d_secure
 from vault import cards as vault_cards
 from vault import cvc as vault_cvc
 
-CHARGED_OR_UNKNOWN = (Status.SUCCEEDED, Status.REQUIRES_CAPTURE, Status.PROCESSING)
+CHARGED_OR_UNKNOWN = (
+    PaymentStatus.SUCCEEDED,
+    PaymentStatus.REQUIRES_CAPTURE,
+    PaymentStatus.PROCESSING,
+)
 CVC_PARAM = "payment_method_data[card][cvc]"
 # A confirm decides on these before it locks the payment: card, demand, 3-D Secure, billing. On the
 # locked row they must be the same, or one card would be charged on another's terms.
@@ -121,7 +125,7 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     terms, offered = terms_of_confirmation(merchant, intent, confirmation)
     ledger_accounts.ensure(merchant.id, intent.currency)
     non_secure.begin_day(merchant, intent.currency)
-    asked = _asked_meanwhile(intent) if intent.status == Status.REQUIRES_ACTION else None
+    asked = _asked_meanwhile(intent) if intent.status == PaymentStatus.REQUIRES_ACTION else None
     if asked and asked.paid:
         vault_cvc.drop(asked.attempt.id)  # The bank has it, or nobody will bring it there.
         return asked.paid
@@ -167,7 +171,7 @@ def _open_confirmed(
     seen: PaymentIntent,
     *,
     offered: OfferedCard | None,
-    terms: Terms,
+    terms: ChargeTerms,
     asked: Asked | None,
 ) -> Attempt:
     """Write the attempt down, in one transaction with the claim of the request's key.
@@ -215,7 +219,7 @@ def _is_confirmable(intent: PaymentIntent) -> bool:
     return intent.status in CONFIRMABLE
 
 
-def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> Attempt:
+def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: ChargeTerms) -> Attempt:
     # Committed before the bank is called: after a crash the sweeper finds it and asks.
     assert intent.sealed_card is not None  # A payment without a card was refused before.
     now, plan = clock.now(), installments.agreed(intent, terms.card, terms.wish)
@@ -251,7 +255,7 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: Terms) -> At
     return attempt
 
 
-def _ask_bank(attempt: Attempt, terms: Terms) -> PaymentIntent:
+def _ask_bank(attempt: Attempt, terms: ChargeTerms) -> PaymentIntent:
     if attempt.status not in OPEN_ATTEMPT:
         return attempt.intent  # A rule has blocked it.
     context.mark_irrevocable()  # An attempt is written: from here on the bank may charge.

@@ -18,12 +18,12 @@ from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import FRAUD_UPDATED
 from payments.risk import verdicts
-from payments.risk.verdicts import Status, Verdict
+from payments.risk.verdicts import FraudStatus, RiskVerdict
 
 JUDGE = "intents.judge_fraud"
 JUDGED = "operators.judge_fraud"  # The name of this work in the request logs.
 # The verdicts that a person gives.
-BY_PERSON = (Status.CLEAR, Status.FRAUD)
+BY_PERSON = (FraudStatus.CLEAR, FraudStatus.FRAUD)
 
 
 class JudgedMeanwhile(Exception):
@@ -47,7 +47,7 @@ def warned(notice: Notice, attempt: Attempt) -> None:
 
 
 def judge(
-    operator: User, payment_id: str, status: Status, *, reason: str, seen: str | None = None
+    operator: User, payment_id: str, status: FraudStatus, *, reason: str, seen: str | None = None
 ) -> PaymentIntent:
     """Call a payment fraud, or clear it; the word stands until the bank says otherwise.
 
@@ -71,7 +71,7 @@ def judge(
 
 @transaction.atomic(durable=True)
 def _judge(
-    operator: User, payment_id: str, status: Status, reason: str, seen: str | None
+    operator: User, payment_id: str, status: FraudStatus, reason: str, seen: str | None
 ) -> PaymentIntent:
     intent = PaymentIntent.objects.select_related("merchant").lock(payment_id)
     if not intent.attempt_ids:
@@ -89,7 +89,7 @@ def _judge(
     return intent
 
 
-def _change(intent: PaymentIntent, attempt: Attempt, verdict: Verdict) -> None:
+def _change(intent: PaymentIntent, attempt: Attempt, verdict: RiskVerdict) -> None:
     """Write a verdict into a locked attempt, and into its payment if that shows the attempt."""
     if verdict == fraud.verdict_of(attempt):
         return

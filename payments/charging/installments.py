@@ -11,7 +11,7 @@ from payments.intents.refusals import InstallmentsNotAvailable, SurchargeMismatc
 Card = Mapping[str, Any]
 
 
-class Plan(NamedTuple):
+class ChosenPlan(NamedTuple):
     """A count of installments and its price; the surcharge in minor units.
 
     :param program: the card's, None if it has none.
@@ -39,7 +39,7 @@ def wish_of(body: Mapping[str, Any]) -> Wish:
     return Wish(body.get("installments"), body.get("surcharge"))
 
 
-def plan_of(intent: PaymentIntent, card: Card, count: int) -> Plan:
+def plan_of(intent: PaymentIntent, card: Card, count: int) -> ChosenPlan:
     """Return the plan by which an attempt with the card pays in so many installments.
 
     The one place that says so: tests put other plans here.
@@ -50,7 +50,7 @@ def plan_of(intent: PaymentIntent, card: Card, count: int) -> Plan:
     return _plan(intent.merchant, card, count, amount=intent.amount, currency=intent.currency)
 
 
-def agreed(intent: PaymentIntent, card: Card, wish: Wish) -> Plan:
+def agreed(intent: PaymentIntent, card: Card, wish: Wish) -> ChosenPlan:
     """Return the plan of the payment's next attempt.
 
     :raises InstallmentsNotAvailable: as `plan_of` does.
@@ -85,8 +85,8 @@ def require_surcharge(wish: Wish, surcharge: int) -> None:
         raise SurchargeMismatch
 
 
-def _plan(merchant: Merchant, card: Card, count: int, *, amount: int, currency: str) -> Plan:
+def _plan(merchant: Merchant, card: Card, count: int, *, amount: int, currency: str) -> ChosenPlan:
     option = plans.option(merchant, card, count, amount=amount, currency=currency)
     if option is None:
         raise InstallmentsNotAvailable
-    return Plan(count, option.surcharge, option.surcharge_rate_bps, option.program)
+    return ChosenPlan(count, option.surcharge, option.surcharge_rate_bps, option.program)

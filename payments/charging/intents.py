@@ -27,7 +27,7 @@ from payments.intents.refusals import (
 from payments.intents.states import (
     CREATED,
     AttemptStatus,
-    Status,
+    PaymentStatus,
 )
 from vault import cards as vault_cards
 
@@ -71,7 +71,9 @@ def add(
     :param offered: the card to store with the payment, None if it comes later.
     """
     now = clock.now()
-    status = Status.REQUIRES_CONFIRMATION if offered else Status.REQUIRES_PAYMENT_METHOD
+    status = (
+        PaymentStatus.REQUIRES_CONFIRMATION if offered else PaymentStatus.REQUIRES_PAYMENT_METHOD
+    )
     intent = _drafted(merchant, intent_id, draft, status, now)
     if offered:
         intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=now)
@@ -86,7 +88,7 @@ def add(
 
 
 def _drafted(
-    merchant: Merchant, intent_id: str, draft: dict[str, Any], status: Status, now: datetime
+    merchant: Merchant, intent_id: str, draft: dict[str, Any], status: PaymentStatus, now: datetime
 ) -> PaymentIntent:
     requested = requested_authentication(draft.get("payment_method_options")) or "automatic"
     return PaymentIntent(
@@ -146,7 +148,7 @@ def give_up_action(intent: PaymentIntent) -> None:
 
 def _change_terms(intent: PaymentIntent, changes: dict[str, Any]) -> None:
     if intent.attempt_ids or intent.status not in (
-        Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION,
+        PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.REQUIRES_CONFIRMATION,
     ):  # fmt: skip
         raise IntentUnexpectedState(intent)
     intent.amount = changes.get("amount", intent.amount)

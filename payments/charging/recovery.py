@@ -19,7 +19,12 @@ from payments.bank import attempts, authorization, modifications
 from payments.charging import confirmation, intents
 from payments.charging.cancellations import CancelFailed
 from payments.intents.models import Attempt, Modification, PaymentIntent
-from payments.intents.states import AttemptStatus, ModificationKind, ModificationStatus, Status
+from payments.intents.states import (
+    AttemptStatus,
+    ModificationKind,
+    ModificationStatus,
+    PaymentStatus,
+)
 from vault import cvc as vault_cvc
 
 
@@ -71,7 +76,7 @@ def _hold_again(intent: PaymentIntent, cvc: str) -> None:
     The payment is checked again afterwards: a confirm may have begun meanwhile. It drops the code
     of the stored card only when it opens its attempt, so a code held after that would stay.
     """
-    token = intent.sealed_card_id if intent.status == Status.REQUIRES_CONFIRMATION else None
+    token = intent.sealed_card_id if intent.status == PaymentStatus.REQUIRES_CONFIRMATION else None
     if token is None or intent.attempts.exists():
         return
     vault_cvc.hold(token, cvc)

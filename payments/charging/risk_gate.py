@@ -18,7 +18,7 @@ from core import clock
 from core.errors import ParameterMissing
 from merchants.models import Merchant, RuleName
 from payments.bank import authorization
-from payments.charging.terms import Terms
+from payments.charging.terms import ChargeTerms
 from payments.intents import non_secure, render
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import AttemptStatus
@@ -26,8 +26,8 @@ from payments.intents.transition import move
 from payments.risk import fingerprints, lists, standings, verdicts
 from payments.risk.lists import List, Payer
 from payments.risk.rules import Rules
-from payments.risk.standings import Standing
-from payments.risk.verdicts import Counts, Facts, Verdict
+from payments.risk.standings import RiskStanding
+from payments.risk.verdicts import Counts, Facts, RiskVerdict
 
 # The first half of an advisory lock's key; the second is a part of the fingerprint.
 OF_CARD, OF_EMAIL = 0x72697363, 0x72697365
@@ -62,7 +62,7 @@ SELECT
 class Judged(NamedTuple):
     """A verdict, and the fingerprints by which later attempts find this one."""
 
-    verdict: Verdict
+    verdict: RiskVerdict
     payer: Payer
 
     @property
@@ -76,7 +76,7 @@ class Judged(NamedTuple):
         }
 
 
-def judge(merchant: Merchant, intent: PaymentIntent, terms: Terms, now: datetime) -> Judged:
+def judge(merchant: Merchant, intent: PaymentIntent, terms: ChargeTerms, now: datetime) -> Judged:
     """Return the verdict about an attempt that is about to open.
 
     Costs no statement while all counting rules are off and no list has an entry, else three at
@@ -95,7 +95,7 @@ def judge(merchant: Merchant, intent: PaymentIntent, terms: Terms, now: datetime
 
 
 def _facts(
-    standing: Standing, intent: PaymentIntent, terms: Terms, payer: Payer, now: datetime
+    standing: RiskStanding, intent: PaymentIntent, terms: ChargeTerms, payer: Payer, now: datetime
 ) -> Facts:
     listed = lists.matching(payer, now) if standing.has_entries else set()
     is_settled = bool(listed & {List.BLOCK, List.ALLOW})
@@ -149,7 +149,9 @@ class Demand(NamedTuple):
     non_secure_day: date | None = None
 
 
-def demand_of(intent: PaymentIntent, terms: Terms, amount: int, verdict: Verdict) -> Demand:
+def demand_of(
+    intent: PaymentIntent, terms: ChargeTerms, amount: int, verdict: RiskVerdict
+) -> Demand:
     """Return the demand, now that the payment is locked, in the transaction of its attempt.
 
     :param amount: minor units, surcharge included.
@@ -168,7 +170,7 @@ def demand_of(intent: PaymentIntent, terms: Terms, amount: int, verdict: Verdict
     return _with_way_back(terms)
 
 
-def _with_way_back(terms: Terms) -> Demand:
+def _with_way_back(terms: ChargeTerms) -> Demand:
     if not terms.return_url:
         raise ParameterMissing(param="return_url")
     return Demand(True)

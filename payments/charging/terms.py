@@ -11,16 +11,16 @@ from payments.charging import methods
 from payments.charging.installments import Wish, wish_of
 from payments.charging.methods import OfferedCard
 from payments.intents.models import PaymentIntent
-from payments.intents.states import Status
+from payments.intents.states import PaymentStatus
 from vault import cvc as vault_cvc
 
 # In these a payment has a card. A confirm may use it while its security code is held, for the first
 # attempt alone: with another one `requires_action` asks for the card again.
-HAS_A_CARD = (Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
+HAS_A_CARD = (PaymentStatus.REQUIRES_CONFIRMATION, PaymentStatus.REQUIRES_ACTION)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ChargeTerms:
     """The terms of one attempt, checked before anything is stored.
 
     :param card: the card as the API shows it.
@@ -41,12 +41,12 @@ class Terms:
         return methods.demands_authentication(self.card, self.requested)
 
 
-def terms_of_draft(draft: dict[str, Any], offered: OfferedCard) -> Terms:
+def terms_of_draft(draft: dict[str, Any], offered: OfferedCard) -> ChargeTerms:
     """Return the terms of a payment that is created and confirmed in one call.
 
     :raises ParameterMissing: billing details or a return URL that the bank needs.
     """
-    terms = Terms(
+    terms = ChargeTerms(
         card=offered.shown,
         cvc=offered.data.cvc,
         billing=methods.billing_of(draft["payment_method_data"]),
@@ -61,7 +61,7 @@ def terms_of_draft(draft: dict[str, Any], offered: OfferedCard) -> Terms:
 
 def terms_of_confirmation(
     merchant: Merchant, intent: PaymentIntent, confirmation: dict[str, Any]
-) -> tuple[Terms, OfferedCard | None]:
+) -> tuple[ChargeTerms, OfferedCard | None]:
     """Return the terms of a confirm, and the card that it brings, None for the stored one.
 
     :param intent: the payment as it was read, unlocked.
@@ -74,7 +74,7 @@ def terms_of_confirmation(
     card, currency = method.get("card"), intent.currency
     offered = methods.accept(merchant, card, billing, currency=currency) if card else None
     _require_card(intent, offered, param="payment_method_data" + ("[card]" if method else ""))
-    terms = Terms(
+    terms = ChargeTerms(
         card=offered.shown if offered else intent.card,
         cvc=offered.data.cvc if offered else _held_cvc(intent),
         billing=billing,
@@ -89,7 +89,7 @@ def terms_of_confirmation(
 
 def _held_cvc(intent: PaymentIntent) -> str | None:
     # A code was given for one attempt. Redis may still have it: it was away as it was to forget it.
-    if intent.sealed_card_id is None or intent.status != Status.REQUIRES_CONFIRMATION:
+    if intent.sealed_card_id is None or intent.status != PaymentStatus.REQUIRES_CONFIRMATION:
         return None
     return vault_cvc.look(intent.sealed_card_id)
 
@@ -103,7 +103,7 @@ def _requested(body: dict[str, Any]) -> str | None:
     return methods.requested_authentication(body.get("payment_method_options"))
 
 
-def _require_complete(terms: Terms) -> None:
+def _require_complete(terms: ChargeTerms) -> None:
     methods.require_billing(terms.billing)
     if terms.authentication_demanded and not terms.return_url:
         raise ParameterMissing(param="return_url")

@@ -1,6 +1,6 @@
 """Customers as a resource."""
 
-from core.rest.expansion import Kind
+from core.rest.expansion import ObjectKind
 from core.rest.resources import Resource
 from events.types import Aggregate
 from payments.customers import customers, render, schema
@@ -13,7 +13,7 @@ RESOURCE = Resource(
     schemas=schema.SCHEMAS,
     kinds={
         # Deleted customers are shown too: their id, and that they were deleted.
-        "customer": Kind(
+        "customer": ObjectKind(
             prefix="cus", rows=Customer.objects.all(), show=render.customer, scope="customers"
         ),
     },

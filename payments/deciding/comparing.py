@@ -16,7 +16,7 @@ from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Answer
 from cases import cases
 from cases.models import Case
-from cases.states import Kind as CaseKind
+from cases.states import CaseKind
 from core import clock
 
 # Each question comes a little later than the day before: so the thirtieth still counts.

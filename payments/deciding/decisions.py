@@ -20,7 +20,7 @@ from api import request_logs
 from cases import cases
 from cases.models import Case
 from cases.refusals import BankIsBeingAsked, NotDecidable
-from cases.states import Decision
+from cases.states import CaseDecision
 from core import context
 from merchants.models import User
 from payments.deciding import comparing
@@ -28,10 +28,10 @@ from payments.deciding import comparing
 DECIDED = "operators.decide_case"  # The name of this work in the request logs.
 # A charge that a person denies: nothing is known of the card, so it is no decline.
 ANSWERS = {
-    Decision.CHARGED: Answer.APPROVED,
-    Decision.NOT_CHARGED: Answer.NOT_CHARGED,
-    Decision.RELEASED: Answer.APPROVED,
-    Decision.NOT_RELEASED: Answer.NOT_CHARGED,
+    CaseDecision.CHARGED: Answer.APPROVED,
+    CaseDecision.NOT_CHARGED: Answer.NOT_CHARGED,
+    CaseDecision.RELEASED: Answer.APPROVED,
+    CaseDecision.NOT_RELEASED: Answer.NOT_CHARGED,
 }
 
 
@@ -51,7 +51,7 @@ class Word:
     :param seen: the case's version that the person saw.
     """
 
-    decision: Decision
+    decision: CaseDecision
     reason: str
     seen: int
 
@@ -67,12 +67,12 @@ class Decided:
     by_bank: bool
 
 
-def offered(case: Case) -> tuple[Decision, ...]:
+def offered(case: Case) -> tuple[CaseDecision, ...]:
     """Return the decisions that an open case takes: about money, or that it was seen to."""
     if not case.awaits_decision:
-        return (Decision.ACKNOWLEDGED,)
+        return (CaseDecision.ACKNOWLEDGED,)
     about = _about(case)
-    return tuple(Decision(value) for value in about.kind.decisions(about.row))
+    return tuple(CaseDecision(value) for value in about.kind.decisions(about.row))
 
 
 def decide(operator: User, case_id: str, word: Word) -> Decided:

@@ -16,8 +16,7 @@ from acquirers.conversation import kinds
 from acquirers.conversation.kinds import Kind
 from cases import cases
 from cases.models import Case
-from cases.states import Kind as CaseKind
-from cases.states import Status as CaseStatus
+from cases.states import CaseKind, CaseStatus
 from core import clock
 from payments.intents.models import Attempt, Modification
 from payments.intents.states import ModificationKind, ModificationStatus

@@ -11,7 +11,7 @@ from core.errors import DomainError
 from payments.disputes import operators
 from payments.disputes.models import Dispute, DisputeDelivery
 from payments.disputes.operator_forms import DecideForm, OpenForm
-from payments.disputes.operators import Beginning, Decision
+from payments.disputes.operators import Beginning, DisputeDecision
 from payments.disputes.refusals import ClaimUnusable
 
 
@@ -83,7 +83,7 @@ class DisputeAdmin(ActingAdmin):
 
     def _decide(self, request: Any, form: DecideForm) -> Dispute:
         typed = form.cleaned_data
-        decision = Decision(typed["decision"])
+        decision = DisputeDecision(typed["decision"])
         return operators.decide(
             request.user, form.dispute.id, decision, terms=form.terms(), reason=typed["why"]
         )

@@ -14,7 +14,7 @@ from ledger import book
 from payments.disputes import deliveries, render
 from payments.disputes.models import Dispute
 from payments.disputes.refusals import ClaimUnusable
-from payments.disputes.states import ANSWERABLE, CREATED_EVENT, Status
+from payments.disputes.states import ANSWERABLE, CREATED_EVENT, DisputeStatus
 from payments.disputes.transition import move, require_listed
 from payments.intents import given_back
 from payments.intents.models import Attempt
@@ -41,7 +41,7 @@ def charge_back(attempt: Attempt, claim: Claim) -> Dispute:
 
     :raises ClaimUnusable: the amount is not a part of what was captured.
     """
-    dispute = _drafted(attempt, claim, Status.NEEDS_RESPONSE)
+    dispute = _drafted(attempt, claim, DisputeStatus.NEEDS_RESPONSE)
     dispute.save(force_insert=True)
     _reserve(dispute)
     outbox.record(dispute.merchant, CREATED_EVENT, render.dispute(dispute))
@@ -53,7 +53,7 @@ def inquire(attempt: Attempt, claim: Claim) -> Dispute:
 
     :raises ClaimUnusable: the amount is not a part of what was captured.
     """
-    dispute = _drafted(attempt, claim, Status.WARNING_NEEDS_RESPONSE)
+    dispute = _drafted(attempt, claim, DisputeStatus.WARNING_NEEDS_RESPONSE)
     dispute.save(force_insert=True)
     outbox.record(dispute.merchant, CREATED_EVENT, render.dispute(dispute))
     return dispute
@@ -65,13 +65,13 @@ def escalate(dispute: Dispute, claim: Claim) -> None:
     :raises UnlistedTransition: it is no inquiry.
     :raises ClaimUnusable: the amount is not a part of what was captured.
     """
-    require_listed(dispute, Status.NEEDS_RESPONSE)
+    require_listed(dispute, DisputeStatus.NEEDS_RESPONSE)
     before = render.dispute(dispute)
     deliveries.supersede(dispute)
     _write_terms(dispute, claim)
     dispute.is_past_due, dispute.closed_at = False, None
     _reserve(dispute)
-    move(dispute, Status.NEEDS_RESPONSE, before)
+    move(dispute, DisputeStatus.NEEDS_RESPONSE, before)
 
 
 def win(dispute: Dispute) -> None:
@@ -79,12 +79,12 @@ def win(dispute: Dispute) -> None:
 
     :raises UnlistedTransition: it is an inquiry, or won already.
     """
-    require_listed(dispute, Status.WON)
+    require_listed(dispute, DisputeStatus.WON)
     before = render.dispute(dispute)
-    came_back = book.dispute_regained if dispute.status == Status.LOST else book.dispute_won
+    came_back = book.dispute_regained if dispute.status == DisputeStatus.LOST else book.dispute_won
     given_back.note_dispute(dispute.intent, -dispute.amount)
     came_back(dispute.id, merchant_id=dispute.merchant_id, now=clock.now())
-    _close(dispute, Status.WON, before)
+    _close(dispute, DisputeStatus.WON, before)
 
 
 def lose(dispute: Dispute) -> None:
@@ -100,7 +100,7 @@ def end_inquiry(dispute: Dispute) -> None:
 
     :raises UnlistedTransition: it is none, or has ended.
     """
-    _close(dispute, Status.WARNING_CLOSED, render.dispute(dispute))
+    _close(dispute, DisputeStatus.WARNING_CLOSED, render.dispute(dispute))
 
 
 def run_out(dispute: Dispute) -> None:
@@ -109,13 +109,13 @@ def run_out(dispute: Dispute) -> None:
     :raises UnlistedTransition: it does not wait for its merchant.
     """
     before = render.dispute(dispute)
-    if dispute.status == Status.NEEDS_RESPONSE:
+    if dispute.status == DisputeStatus.NEEDS_RESPONSE:
         _write_off(dispute, before)
     else:
-        _close(dispute, Status.WARNING_CLOSED, before)
+        _close(dispute, DisputeStatus.WARNING_CLOSED, before)
 
 
-def _drafted(attempt: Attempt, claim: Claim, status: Status) -> Dispute:
+def _drafted(attempt: Attempt, claim: Claim, status: DisputeStatus) -> Dispute:
     dispute = Dispute(
         id=ids.new("dp"),
         merchant=attempt.intent.merchant,
@@ -150,12 +150,12 @@ def _reserve(dispute: Dispute) -> None:
 
 
 def _write_off(dispute: Dispute, before: dict[str, Any]) -> None:
-    require_listed(dispute, Status.LOST)
+    require_listed(dispute, DisputeStatus.LOST)
     book.dispute_lost(dispute.id, merchant_id=dispute.merchant_id, now=clock.now())
-    _close(dispute, Status.LOST, before)
+    _close(dispute, DisputeStatus.LOST, before)
 
 
-def _close(dispute: Dispute, status: Status, before: dict[str, Any]) -> None:
+def _close(dispute: Dispute, status: DisputeStatus, before: dict[str, Any]) -> None:
     deliveries.supersede(dispute)
     dispute.closed_at = clock.now()
     if dispute.status in ANSWERABLE:  # Nothing was submitted; whoever tells first that it is over.

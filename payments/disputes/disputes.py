@@ -13,7 +13,7 @@ from merchants.models import Merchant
 from payments.disputes import decisions, deliveries, evidence, locks, render
 from payments.disputes.models import Dispute
 from payments.disputes.refusals import DisputeUnexpectedState, EvidencePastDue
-from payments.disputes.states import ANSWERABLE, OPEN_INQUIRY, SUBMITTED, Status
+from payments.disputes.states import ANSWERABLE, OPEN_INQUIRY, SUBMITTED, DisputeStatus
 from payments.disputes.transition import move, write
 from payments.intents.models import PaymentIntent
 
@@ -62,7 +62,7 @@ def close(merchant: Merchant, dispute_id: str) -> Dispute:
     """
     idempotency.take(dispute_id)
     dispute = locks.by_id(dispute_id, PaymentIntent.objects.for_merchant(merchant))
-    if dispute.status == Status.NEEDS_RESPONSE:
+    if dispute.status == DisputeStatus.NEEDS_RESPONSE:
         decisions.lose(dispute)
         deliveries.owe_acceptance(dispute)
     elif dispute.status in OPEN_INQUIRY:
@@ -86,4 +86,4 @@ def _submit(dispute: Dispute, before: dict[str, Any]) -> None:
         raise ParameterMissing("There is no evidence to submit.", param="evidence")
     dispute.submission_count += 1
     deliveries.owe_evidence(dispute)
-    move(dispute, SUBMITTED[Status(dispute.status)], before)
+    move(dispute, SUBMITTED[DisputeStatus(dispute.status)], before)

@@ -12,8 +12,8 @@ from payments.disputes.states import (
     ENDED_BY_DUE_DATE,
     DeliveryKind,
     DeliveryStatus,
+    DisputeStatus,
     Reason,
-    Status,
 )
 from payments.intents.models import Attempt, PaymentIntent
 
@@ -43,7 +43,7 @@ class Dispute(models.Model):
     # In minor units, surcharge included; it may be a part of the payment.
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
-    status = models.CharField(max_length=22, choices=Status)
+    status = models.CharField(max_length=22, choices=DisputeStatus)
     reason = models.CharField(max_length=24, choices=Reason)
     network_reason_code = models.CharField(max_length=40, null=True)
     # Only the keys that were given, of `evidence.KEYS`.
@@ -94,7 +94,9 @@ class Dispute(models.Model):
                 name="a_dispute_is_open_or_closed",
             ),
             models.CheckConstraint(
-                condition=~Q(status__in=(Status.UNDER_REVIEW, Status.WARNING_UNDER_REVIEW))
+                condition=~Q(
+                    status__in=(DisputeStatus.UNDER_REVIEW, DisputeStatus.WARNING_UNDER_REVIEW)
+                )
                 | (Q(submission_count__gte=1) & ~Q(evidence={})),
                 name="a_dispute_under_review_has_evidence",
             ),

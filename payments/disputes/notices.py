@@ -13,7 +13,7 @@ from payments.disputes import decisions, late_charges, locks
 from payments.disputes.decisions import Claim
 from payments.disputes.models import Dispute
 from payments.disputes.refusals import ClaimUnusable
-from payments.disputes.states import INQUIRY, Reason, Status
+from payments.disputes.states import INQUIRY, DisputeStatus, Reason
 from payments.intents.models import Attempt
 
 # The time to answer, where the bank does not tell it, from when the dispute began at the bank.
@@ -57,7 +57,7 @@ def dispute_won(notice: Notice, attempt: Attempt) -> None:
     if late_charges.won(notice, attempt):
         return
     dispute = _known(notice, attempt)
-    if dispute.status != Status.WON:
+    if dispute.status != DisputeStatus.WON:
         decisions.win(dispute)
 
 
@@ -67,7 +67,7 @@ def dispute_lost(notice: Notice, attempt: Attempt) -> None:
     if late_charges.lost(notice, attempt):
         return
     dispute = _known(notice, attempt)
-    if dispute.status != Status.LOST:
+    if dispute.status != DisputeStatus.LOST:
         decisions.lose(dispute)
 
 
@@ -77,7 +77,7 @@ def inquiry_closed(notice: Notice, attempt: Attempt) -> None:
     if late_charges.inquired(attempt):
         return
     dispute = _known(notice, attempt)
-    if dispute.status != Status.WARNING_CLOSED:
+    if dispute.status != DisputeStatus.WARNING_CLOSED:
         decisions.end_inquiry(dispute)
 
 

@@ -9,7 +9,7 @@ from core.operator_forms import WithReason
 from payments.disputes.decisions import Claim
 from payments.disputes.models import Dispute
 from payments.disputes.notices import TIME_TO_ANSWER
-from payments.disputes.operators import Beginning, Decision
+from payments.disputes.operators import Beginning, DisputeDecision
 from payments.disputes.states import DISPUTES, Reason
 
 
@@ -61,7 +61,7 @@ class DecideForm(WithReason):
     def __init__(self, dispute: Dispute, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.dispute = dispute
-        allowed = [one for one in Decision if (dispute.status, one.value) in DISPUTES.pairs]
+        allowed = [one for one in DisputeDecision if (dispute.status, one.value) in DISPUTES.pairs]
         self.fields["decision"].choices = [(one.value, one.label) for one in allowed]  # type: ignore[attr-defined]
 
     def terms(self) -> Claim:

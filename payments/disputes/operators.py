@@ -10,13 +10,13 @@ from django.db import models, transaction
 from acquirers import references
 from api import request_logs
 from merchants import audit_log
-from merchants.audit_log import Change
+from merchants.audit_log import LoggedChange
 from merchants.models import User
 from payments.disputes import decisions, locks
 from payments.disputes.decisions import Claim
 from payments.disputes.models import Dispute
 from payments.disputes.refusals import ClaimUnusable, DisputeUnexpectedState
-from payments.disputes.states import DISPUTES, Status
+from payments.disputes.states import DISPUTES, DisputeStatus
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import AttemptStatus
 
@@ -27,17 +27,17 @@ OPENED, DECIDED = "operators.open_dispute", "operators.decide_dispute"
 class Beginning(models.TextChoices):
     """The ways in which a dispute begins."""
 
-    CHARGE_BACK = Status.NEEDS_RESPONSE.value, "The bank has taken the money back"
-    INQUIRY = Status.WARNING_NEEDS_RESPONSE.value, "The bank asks, and has taken no money"
+    CHARGE_BACK = DisputeStatus.NEEDS_RESPONSE.value, "The bank has taken the money back"
+    INQUIRY = DisputeStatus.WARNING_NEEDS_RESPONSE.value, "The bank asks, and has taken no money"
 
 
-class Decision(models.TextChoices):
+class DisputeDecision(models.TextChoices):
     """The statuses that an operator may decide."""
 
-    WON = Status.WON.value, "Won: the merchant keeps the money"
-    LOST = Status.LOST.value, "Lost: the cardholder keeps the money"
-    ENDED = Status.WARNING_CLOSED.value, "The inquiry has ended"
-    ESCALATED = Status.NEEDS_RESPONSE.value, "The inquiry became a chargeback"
+    WON = DisputeStatus.WON.value, "Won: the merchant keeps the money"
+    LOST = DisputeStatus.LOST.value, "Lost: the cardholder keeps the money"
+    ENDED = DisputeStatus.WARNING_CLOSED.value, "The inquiry has ended"
+    ESCALATED = DisputeStatus.NEEDS_RESPONSE.value, "The inquiry became a chargeback"
 
 
 def open_dispute(
@@ -55,7 +55,7 @@ def open_dispute(
 
 
 def decide(
-    operator: User, dispute_id: str, decision: Decision, *, terms: Claim | None, reason: str
+    operator: User, dispute_id: str, decision: DisputeDecision, *, terms: Claim | None, reason: str
 ) -> Dispute:
     """Decide a dispute as the bank would by a notice.
 
@@ -85,7 +85,7 @@ def _open(
     _log(operator, dispute, ADDITION, reason)
     facts = ("intent_id", "amount", "currency", "status", "reason", "bank_reference")
     after = {name: getattr(dispute, name) for name in facts}
-    change = Change("dispute.opened", dispute.id, after=after)
+    change = LoggedChange("dispute.opened", dispute.id, after=after)
     audit_log.record_all(dispute.merchant, [change], reason)
     return dispute
 
@@ -98,23 +98,23 @@ def _begin(attempt: Attempt, beginning: Beginning, claim: Claim) -> Dispute:
 
 @transaction.atomic(durable=True)
 def _decide(
-    operator: User, dispute_id: str, decision: Decision, terms: Claim | None, reason: str
+    operator: User, dispute_id: str, decision: DisputeDecision, terms: Claim | None, reason: str
 ) -> Dispute:
     dispute = locks.by_id(dispute_id, PaymentIntent.objects.all())
     if (dispute.status, decision.value) not in DISPUTES.pairs:
         raise DisputeUnexpectedState(dispute)
     before = {"status": dispute.status}
-    if decision is Decision.WON:
+    if decision is DisputeDecision.WON:
         decisions.win(dispute)
-    elif decision is Decision.LOST:
+    elif decision is DisputeDecision.LOST:
         decisions.lose(dispute)
-    elif decision is Decision.ENDED:
+    elif decision is DisputeDecision.ENDED:
         decisions.end_inquiry(dispute)
     elif terms is not None:
         decisions.escalate(dispute, terms)
     _log(operator, dispute, CHANGE, f"{decision.label}. {reason}")
     after = {"status": decision.value}
-    change = Change("dispute.decided", dispute.id, before, after)
+    change = LoggedChange("dispute.decided", dispute.id, before, after)
     audit_log.record_all(dispute.merchant, [change], reason)
     return dispute
 

@@ -1,6 +1,6 @@
 """Disputes as a resource."""
 
-from core.rest.expansion import Kind, Reference
+from core.rest.expansion import ObjectKind, Reference
 from core.rest.resources import Resource
 from events.types import Aggregate
 from payments.disputes import render, schema, states
@@ -13,7 +13,7 @@ RESOURCE = Resource(
     tag=("Disputes", "Answer what cardholders complain about at their bank."),
     schemas=schema.SCHEMAS,
     kinds={
-        "dispute": Kind(
+        "dispute": ObjectKind(
             prefix="dp",
             rows=render.DISPUTES,
             show=render.dispute,

@@ -5,7 +5,7 @@ from core.rest.schema import Operation, Schemas, boolean, identifier, instant, n
 from payments.disputes import forms
 from payments.disputes.evidence import KEYS
 from payments.disputes.refusals import DisputeUnexpectedState, EvidencePastDue
-from payments.disputes.states import Reason, Status
+from payments.disputes.states import DisputeStatus, Reason
 
 _DETAILS = schema.record(
     "How far the answer is.",
@@ -40,7 +40,8 @@ SCHEMAS: Schemas = {
                 "description": "The attempt that took the money.",
             },
             "status": schema.one_of(
-                Status.values, "Of an inquiry, which takes no money, it begins with `warning_`."
+                DisputeStatus.values,
+                "Of an inquiry, which takes no money, it begins with `warning_`.",
             ),
             "reason": schema.one_of(Reason.values, "The cardholder's reason."),
             "network_reason_code": nullable(text("The card network's own code.")),

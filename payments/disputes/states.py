@@ -5,10 +5,10 @@ contract-money: Dispute.
 
 from django.db import models
 
-from events.transitions import Change, Table
+from events.transitions import StatusChange, Table
 
 
-class Status(models.TextChoices):
+class DisputeStatus(models.TextChoices):
     """`dispute.status`. An inquiry, at which the bank takes no money, begins with `warning_`."""
 
     NEEDS_RESPONSE = "needs_response"
@@ -53,17 +53,17 @@ class DeliveryStatus(models.TextChoices):
 # By which a bank is told that a merchant has closed something.
 CLOSES = (DeliveryKind.ACCEPTANCE, DeliveryKind.END)
 # A merchant may give evidence, submit it, or close.
-ANSWERABLE = (Status.NEEDS_RESPONSE, Status.WARNING_NEEDS_RESPONSE)
+ANSWERABLE = (DisputeStatus.NEEDS_RESPONSE, DisputeStatus.WARNING_NEEDS_RESPONSE)
 # After the submission of evidence.
 SUBMITTED = {
-    Status.NEEDS_RESPONSE: Status.UNDER_REVIEW,
-    Status.WARNING_NEEDS_RESPONSE: Status.WARNING_UNDER_REVIEW,
+    DisputeStatus.NEEDS_RESPONSE: DisputeStatus.UNDER_REVIEW,
+    DisputeStatus.WARNING_NEEDS_RESPONSE: DisputeStatus.WARNING_UNDER_REVIEW,
 }
-OPEN_INQUIRY = (Status.WARNING_NEEDS_RESPONSE, Status.WARNING_UNDER_REVIEW)
-INQUIRY = (*OPEN_INQUIRY, Status.WARNING_CLOSED)
+OPEN_INQUIRY = (DisputeStatus.WARNING_NEEDS_RESPONSE, DisputeStatus.WARNING_UNDER_REVIEW)
+INQUIRY = (*OPEN_INQUIRY, DisputeStatus.WARNING_CLOSED)
 # The statuses that the due date ends.
-ENDED_BY_DUE_DATE = (Status.NEEDS_RESPONSE, *OPEN_INQUIRY)
-CLOSED = (Status.WON, Status.LOST, Status.WARNING_CLOSED)
+ENDED_BY_DUE_DATE = (DisputeStatus.NEEDS_RESPONSE, *OPEN_INQUIRY)
+CLOSED = (DisputeStatus.WON, DisputeStatus.LOST, DisputeStatus.WARNING_CLOSED)
 
 CREATED_EVENT = "dispute.created"
 UPDATED_EVENT = "dispute.updated"
@@ -72,78 +72,78 @@ CLOSED_EVENT = "dispute.closed"
 # Every allowed change of status, with its event; the database's triggers know the same pairs
 # (migration 0002).
 DISPUTES = Table("dispute", "disputes.Dispute", beginnings=(
-    Status.NEEDS_RESPONSE, Status.WARNING_NEEDS_RESPONSE,
+    DisputeStatus.NEEDS_RESPONSE, DisputeStatus.WARNING_NEEDS_RESPONSE,
 ), changes=(
-    Change(
-        Status.NEEDS_RESPONSE, Status.UNDER_REVIEW, UPDATED_EVENT,
+    StatusChange(
+        DisputeStatus.NEEDS_RESPONSE, DisputeStatus.UNDER_REVIEW, UPDATED_EVENT,
         "The merchant submitted evidence.",
     ),
-    Change(
-        Status.NEEDS_RESPONSE, Status.WON, CLOSED_EVENT,
+    StatusChange(
+        DisputeStatus.NEEDS_RESPONSE, DisputeStatus.WON, CLOSED_EVENT,
         "The bank decided for the merchant; the money is released.",
     ),
-    Change(
-        Status.NEEDS_RESPONSE, Status.LOST, CLOSED_EVENT,
+    StatusChange(
+        DisputeStatus.NEEDS_RESPONSE, DisputeStatus.LOST, CLOSED_EVENT,
         "The merchant closed it, or its due date passed, or the bank decided for the cardholder; "
         "the money is gone.",
     ),
-    Change(
-        Status.UNDER_REVIEW, Status.WON, CLOSED_EVENT,
+    StatusChange(
+        DisputeStatus.UNDER_REVIEW, DisputeStatus.WON, CLOSED_EVENT,
         "The bank decided for the merchant; the money is released.",
     ),
-    Change(
-        Status.UNDER_REVIEW, Status.LOST, CLOSED_EVENT,
+    StatusChange(
+        DisputeStatus.UNDER_REVIEW, DisputeStatus.LOST, CLOSED_EVENT,
         "The bank decided for the cardholder; the money is gone.",
     ),
-    Change(
-        Status.LOST, Status.WON, CLOSED_EVENT,
+    StatusChange(
+        DisputeStatus.LOST, DisputeStatus.WON, CLOSED_EVENT,
         "The bank gave the money back after all.",
     ),
-    Change(
-        Status.WARNING_NEEDS_RESPONSE, Status.WARNING_UNDER_REVIEW, UPDATED_EVENT,
+    StatusChange(
+        DisputeStatus.WARNING_NEEDS_RESPONSE, DisputeStatus.WARNING_UNDER_REVIEW, UPDATED_EVENT,
         "The merchant submitted evidence.",
     ),
-    Change(
-        Status.WARNING_NEEDS_RESPONSE, Status.WARNING_CLOSED, CLOSED_EVENT,
+    StatusChange(
+        DisputeStatus.WARNING_NEEDS_RESPONSE, DisputeStatus.WARNING_CLOSED, CLOSED_EVENT,
         "The merchant closed it, or its due date passed, or the bank ended the inquiry.",
     ),
-    Change(
-        Status.WARNING_NEEDS_RESPONSE, Status.NEEDS_RESPONSE, UPDATED_EVENT,
+    StatusChange(
+        DisputeStatus.WARNING_NEEDS_RESPONSE, DisputeStatus.NEEDS_RESPONSE, UPDATED_EVENT,
         "The bank charged the payment back; there is a new due date.",
     ),
-    Change(
-        Status.WARNING_UNDER_REVIEW, Status.WARNING_CLOSED, CLOSED_EVENT,
+    StatusChange(
+        DisputeStatus.WARNING_UNDER_REVIEW, DisputeStatus.WARNING_CLOSED, CLOSED_EVENT,
         "The merchant closed it, or its due date passed, or the bank ended the inquiry.",
     ),
-    Change(
-        Status.WARNING_UNDER_REVIEW, Status.NEEDS_RESPONSE, UPDATED_EVENT,
+    StatusChange(
+        DisputeStatus.WARNING_UNDER_REVIEW, DisputeStatus.NEEDS_RESPONSE, UPDATED_EVENT,
         "The bank charged the payment back; there is a new due date.",
     ),
-    Change(
-        Status.WARNING_CLOSED, Status.NEEDS_RESPONSE, UPDATED_EVENT,
+    StatusChange(
+        DisputeStatus.WARNING_CLOSED, DisputeStatus.NEEDS_RESPONSE, UPDATED_EVENT,
         "The bank charged the payment back after the inquiry had ended; there is a new due date.",
     ),
 ), meanings={
-    Status.NEEDS_RESPONSE: "The bank has taken the money back; evidence may win it.",
-    Status.UNDER_REVIEW: "Evidence was submitted, and the bank decides.",
-    Status.WON: "The merchant keeps the money.",
-    Status.LOST: "The cardholder keeps the money.",
-    Status.WARNING_NEEDS_RESPONSE: "An inquiry: the bank asks, and has taken no money.",
-    Status.WARNING_UNDER_REVIEW: "An inquiry that was answered.",
-    Status.WARNING_CLOSED: "An inquiry that ended without a chargeback.",
+    DisputeStatus.NEEDS_RESPONSE: "The bank has taken the money back; evidence may win it.",
+    DisputeStatus.UNDER_REVIEW: "Evidence was submitted, and the bank decides.",
+    DisputeStatus.WON: "The merchant keeps the money.",
+    DisputeStatus.LOST: "The cardholder keeps the money.",
+    DisputeStatus.WARNING_NEEDS_RESPONSE: "An inquiry: the bank asks, and has taken no money.",
+    DisputeStatus.WARNING_UNDER_REVIEW: "An inquiry that was answered.",
+    DisputeStatus.WARNING_CLOSED: "An inquiry that ended without a chargeback.",
 })  # fmt: skip
 DELIVERIES = Table("dispute_delivery", "disputes.DisputeDelivery", beginnings=(
     DeliveryStatus.OWED,
 ), changes=(
-    Change(
+    StatusChange(
         DeliveryStatus.OWED, DeliveryStatus.ACKNOWLEDGED, None,
         "The bank has it.",
     ),
-    Change(
+    StatusChange(
         DeliveryStatus.OWED, DeliveryStatus.REFUSED, None,
         "The bank does not take it.",
     ),
-    Change(
+    StatusChange(
         DeliveryStatus.OWED, DeliveryStatus.SUPERSEDED, None,
         "The dispute went on or ended before the bank acknowledged it.",
     ),

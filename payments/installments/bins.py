@@ -24,7 +24,7 @@ ORDER BY prefix DESC LIMIT 1
 PREFIXES_KEPT = 4096
 
 
-class Found(NamedTuple):
+class FoundBin(NamedTuple):
     prefix: str
     facts: IssuerFacts
 
@@ -84,11 +84,11 @@ def _active_version(merchant: Merchant | None) -> str | None:
 
 
 @lru_cache(maxsize=PREFIXES_KEPT)
-def _imported(version: str, prefixes: tuple[str, ...]) -> list[Found]:
+def _imported(version: str, prefixes: tuple[str, ...]) -> list[FoundBin]:
     """Return what a version says of the prefixes: the same for ever, for its lines never change."""
     values = {"version": version, "prefixes": prepared.array(prefixes)}
-    return [Found(prefix, IssuerFacts(*facts)) for prefix, *facts in prepared.rows(FIND, values)]
+    return [FoundBin(prefix, IssuerFacts(*facts)) for prefix, *facts in prepared.rows(FIND, values)]
 
 
-def _built_in(prefixes: Sequence[str], facts: Mapping[str, IssuerFacts]) -> list[Found]:
-    return [Found(prefix, facts[prefix]) for prefix in prefixes if prefix in facts]
+def _built_in(prefixes: Sequence[str], facts: Mapping[str, IssuerFacts]) -> list[FoundBin]:
+    return [FoundBin(prefix, facts[prefix]) for prefix in prefixes if prefix in facts]

@@ -21,7 +21,7 @@ from merchants.models import Merchant
 from payments.customers.models import Customer
 from payments.intents import search
 from payments.intents.models import MetadataEntry, PaymentIntent
-from payments.intents.states import Status
+from payments.intents.states import PaymentStatus
 
 METADATA_FILTERS_MAX = 10
 
@@ -93,7 +93,7 @@ def _pair(parameter: Given) -> tuple[str, str]:
 
 class PaymentFilters(Filters):
     metadata = Metadata()
-    status = AnyOf("status", Status.values)
+    status = AnyOf("status", PaymentStatus.values)
     amount = Amounts("amount")
     created = Instants("created_at")
     customer = RelatedId("customer", Customer.objects.existing())

@@ -7,7 +7,7 @@ from django.db.models import OuterRef, Subquery
 
 from core import clock
 from payments.intents.models import Attempt, LineItem, Modification, PaymentIntent
-from payments.intents.states import ModificationKind, ModificationStatus, Status
+from payments.intents.states import ModificationKind, ModificationStatus, PaymentStatus
 
 CARD_FIELDS = (
     "brand", "bin", "last4", "masked", "exp_month", "exp_year", "card_type", "domestic",
@@ -35,7 +35,7 @@ def payment_intent(intent: PaymentIntent) -> dict[str, Any]:
         "id": intent.id,
         "object": "payment_intent",
         "amount": intent.amount,
-        **({} if intent.status == Status.REQUIRES_ACTION else _breakdown(intent)),
+        **({} if intent.status == PaymentStatus.REQUIRES_ACTION else _breakdown(intent)),
         "currency": intent.currency,
         "status": intent.status,
         "capture_method": intent.capture_method,

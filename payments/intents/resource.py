@@ -1,6 +1,6 @@
 """Payments as a resource, with their attempts and line items (spec: Expandable fields)."""
 
-from core.rest.expansion import Kind, Reference
+from core.rest.expansion import ObjectKind, Reference
 from core.rest.resources import Resource
 from events.types import Aggregate
 from payments.intents import render, schema, states
@@ -14,7 +14,7 @@ RESOURCE = Resource(
     tag=("Payments", "Take, capture, cancel and find payments."),
     schemas=schema.SCHEMAS,
     kinds={
-        "payment_intent": Kind(
+        "payment_intent": ObjectKind(
             prefix="pi",
             rows=PaymentIntent.objects.all(),
             show=render.payment_intent,
@@ -26,14 +26,14 @@ RESOURCE = Resource(
                 "line_items": Reference("line_item", is_array=True),
             },
         ),
-        "payment_attempt": Kind(
+        "payment_attempt": ObjectKind(
             prefix="att",
             rows=render.ATTEMPTS,
             show=render.attempt,
             scope=SCOPE,
             fields={"payment_intent": Reference("payment_intent")},
         ),
-        "line_item": Kind(
+        "line_item": ObjectKind(
             prefix="li", rows=LineItem.objects.all(), show=render.line_item, scope=SCOPE
         ),
     },

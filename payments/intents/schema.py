@@ -6,7 +6,7 @@ from core.rest import schema
 from core.rest.schema import Schemas, identifier, instant, minor, nullable, ref, text
 from payments.intents import forms
 from payments.intents.models import LineItem, PaymentIntent
-from payments.intents.states import EXPIRED, AttemptStatus, Status
+from payments.intents.states import EXPIRED, AttemptStatus, PaymentStatus
 
 # Absent while the customer is at the bank (contract 2).
 BREAKDOWN = (
@@ -107,7 +107,7 @@ _PAYMENT: Schemas = {
     "amount_refundable": minor("What can be given back."),
     "card": nullable({**ref("Card"), "description": "The last card tried; null without one."}),
     "currency": schema.CURRENCY,
-    "status": schema.one_of(Status, "Where the payment stands."),
+    "status": schema.one_of(PaymentStatus, "Where the payment stands."),
     "capture_method": _CAPTURE_METHOD,
     "installments": _INSTALLMENTS,
     "payment_method_type": _METHOD_TYPE,

@@ -7,10 +7,10 @@ import enum
 
 from django.db import models
 
-from events.transitions import Change, Table
+from events.transitions import StatusChange, Table
 
 
-class Status(models.TextChoices):
+class PaymentStatus(models.TextChoices):
     """`payment_intent.status`."""
 
     REQUIRES_PAYMENT_METHOD = "requires_payment_method"
@@ -52,7 +52,7 @@ class ModificationStatus(models.TextChoices):
     SUPERSEDED = "superseded"  # The merchant canceled while an expired authorisation was released.
 
 
-class Errand(enum.Enum):
+class NextStep(enum.Enum):
     """The next thing to do with a refund at the bank; its lease's holder keeps it in memory."""
 
     ASK = "ask"
@@ -62,7 +62,11 @@ class Errand(enum.Enum):
 
 # The reason of a payment that is canceled because its authorisation has ended.
 EXPIRED = "expired"
-CONFIRMABLE = (Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION)
+CONFIRMABLE = (
+    PaymentStatus.REQUIRES_PAYMENT_METHOD,
+    PaymentStatus.REQUIRES_CONFIRMATION,
+    PaymentStatus.REQUIRES_ACTION,
+)
 OPEN_ATTEMPT = (AttemptStatus.REQUIRES_ACTION, AttemptStatus.PROCESSING)
 SUCCESSFUL_ATTEMPT = (AttemptStatus.AUTHORIZED, AttemptStatus.SUCCEEDED)
 UNPAID = (AttemptStatus.FAILED, AttemptStatus.ABANDONED, AttemptStatus.CANCELED)
@@ -83,169 +87,169 @@ FRAUD_UPDATED = "payment_intent.fraud_updated"
 # Every allowed change of status, with its event. The database's triggers know the same pairs
 # (migration 0002), and docs/states.md is made from these tables.
 PAYMENTS = Table("payment", "intents.PaymentIntent", beginnings=(
-    Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CONFIRMATION,
+    PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.REQUIRES_CONFIRMATION,
 ), changes=(
-    Change(
-        Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_ACTION, ACTION,
+    StatusChange(
+        PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.REQUIRES_ACTION, ACTION,
         "A card was given, and its customer has to authenticate.",
     ),
-    Change(
-        Status.REQUIRES_PAYMENT_METHOD, Status.PROCESSING, PROCESSING,
+    StatusChange(
+        PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.PROCESSING, PROCESSING,
         "A card was given, and the bank did not answer, or said “later”.",
     ),
-    Change(
-        Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_CAPTURE, CAPTURABLE,
+    StatusChange(
+        PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.REQUIRES_CAPTURE, CAPTURABLE,
         "A card was given and authorised; `capture_method` is `manual`.",
     ),
-    Change(
-        Status.REQUIRES_PAYMENT_METHOD, Status.SUCCEEDED, SUCCEEDED,
+    StatusChange(
+        PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.SUCCEEDED, SUCCEEDED,
         "A card was given and charged.",
     ),
-    Change(
-        Status.REQUIRES_PAYMENT_METHOD, Status.REQUIRES_PAYMENT_METHOD, FAILED,
+    StatusChange(
+        PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.REQUIRES_PAYMENT_METHOD, FAILED,
         "A card was given and declined, or blocked by a rule about risk, or its 3-D Secure could "
         "not begin, or the bank could not be reached.",
     ),
-    Change(
-        Status.REQUIRES_PAYMENT_METHOD, Status.CANCELED, CANCELED,
+    StatusChange(
+        PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.CANCELED, CANCELED,
         "The merchant canceled it.",
     ),
-    Change(
-        Status.REQUIRES_CONFIRMATION, Status.REQUIRES_ACTION, ACTION,
+    StatusChange(
+        PaymentStatus.REQUIRES_CONFIRMATION, PaymentStatus.REQUIRES_ACTION, ACTION,
         "It was confirmed, and the customer has to authenticate.",
     ),
-    Change(
-        Status.REQUIRES_CONFIRMATION, Status.PROCESSING, PROCESSING,
+    StatusChange(
+        PaymentStatus.REQUIRES_CONFIRMATION, PaymentStatus.PROCESSING, PROCESSING,
         "It was confirmed, and the bank did not answer, or said “later”.",
     ),
-    Change(
-        Status.REQUIRES_CONFIRMATION, Status.REQUIRES_CAPTURE, CAPTURABLE,
+    StatusChange(
+        PaymentStatus.REQUIRES_CONFIRMATION, PaymentStatus.REQUIRES_CAPTURE, CAPTURABLE,
         "It was confirmed and authorised; `capture_method` is `manual`.",
     ),
-    Change(
-        Status.REQUIRES_CONFIRMATION, Status.SUCCEEDED, SUCCEEDED,
+    StatusChange(
+        PaymentStatus.REQUIRES_CONFIRMATION, PaymentStatus.SUCCEEDED, SUCCEEDED,
         "It was confirmed and charged.",
     ),
-    Change(
-        Status.REQUIRES_CONFIRMATION, Status.REQUIRES_PAYMENT_METHOD, FAILED,
+    StatusChange(
+        PaymentStatus.REQUIRES_CONFIRMATION, PaymentStatus.REQUIRES_PAYMENT_METHOD, FAILED,
         "It was confirmed and declined, or blocked by a rule about risk, or its 3-D Secure could "
         "not begin, or the bank could not be reached.",
     ),
-    Change(
-        Status.REQUIRES_CONFIRMATION, Status.CANCELED, CANCELED,
+    StatusChange(
+        PaymentStatus.REQUIRES_CONFIRMATION, PaymentStatus.CANCELED, CANCELED,
         "The merchant canceled it.",
     ),
     # Confirmed again while the payer was at the bank: a new attempt, perhaps with a new action.
-    Change(
-        Status.REQUIRES_ACTION, Status.REQUIRES_ACTION, ACTION,
+    StatusChange(
+        PaymentStatus.REQUIRES_ACTION, PaymentStatus.REQUIRES_ACTION, ACTION,
         "It was confirmed again, and the customer has to authenticate anew: `next_action` has "
         "another address.",
     ),
-    Change(
-        Status.REQUIRES_ACTION, Status.PROCESSING, PROCESSING,
+    StatusChange(
+        PaymentStatus.REQUIRES_ACTION, PaymentStatus.PROCESSING, PROCESSING,
         "The customer authenticated, and the bank did not answer the authorisation; or it was "
         "confirmed again, and the bank did not say what became of the attempt before.",
     ),
-    Change(
-        Status.REQUIRES_ACTION, Status.REQUIRES_CAPTURE, CAPTURABLE,
+    StatusChange(
+        PaymentStatus.REQUIRES_ACTION, PaymentStatus.REQUIRES_CAPTURE, CAPTURABLE,
         "The customer authenticated, or it was confirmed again with another card, and the bank "
         "authorised; `capture_method` is `manual`.",
     ),
-    Change(
-        Status.REQUIRES_ACTION, Status.SUCCEEDED, SUCCEEDED,
+    StatusChange(
+        PaymentStatus.REQUIRES_ACTION, PaymentStatus.SUCCEEDED, SUCCEEDED,
         "The customer authenticated, or it was confirmed again with another card, and the bank "
         "charged.",
     ),
-    Change(
-        Status.REQUIRES_ACTION, Status.REQUIRES_PAYMENT_METHOD, FAILED,
+    StatusChange(
+        PaymentStatus.REQUIRES_ACTION, PaymentStatus.REQUIRES_PAYMENT_METHOD, FAILED,
         "The customer did not authenticate, or the bank declined after it, or the customer "
         "did not come back within an hour; or it was confirmed again, and that failed.",
     ),
-    Change(
-        Status.REQUIRES_ACTION, Status.CANCELED, CANCELED,
+    StatusChange(
+        PaymentStatus.REQUIRES_ACTION, PaymentStatus.CANCELED, CANCELED,
         "The merchant canceled it; nothing had been authorised.",
     ),
-    Change(
-        Status.PROCESSING, Status.REQUIRES_CAPTURE, CAPTURABLE,
+    StatusChange(
+        PaymentStatus.PROCESSING, PaymentStatus.REQUIRES_CAPTURE, CAPTURABLE,
         "The bank says that it authorised; or that a capture, or a cancellation, that it did not "
         "answer was not done.",
     ),
-    Change(
-        Status.PROCESSING, Status.SUCCEEDED, SUCCEEDED,
+    StatusChange(
+        PaymentStatus.PROCESSING, PaymentStatus.SUCCEEDED, SUCCEEDED,
         "The bank says that it charged, or captured.",
     ),
-    Change(
-        Status.PROCESSING, Status.REQUIRES_PAYMENT_METHOD, FAILED,
+    StatusChange(
+        PaymentStatus.PROCESSING, PaymentStatus.REQUIRES_PAYMENT_METHOD, FAILED,
         "The bank says that it charged nothing; or it has released what it refused to capture.",
     ),
-    Change(
-        Status.PROCESSING, Status.CANCELED, CANCELED,
+    StatusChange(
+        PaymentStatus.PROCESSING, PaymentStatus.CANCELED, CANCELED,
         "The bank says that it has released what was authorised, or that it has expired.",
     ),
-    Change(
-        Status.REQUIRES_CAPTURE, Status.SUCCEEDED, SUCCEEDED,
+    StatusChange(
+        PaymentStatus.REQUIRES_CAPTURE, PaymentStatus.SUCCEEDED, SUCCEEDED,
         "The merchant captured it, or a part of it.",
     ),
-    Change(
-        Status.REQUIRES_CAPTURE, Status.PROCESSING, PROCESSING,
+    StatusChange(
+        PaymentStatus.REQUIRES_CAPTURE, PaymentStatus.PROCESSING, PROCESSING,
         "It was to be captured, or canceled, and the bank did not answer.",
     ),
-    Change(
-        Status.REQUIRES_CAPTURE, Status.REQUIRES_PAYMENT_METHOD, FAILED,
+    StatusChange(
+        PaymentStatus.REQUIRES_CAPTURE, PaymentStatus.REQUIRES_PAYMENT_METHOD, FAILED,
         "The bank refused the capture; what was authorised has been released.",
     ),
-    Change(
-        Status.REQUIRES_CAPTURE, Status.CANCELED, CANCELED,
+    StatusChange(
+        PaymentStatus.REQUIRES_CAPTURE, PaymentStatus.CANCELED, CANCELED,
         "The merchant canceled it, or it was not captured within seven days.",
     ),
 ))  # fmt: skip
 ATTEMPTS = Table("attempt", "intents.Attempt", beginnings=(AttemptStatus.PROCESSING,), changes=(
-    Change(
+    StatusChange(
         AttemptStatus.PROCESSING, AttemptStatus.REQUIRES_ACTION, None,
         "The customer has to authenticate.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.PROCESSING, AttemptStatus.AUTHORIZED, None,
         "The bank authorised; `capture_method` is `manual`.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.PROCESSING, AttemptStatus.SUCCEEDED, None,
         "The bank charged.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.PROCESSING, AttemptStatus.FAILED, None,
         "The bank declined, or was not reached, or 3-D Secure failed or could not begin; or a rule "
         "about risk blocked it, and the bank was not asked.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.REQUIRES_ACTION, AttemptStatus.PROCESSING, None,
         "The customer came back, or the payment was confirmed again: the bank is asked.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.REQUIRES_ACTION, AttemptStatus.AUTHORIZED, None,
         "The payment was confirmed again, and the bank says that it had authorised.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.REQUIRES_ACTION, AttemptStatus.SUCCEEDED, None,
         "The payment was confirmed again, and the bank says that it had charged.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.REQUIRES_ACTION, AttemptStatus.ABANDONED, None,
         "The customer did not come back within an hour.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.REQUIRES_ACTION, AttemptStatus.CANCELED, None,
         "The payment was canceled, or confirmed with another card.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.AUTHORIZED, AttemptStatus.SUCCEEDED, None,
         "The money was captured.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.AUTHORIZED, AttemptStatus.FAILED, None,
         "The bank refused the capture, and has released the money.",
     ),
-    Change(
+    StatusChange(
         AttemptStatus.AUTHORIZED, AttemptStatus.CANCELED, None,
         "The money was released: the payment was canceled, or the authorisation expired.",
     ),
@@ -265,19 +269,19 @@ ATTEMPTS = Table("attempt", "intents.Attempt", beginnings=(AttemptStatus.PROCESS
 MODIFICATIONS = Table("modification", "intents.Modification", beginnings=(
     ModificationStatus.PROCESSING,
 ), changes=(
-    Change(
+    StatusChange(
         ModificationStatus.PROCESSING, ModificationStatus.SUCCEEDED, None,
         "The bank has done it.",
     ),
-    Change(
+    StatusChange(
         ModificationStatus.PROCESSING, ModificationStatus.FAILED, None,
         "The bank refused it, or has certainly not done it.",
     ),
-    Change(
+    StatusChange(
         ModificationStatus.PROCESSING, ModificationStatus.SUPERSEDED, None,
         "The merchant canceled the payment while an expired authorisation was being released.",
     ),
-    Change(
+    StatusChange(
         ModificationStatus.FAILED, ModificationStatus.SUCCEEDED, None,
         "The bank had done it after all, and says so late; the money was still held in the book.",
     ),

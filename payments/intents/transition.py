@@ -4,11 +4,11 @@ from core import rows
 from events.transitions import Door
 from payments.intents import render
 from payments.intents.models import PaymentIntent
-from payments.intents.states import PAYMENTS, Status
+from payments.intents.states import PAYMENTS, PaymentStatus
 
 
 def _write(intent: PaymentIntent) -> None:
-    if intent.status != Status.REQUIRES_ACTION:
+    if intent.status != PaymentStatus.REQUIRES_ACTION:
         intent.next_action = None
     rows.update(intent)
 

@@ -14,7 +14,7 @@ from payments.bank import attempts, authorization
 from payments.bank.orders import order_of
 from payments.intents import deadlines, render
 from payments.intents.models import Attempt
-from payments.intents.states import ATTEMPTS, AttemptStatus, Status
+from payments.intents.states import ATTEMPTS, AttemptStatus, PaymentStatus
 from payments.intents.transition import move
 from payments.payer import payer_links
 from vault import cvc as vault_cvc
@@ -70,7 +70,7 @@ def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> Attempt:
         "redirect_to_url": {"url": payer_links.address(attempt), "return_url": attempt.return_url},
     }
     cause = attempt.request_id
-    move(intent, Status.REQUIRES_ACTION, before, request_id=cause, answer=idempotency.answer)
+    move(intent, PaymentStatus.REQUIRES_ACTION, before, request_id=cause, answer=idempotency.answer)
     return attempt
 
 

@@ -11,16 +11,15 @@ from acquirers.conversation import answers, leases, schedule
 from acquirers.conversation.kinds import Effect, Facts, Kind, Said, still_open
 from acquirers.exchanges import Spoken
 from acquirers.models import BankExchange
-from acquirers.outcomes import Answer, Deed, Outcome
-from cases.states import Decision
-from cases.states import Kind as CaseKind
+from acquirers.outcomes import Answer, OperationKind, Outcome
+from cases.states import CaseDecision, CaseKind
 from core import clock
 from ledger import book
 from payments.bank import repayments
-from payments.intents.states import Errand
-from payments.refunds import late, render, rows
+from payments.intents.states import NextStep
+from payments.refunds import late, render, steps
 from payments.refunds.models import Refund
-from payments.refunds.states import FailureReason, Method, PendingReason, Status
+from payments.refunds.states import FailureReason, Method, PendingReason, RefundStatus
 
 EXCHANGES = {
     Method.VOID: BankExchange.Operation.VOID,
@@ -39,27 +38,30 @@ class Refunds(Kind[Refund]):
     model = Refund
     id_prefix = "re"
     slots = 4
-    door = rows.DOOR
+    door = steps.DOOR
 
     def facts(self, asked: Refund, outcome: Outcome) -> Facts[Refund]:
-        refund = rows.locked(asked)
+        refund = steps.locked(asked)
         spoken = Spoken(asked.attempt, EXCHANGES[Method(asked.method)], asked.id)
         # The answer to a void says nothing about the refund that the void has become since.
-        is_pending, is_followed = refund.status == Status.PENDING, refund.method != asked.method
+        is_pending, is_followed = (
+            refund.status == RefundStatus.PENDING,
+            refund.method != asked.method,
+        )
         known = answers.believed(refund, outcome)
         return Facts(refund, refund, spoken, known, is_pending and not is_followed, is_followed)
 
     @transaction.atomic(durable=True)
     def begun(self, row: Refund) -> Refund | None:
-        """Write down that a refund leaves for the bank now, if it does; return it with its errand.
+        """Write down the refund's next step at the bank, and return it with that.
 
         :param row: the caller holds its lease.
         :returns: None if there is nothing to do at the bank; the lease is over then.
         """
-        refund = rows.locked(row)
+        refund = steps.locked(row)
         if leases.is_overtaken(row, refund):
             return None
-        if refund.status != Status.PENDING:
+        if refund.status != RefundStatus.PENDING:
             # Decided by a person: the bank is asked what it says by now.
             return refund if refund.due_at is not None else None
         # For a bank without references of refunds, `ask` would get from here, under the lock, what
@@ -67,30 +69,32 @@ class Refunds(Kind[Refund]):
         if refund.is_waiting:
             _wait_on(refund)
             return None
-        refund.errand = _errand(refund)
-        if refund.errand is not Errand.ASK:
+        refund.next_step = _next_step(refund)
+        if refund.next_step is not NextStep.ASK:
             refund.sent_at = refund.sent_at or clock.now()
             schedule.begin_again(refund, clock.now())
             refund.save(update_fields=["sent_at", "asked_at", "no_record_count"])
         return refund
 
     def ask(self, row: Refund) -> Outcome:
-        """Do the refund's errand at the bank.
+        """Do the refund's next step at the bank.
 
         A void is simply asked for again: a bank releases an authorisation once. A refund that a
         person has decided is asked about only.
         """
-        if row.status != Status.PENDING:
+        if row.status != RefundStatus.PENDING:
             return self.inquire(row)
         if row.method == Method.VOID:
-            is_first = row.errand is Errand.SEND
+            is_first = row.next_step is NextStep.SEND
             return repayments.void(row.attempt) if is_first else repayments.void_again(row.attempt)
         reference, amount = row.acquirer_reference, row.amount
-        return repayments.run(row.errand, row.attempt, reference=reference, amount=amount)
+        return repayments.send_or_ask(
+            row.next_step, row.attempt, reference=reference, amount=amount
+        )
 
     def inquire(self, row: Refund) -> Outcome:
         if row.method == Method.VOID:
-            return repayments.inquire(row.attempt, Deed.VOID)
+            return repayments.inquire(row.attempt, OperationKind.VOID)
         return repayments.inquire_refund(row.attempt, reference=row.acquirer_reference)
 
     def consequences(self, row: Refund, said: Said[Refund]) -> Effect:
@@ -100,13 +104,13 @@ class Refunds(Kind[Refund]):
                 return _succeed(row, outcome)
             case Answer.DECLINED:
                 reason = reason_of(outcome.response_code) or FailureReason.DECLINED
-                return Effect(rows.end_failed(row, reason))
+                return Effect(steps.end_failed(row, reason))
             case Answer.SETTLED if row.method == Method.VOID:
                 return _become_refund(row, goes_on=said.goes_on)
         still_open(row, outcome, not_sent=lambda: _not_sent(row), send_again=True)
         if outcome.answer is Answer.PENDING:
             _note_reference(row, outcome)
-        return Effect(Status.PENDING if render.refund(row) != said.before else None)
+        return Effect(RefundStatus.PENDING if render.refund(row) != said.before else None)
 
     def hear_late(self, asked: Refund, row: Refund, outcome: Outcome) -> None:
         if row.method != asked.method:
@@ -116,14 +120,14 @@ class Refunds(Kind[Refund]):
 
     def unanswered(self, since: datetime) -> dict[str, QuerySet[Any]]:
         silent = Refund.objects.filter(
-            status=Status.PENDING, pending_reason=PendingReason.PROCESSING,
+            status=RefundStatus.PENDING, pending_reason=PendingReason.PROCESSING,
             due_at__isnull=False, sent_at__lte=since,
         )  # fmt: skip
         silent = silent.select_related("attempt__intent").order_by("sent_at")
         return {CaseKind.UNKNOWN_OUTCOME: silent}
 
     def decisions(self, row: Refund) -> tuple[str, ...]:
-        return (Decision.RELEASED, Decision.NOT_RELEASED)
+        return (CaseDecision.RELEASED, CaseDecision.NOT_RELEASED)
 
     def outcome_of(self, decided: Answer, inquiry: Outcome) -> Outcome:
         # A refund fails by the bank's refusal; "not charged" would send it again.
@@ -142,27 +146,27 @@ def reason_of(response_code: str | None) -> FailureReason | None:
     return FAILURES.get(decline.decline_code or "") if decline else None
 
 
-def _errand(refund: Refund) -> Errand:
+def _next_step(refund: Refund) -> NextStep:
     if refund.sent_at is None:
-        return Errand.SEND
-    return Errand.SEND_AGAIN if schedule.absence_is_confirmed(refund) else Errand.ASK
+        return NextStep.SEND
+    return NextStep.SEND_AGAIN if schedule.absence_is_confirmed(refund) else NextStep.ASK
 
 
 def _wait_on(refund: Refund) -> None:
     """Let a refund that waits for funds fail once it has waited for 30 days."""
     leases.end_with(refund)
-    if clock.now() >= rows.gives_up_at(refund):
-        rows.fail(refund, FailureReason.INSUFFICIENT_FUNDS)
+    if clock.now() >= steps.gives_up_at(refund):
+        steps.fail(refund, FailureReason.INSUFFICIENT_FUNDS)
         return
-    schedule.look_at(refund, rows.gives_up_at(refund))
+    schedule.look_at(refund, steps.gives_up_at(refund))
     refund.save(update_fields=["due_at", "lease_until"])
 
 
 def _succeed(refund: Refund, outcome: Outcome) -> Effect:
     book.refund_paid(refund.id, merchant_id=refund.merchant_id, now=clock.now())
     _note_reference(refund, outcome)
-    rows.close(refund)
-    return Effect(Status.SUCCEEDED)
+    steps.close(refund)
+    return Effect(RefundStatus.SUCCEEDED)
 
 
 def _become_refund(refund: Refund, *, goes_on: bool) -> Effect:
@@ -170,11 +174,11 @@ def _become_refund(refund: Refund, *, goes_on: bool) -> Effect:
     book.void_undone(refund.id, merchant_id=refund.merchant_id, now=clock.now())
     refund.method, refund.sent_at = Method.REFUND, None
     schedule.look_at(refund, clock.now())
-    rows.book_or_wait(refund)
+    steps.book_or_wait(refund)
     if refund.is_waiting or not goes_on:
-        return Effect(Status.PENDING)
+        return Effect(RefundStatus.PENDING)
     leases.begin(refund)
-    return Effect(Status.PENDING, follow=lambda: refund)
+    return Effect(RefundStatus.PENDING, follow=lambda: refund)
 
 
 def _not_sent(refund: Refund) -> None:

@@ -5,10 +5,10 @@ from django.db import transaction
 from api import idempotency
 from core import context
 from merchants.models import Merchant
-from payments.refunds import render, rows
+from payments.refunds import render, steps
 from payments.refunds.models import Refund
 from payments.refunds.refusals import RefundUnexpectedState
-from payments.refunds.states import Status
+from payments.refunds.states import RefundStatus
 
 
 @transaction.atomic(durable=True)
@@ -20,8 +20,8 @@ def cancel(merchant: Merchant, refund_id: str) -> Refund:
     """
     idempotency.take(refund_id)
     found = Refund.objects.for_merchant(merchant).find(refund_id)
-    refund = rows.locked(found)
-    if refund.status != Status.PENDING or refund.sent_at is not None:
+    refund = steps.locked(found)
+    if refund.status != RefundStatus.PENDING or refund.sent_at is not None:
         raise RefundUnexpectedState(refund)
-    rows.cancel(refund, render.refund(refund), request_id=context.request_id())
+    steps.cancel(refund, render.refund(refund), request_id=context.request_id())
     return refund

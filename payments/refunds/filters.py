@@ -3,12 +3,12 @@
 from core.rest.filters import Amounts, AnyOf, Filters, Instants, OneOf, RelatedId
 from core.rest.lists import ListSpec
 from payments.intents.models import PaymentIntent
-from payments.refunds.states import Method, Status
+from payments.refunds.states import Method, RefundStatus
 
 
 class RefundFilters(Filters):
     payment_intent = RelatedId("intent", PaymentIntent.objects.all(), param="payment_intent")
-    status = AnyOf("status", Status.values)
+    status = AnyOf("status", RefundStatus.values)
     method = OneOf("method", Method.values)
     amount = Amounts("amount")
     created = Instants("created_at")

@@ -11,11 +11,11 @@ import structlog
 from acquirers.conversation.kinds import Kind
 from acquirers.outcomes import Answer
 from cases import cases
-from cases.states import Kind as CaseKind
+from cases.states import CaseKind
 from core import money
 from payments.deciding.comparing import Comparison, compare_with_decision
 from payments.refunds.models import Refund
-from payments.refunds.states import Status
+from payments.refunds.states import RefundStatus
 
 # The answers that say something about the refund, whichever process has asked.
 WORDS = (Answer.APPROVED, Answer.DECLINED, Answer.NO_RECORD)
@@ -32,9 +32,9 @@ def hear(kind: Kind[Any], refund: Refund, answer: Answer) -> None:
     is_done = answer is Answer.APPROVED
     if case is not None:
         word = answer if answer in WORDS else None
-        compared = Comparison(agrees=is_done == (refund.status == Status.SUCCEEDED))
+        compared = Comparison(agrees=is_done == (refund.status == RefundStatus.SUCCEEDED))
         compare_with_decision(kind, refund, case, word, lambda: compared)
-    elif is_done and refund.status != Status.SUCCEEDED:
+    elif is_done and refund.status != RefundStatus.SUCCEEDED:
         log.error("refund_done_after_its_end", refund=refund.id, status=refund.status)
         _call_for_person(refund, f"which is {refund.status}")
 

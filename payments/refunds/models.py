@@ -7,10 +7,10 @@ from acquirers.conversation.models import InDoubt
 from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager
 from payments.intents.models import Attempt, PaymentIntent
-from payments.intents.states import Errand
-from payments.refunds.states import FailureReason, Method, PendingReason, Status
+from payments.intents.states import NextStep
+from payments.refunds.states import FailureReason, Method, PendingReason, RefundStatus
 
-WAITING = Q(status=Status.PENDING, pending_reason=PendingReason.INSUFFICIENT_FUNDS)
+WAITING = Q(status=RefundStatus.PENDING, pending_reason=PendingReason.INSUFFICIENT_FUNDS)
 
 
 class Refund(InDoubt):
@@ -22,7 +22,7 @@ class Refund(InDoubt):
 
     read_with = ("attempt__terminal",)
     # In memory alone: written down it would outlive the process that does it.
-    errand = Errand.ASK
+    next_step = NextStep.ASK
 
     id = id_field()
     merchant = models.ForeignKey(
@@ -43,7 +43,7 @@ class Refund(InDoubt):
     # In minor units, surcharge included.
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
-    status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
+    status = models.CharField(max_length=9, choices=RefundStatus, default=RefundStatus.PENDING)
     method = models.CharField(max_length=6, choices=Method)
     pending_reason = models.CharField(max_length=18, choices=PendingReason, null=True)
     failure_reason = models.CharField(max_length=34, choices=FailureReason, null=True)
@@ -83,15 +83,20 @@ class Refund(InDoubt):
             models.CheckConstraint(condition=Q(amount__gte=1), name="a_refund_is_at_least_one"),
             models.CheckConstraint(
                 condition=Q(
-                    status=Status.PENDING, pending_reason__isnull=False, closed_at__isnull=True
+                    status=RefundStatus.PENDING,
+                    pending_reason__isnull=False,
+                    closed_at__isnull=True,
                 )
                 # Due again after its end is one that a person has decided.
-                | (~Q(status=Status.PENDING) & Q(pending_reason=None, closed_at__isnull=False)),
+                | (
+                    ~Q(status=RefundStatus.PENDING)
+                    & Q(pending_reason=None, closed_at__isnull=False)
+                ),
                 name="a_refund_is_pending_or_closed",
             ),
             models.CheckConstraint(
-                condition=Q(status=Status.FAILED, failure_reason__isnull=False)
-                | (~Q(status=Status.FAILED) & Q(failure_reason__isnull=True)),
+                condition=Q(status=RefundStatus.FAILED, failure_reason__isnull=False)
+                | (~Q(status=RefundStatus.FAILED) & Q(failure_reason__isnull=True)),
                 name="a_failed_refund_says_why",
             ),
             models.CheckConstraint(
@@ -99,11 +104,11 @@ class Refund(InDoubt):
                 name="a_refund_that_waits_for_funds_has_not_left",
             ),
             models.CheckConstraint(
-                condition=~Q(status=Status.CANCELED) | Q(sent_at__isnull=True),
+                condition=~Q(status=RefundStatus.CANCELED) | Q(sent_at__isnull=True),
                 name="a_canceled_refund_has_not_left",
             ),
             models.CheckConstraint(
-                condition=~Q(status=Status.SUCCEEDED) | Q(sent_at__isnull=False),
+                condition=~Q(status=RefundStatus.SUCCEEDED) | Q(sent_at__isnull=False),
                 name="a_succeeded_refund_has_left",
             ),
         ]

@@ -4,9 +4,9 @@ from typing import Protocol
 
 from acquirers.notices.refusals import NotKnown
 from payments.intents.models import Attempt
-from payments.refunds import asking, rows
+from payments.refunds import asking, steps
 from payments.refunds.models import Refund
-from payments.refunds.states import FailureReason, Method, Status
+from payments.refunds.states import FailureReason, Method, RefundStatus
 
 
 class Bounced(Protocol):
@@ -28,7 +28,7 @@ def refund_bounced(notice: Bounced, attempt: Attempt) -> None:
     found = of_attempt.filter(acquirer_reference=notice.refund_reference).first()
     if found is None:
         raise NotKnown(notice.refund_reference)
-    refund = rows.locked(found)
-    if refund.status in (Status.PENDING, Status.SUCCEEDED):
+    refund = steps.locked(found)
+    if refund.status in (RefundStatus.PENDING, RefundStatus.SUCCEEDED):
         reason = asking.reason_of(notice.network_reason_code)
-        rows.fail(refund, reason or FailureReason.UNKNOWN)
+        steps.fail(refund, reason or FailureReason.UNKNOWN)

@@ -18,9 +18,8 @@ from payments.bank import inquiries
 from payments.intents import deadlines, given_back
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
-from payments.intents.states import AttemptStatus, Errand
-from payments.intents.states import Status as PaymentStatus
-from payments.refunds import asking, render, rows
+from payments.intents.states import AttemptStatus, NextStep, PaymentStatus
+from payments.refunds import asking, render, steps
 from payments.refunds.models import Refund
 from payments.refunds.refusals import AlreadyRefunded, AmountAboveRefundable, PaymentDisputed
 from payments.refunds.states import CREATED, UPDATED, Method
@@ -59,7 +58,7 @@ def _open(merchant: Merchant, draft: dict[str, Any]) -> Refund:
     amount = _amount(intent, draft.get("amount"))
     refund = _drafted(refund_id, intent, attempt, amount, draft)
     given_back.reserve_refund(intent, amount)
-    rows.book_or_wait(refund)
+    steps.book_or_wait(refund)
     if refund.is_waiting:
         _leave_waiting(refund)
     refund.save(force_insert=True)
@@ -125,7 +124,7 @@ def _drafted(
         created_at=now,
         **begun(now, lease_until=leases.end()),
     )
-    refund.errand = Errand.SEND
+    refund.next_step = NextStep.SEND
     return refund
 
 

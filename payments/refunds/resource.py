@@ -1,6 +1,6 @@
 """Refunds as a resource."""
 
-from core.rest.expansion import Kind, Reference
+from core.rest.expansion import ObjectKind, Reference
 from core.rest.resources import Resource
 from events.types import Aggregate
 from payments.refunds import render, schema, states
@@ -14,7 +14,7 @@ RESOURCE = Resource(
     tag=("Refunds", "Give captured money back."),
     schemas=schema.SCHEMAS,
     kinds={
-        "refund": Kind(
+        "refund": ObjectKind(
             prefix="re",
             rows=Refund.objects.all(),
             show=render.refund,

@@ -5,7 +5,7 @@ from core.rest import schema
 from core.rest.schema import Operation, Schemas, identifier, minor, nullable, ref, text
 from payments.intents.refusals import IntentUnexpectedState
 from payments.refunds import forms, refusals
-from payments.refunds.states import FailureReason, Method, PendingReason, Status
+from payments.refunds.states import FailureReason, Method, PendingReason, RefundStatus
 
 _FIELDS: Schemas = {
     "amount": minor("What goes back, surcharge included."),
@@ -18,7 +18,7 @@ _FIELDS: Schemas = {
         "anyOf": [identifier("att"), ref("PaymentAttempt")],
         "description": "The attempt that took the money. Expandable.",
     },
-    "status": schema.one_of(Status, "Where the refund stands."),
+    "status": schema.one_of(RefundStatus, "Where the refund stands."),
     "method": schema.one_of(
         Method, "A `void` is on no statement; the service chooses it for a whole same-day payment."
     ),

@@ -2,10 +2,10 @@
 
 from django.db import models
 
-from events.transitions import Change, Table
+from events.transitions import StatusChange, Table
 
 
-class Status(models.TextChoices):
+class RefundStatus(models.TextChoices):
     """`refund.status`."""
 
     PENDING = "pending"
@@ -46,32 +46,32 @@ FAILED = "refund.failed"
 
 # Every allowed change of status, with its event. The database's trigger knows the same pairs
 # (migration 0002), and docs/states.md is made from this table.
-REFUNDS = Table("refund", "refunds.Refund", beginnings=(Status.PENDING,), changes=(
-    Change(
-        Status.PENDING, Status.PENDING, UPDATED,
+REFUNDS = Table("refund", "refunds.Refund", beginnings=(RefundStatus.PENDING,), changes=(
+    StatusChange(
+        RefundStatus.PENDING, RefundStatus.PENDING, UPDATED,
         "It waits no longer for your funds, or does so now; the bank's day was over, so that a "
         "`void` became a `refund`; or the bank told its `reference`.",
     ),
-    Change(
-        Status.PENDING, Status.SUCCEEDED, SUCCEEDED,
+    StatusChange(
+        RefundStatus.PENDING, RefundStatus.SUCCEEDED, SUCCEEDED,
         "The bank has given the money back.",
     ),
-    Change(
-        Status.PENDING, Status.FAILED, FAILED,
+    StatusChange(
+        RefundStatus.PENDING, RefundStatus.FAILED, FAILED,
         "The bank refused it; or it waited for your funds for 30 days, or until a dispute left no "
         "room for it.",
     ),
-    Change(
-        Status.PENDING, Status.CANCELED, UPDATED,
+    StatusChange(
+        RefundStatus.PENDING, RefundStatus.CANCELED, UPDATED,
         "You canceled it before anything had left for the bank.",
     ),
-    Change(
-        Status.SUCCEEDED, Status.FAILED, FAILED,
+    StatusChange(
+        RefundStatus.SUCCEEDED, RefundStatus.FAILED, FAILED,
         "The money could not be credited to the card, and came back to the bank.",
     ),
 ), meanings={
-    Status.PENDING: "The money is on its way, or waits for your funds: see `pending_reason`.",
-    Status.SUCCEEDED: "The bank has given the money back.",
-    Status.FAILED: "Nothing was given back: see `failure_reason`. It may be refunded again.",
-    Status.CANCELED: "Called off before anything had left for the bank.",
+    RefundStatus.PENDING: "The money is on its way, or waits for your funds: see `pending_reason`.",
+    RefundStatus.SUCCEEDED: "The bank has given the money back.",
+    RefundStatus.FAILED: "Nothing was given back: see `failure_reason`. It may be refunded again.",
+    RefundStatus.CANCELED: "Called off before anything had left for the bank.",
 })  # fmt: skip

@@ -8,9 +8,9 @@ from api import request_logs
 from core import clock, context
 from core.one_by_one import alone
 from payments.intents.models import PaymentIntent
-from payments.refunds import render, rows
+from payments.refunds import render, steps
 from payments.refunds.models import WAITING, Refund
-from payments.refunds.states import FailureReason, Status
+from payments.refunds.states import FailureReason, RefundStatus
 
 # The next look goes on with the others.
 AT_ONCE = 500
@@ -60,15 +60,15 @@ def _oldest_first(merchant_id: str, currency: str) -> list[Refund]:
 @transaction.atomic(durable=True)
 def _send(found: Refund) -> bool:
     """Take the refund's money and let the sweeper send it; tell whether the funds reached."""
-    refund = rows.locked(found)
+    refund = steps.locked(found)
     if not refund.is_waiting or _is_crowded(refund.intent):
         return True  # It was sent or canceled since it was found, or it is about to fail.
     before = render.refund(refund)
-    rows.book_or_wait(refund)
+    steps.book_or_wait(refund)
     if refund.is_waiting:
         return False
     schedule.look_at(refund, clock.now())
-    rows.move(refund, Status.PENDING, before)
+    steps.move(refund, RefundStatus.PENDING, before)
     return True
 
 
@@ -81,9 +81,9 @@ def _crowded() -> list[Refund]:
 
 @transaction.atomic(durable=True)
 def _fail_if_crowded(found: Refund) -> None:
-    refund = rows.locked(found)
+    refund = steps.locked(found)
     if refund.is_waiting and _is_crowded(refund.intent):
-        rows.fail(refund, FailureReason.DISPUTED)
+        steps.fail(refund, FailureReason.DISPUTED)
 
 
 def _is_crowded(intent: PaymentIntent) -> bool:

@@ -51,7 +51,7 @@ class Payer(NamedTuple):
     email: str
 
 
-class Entry(NamedTuple):
+class BlockEntry(NamedTuple):
     """An entry to be made.
 
     :param value: of a card its fingerprint; an e-mail and a BIN as they are written.
@@ -82,7 +82,7 @@ def matching(payer: Payer, now: datetime) -> set[str]:
 
 
 @transaction.atomic(durable=True)
-def add(operator: User, merchant: Merchant | None, entry: Entry) -> ListEntry:
+def add(operator: User, merchant: Merchant | None, entry: BlockEntry) -> ListEntry:
     """Write an entry down; one that is there already gets the new reason and expiry.
 
     :param merchant: None for the whole installation: e-mails and BINs only.
@@ -93,7 +93,7 @@ def add(operator: User, merchant: Merchant | None, entry: Entry) -> ListEntry:
     return write(operator, merchant, entry)
 
 
-def write(by: User, merchant: Merchant | None, entry: Entry) -> ListEntry:
+def write(by: User, merchant: Merchant | None, entry: BlockEntry) -> ListEntry:
     """Write an entry down as `add` does, in the caller's transaction.
 
     :raises EntryUnusable: the value is none of its kind, or no reason is given.
@@ -156,7 +156,7 @@ def _require(operator: User) -> None:
         raise PermissionDenied("The operator may not manage the lists.")
 
 
-def kept(merchant: Merchant | None, entry: Entry) -> tuple[str, str]:
+def kept(merchant: Merchant | None, entry: BlockEntry) -> tuple[str, str]:
     """Return what is kept of an entry's value, and what people see of it."""
     merchant_id = merchant.id if merchant else None
     match Kind(entry.kind):

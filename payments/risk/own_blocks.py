@@ -14,7 +14,7 @@ from core.errors import DomainError, PermissionDenied, ResourceMissing
 from core.secrets_in_text import holds_secret_key
 from merchants.models import Merchant, User
 from payments.risk import lists
-from payments.risk.lists import Entry
+from payments.risk.lists import BlockEntry
 from payments.risk.models import ListEntry
 
 REASON_MAX = 500
@@ -48,7 +48,7 @@ def current(merchant: Merchant, values: Collection[tuple[str, str]]) -> list[Lis
 
 
 @transaction.atomic
-def block(merchant: Merchant, by: User, entry: Entry) -> ListEntry:
+def block(merchant: Merchant, by: User, entry: BlockEntry) -> ListEntry:
     """Block a card or an e-mail for the merchant; one that is blocked gets reason and expiry anew.
 
     :param by: a person of the merchant's team.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from merchants.models import Deed, RuleName
+from merchants.models import RuleEffect, RuleName
 
 HOUR, DAY = timedelta(hours=1), timedelta(hours=24)
 # The part of a merchant's attempts that must be declined, in percent, and how long the demand for
@@ -29,14 +29,14 @@ class Rule(NamedTuple):
     :param window: how far back is counted.
     """
 
-    deed: Deed
+    deed: RuleEffect
     threshold: int | None = None
     window: timedelta | None = None
 
     @property
     def is_on(self) -> bool:
         """Tell whether the rule can hit at all."""
-        return self.deed != Deed.OFF
+        return self.deed != RuleEffect.OFF
 
 
 class Setting(NamedTuple):
@@ -52,14 +52,14 @@ class Setting(NamedTuple):
 Rules = Mapping[RuleName, Rule]
 
 DEFAULTS: Rules = {
-    RuleName.BLOCK_LIST: Rule(Deed.BLOCK),
-    RuleName.CARD_VELOCITY: Rule(Deed.BLOCK, 10, HOUR),
-    RuleName.CARD_DECLINES: Rule(Deed.BLOCK, 8, DAY),
-    RuleName.EMAIL_VELOCITY: Rule(Deed.BLOCK, 20, HOUR),
-    RuleName.EMAIL_CARDS: Rule(Deed.BLOCK, 5, DAY),
-    RuleName.CARD_TESTING: Rule(Deed.AUTHENTICATE, 30, timedelta(minutes=10)),
-    RuleName.COUNTRY_MISMATCH: Rule(Deed.AUTHENTICATE),
-    RuleName.AMOUNT: Rule(Deed.OFF),
+    RuleName.BLOCK_LIST: Rule(RuleEffect.BLOCK),
+    RuleName.CARD_VELOCITY: Rule(RuleEffect.BLOCK, 10, HOUR),
+    RuleName.CARD_DECLINES: Rule(RuleEffect.BLOCK, 8, DAY),
+    RuleName.EMAIL_VELOCITY: Rule(RuleEffect.BLOCK, 20, HOUR),
+    RuleName.EMAIL_CARDS: Rule(RuleEffect.BLOCK, 5, DAY),
+    RuleName.CARD_TESTING: Rule(RuleEffect.AUTHENTICATE, 30, timedelta(minutes=10)),
+    RuleName.COUNTRY_MISMATCH: Rule(RuleEffect.AUTHENTICATE),
+    RuleName.AMOUNT: Rule(RuleEffect.OFF),
 }
 
 
@@ -84,7 +84,7 @@ def with_settings(base: Rules, wanted: Iterable[Setting], currency: str) -> Rule
 def _over(rule: Rule, wanted: Setting) -> Rule:
     window = wanted.window_seconds
     return Rule(
-        Deed(wanted.deed),
+        RuleEffect(wanted.deed),
         rule.threshold if wanted.threshold is None else wanted.threshold,
         rule.window if window is None else timedelta(seconds=window),
     )
@@ -98,7 +98,7 @@ def _of_installation(live: bool, wanted: tuple[tuple[str, str], ...], currency: 
 
 def _lists_only() -> Rules:
     return {
-        name: rule if name == RuleName.BLOCK_LIST else rule._replace(deed=Deed.OFF)
+        name: rule if name == RuleName.BLOCK_LIST else rule._replace(deed=RuleEffect.OFF)
         for name, rule in DEFAULTS.items()
     }
 
@@ -107,7 +107,7 @@ def _read(name: str, value: str) -> Setting:
     """Read one setting of the environment, such as `card_velocity` and `block/10/3600`."""
     rule, _, currency = name.partition(":")
     deed, *numbers = value.split("/")
-    is_known = rule in RuleName.values and deed in Deed.values and len(numbers) <= 2
+    is_known = rule in RuleName.values and deed in RuleEffect.values and len(numbers) <= 2
     is_counted = all(one.isascii() and one.isdecimal() and int(one) >= 1 for one in numbers)
     if not is_known or not is_counted or bool(currency) != (rule == RuleName.AMOUNT):
         raise ImproperlyConfigured(

@@ -28,7 +28,7 @@ OF_CALLER = """
 OF_MERCHANT = f"SELECT ({OF_CALLER}) FROM merchants_merchant WHERE id = %s"  # noqa: S608
 
 
-class Standing(NamedTuple):
+class RiskStanding(NamedTuple):
     """The standing of one merchant.
 
     :param has_entries: the merchant or the installation has entries in its lists.
@@ -44,7 +44,7 @@ class Standing(NamedTuple):
         return self.watched_until is not None and now < self.watched_until
 
 
-def of(merchant: Merchant, *, currency: str) -> Standing:
+def of(merchant: Merchant, *, currency: str) -> RiskStanding:
     """Return a merchant's standing for payments in a currency.
 
     Costs no statement if the merchant came with an API key.
@@ -52,7 +52,7 @@ def of(merchant: Merchant, *, currency: str) -> Standing:
     found = orjson.loads(_found(merchant) or "{}")
     own = [Setting(*row) for row in found.get("rules") or ()]
     until = found.get("watched_until")
-    return Standing(
+    return RiskStanding(
         rules=rules.with_settings(rules.of_installation(currency), own, currency),
         has_entries=bool(found.get("has_entries")),
         watched_until=datetime.fromtimestamp(until, UTC) if until is not None else None,

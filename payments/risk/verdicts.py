@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from django.db import models
 
-from merchants.models import Deed, RuleName
+from merchants.models import RuleEffect, RuleName
 from payments.risk.rules import Rules
 
 LOWEST_SCORE = 10
@@ -39,7 +39,7 @@ class Level(models.TextChoices):
     HIGHEST = "highest"
 
 
-class Status(models.TextChoices):
+class FraudStatus(models.TextChoices):
     """`fraud.status`; `pending` is reserved."""
 
     PENDING = "pending"
@@ -74,7 +74,7 @@ class Facts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RiskVerdict:
     """A verdict about one attempt.
 
     :param rule: the heaviest hit, None if there was none.
@@ -94,7 +94,7 @@ class Verdict:
     @property
     def is_blocked(self) -> bool:
         """Tell whether a rule of ours has blocked the attempt."""
-        return self.status == Status.FRAUD and self.rule in RuleName.values
+        return self.status == FraudStatus.FRAUD and self.rule in RuleName.values
 
     def stored(self) -> dict[str, Any]:
         """Return the verdict as a row keeps it."""
@@ -106,7 +106,7 @@ class Verdict:
         return cls(**stored)
 
 
-def judge(rules: Rules, facts: Facts, *, at: int) -> Verdict:
+def judge(rules: Rules, facts: Facts, *, at: int) -> RiskVerdict:
     """Return the verdict of the rules, before the bank is asked."""
     hits = hits_of(rules, facts)
     deeds = {rules[name].deed for name in hits}
@@ -114,17 +114,18 @@ def judge(rules: Rules, facts: Facts, *, at: int) -> Verdict:
     heaviest = max(hits, key=lambda name: SCORES[name], default=None)
     score = max([LOWEST_SCORE, *(SCORES[name] for name in hits)])
     # A block is shown by the rule that blocked: a heavier one may only want a review.
-    if Deed.BLOCK in deeds:
+    if RuleEffect.BLOCK in deeds:
         heaviest = max(
-            (name for name in hits if rules[name].deed == Deed.BLOCK), key=lambda name: SCORES[name]
+            (name for name in hits if rules[name].deed == RuleEffect.BLOCK),
+            key=lambda name: SCORES[name],
         )
-    return Verdict(
+    return RiskVerdict(
         level=level_of(score),
         score=score,
         rule=heaviest and heaviest.value,
         status=_status(deeds),
         at=at,
-        demands_authentication=Deed.AUTHENTICATE in deeds,
+        demands_authentication=RuleEffect.AUTHENTICATE in deeds,
     )
 
 
@@ -161,10 +162,10 @@ def _by_amount(rules: Rules, facts: Facts) -> list[RuleName]:
     return [RuleName.AMOUNT] if highest is not None and facts.amount > highest else []
 
 
-def _status(deeds: Iterable[Deed]) -> str:
-    if Deed.BLOCK in deeds:
-        return Status.FRAUD.value
-    return Status.REVIEW.value if Deed.REVIEW in deeds else Status.CLEAR.value
+def _status(deeds: Iterable[RuleEffect]) -> str:
+    if RuleEffect.BLOCK in deeds:
+        return FraudStatus.FRAUD.value
+    return FraudStatus.REVIEW.value if RuleEffect.REVIEW in deeds else FraudStatus.CLEAR.value
 
 
 def level_of(score: int) -> str:
@@ -175,8 +176,8 @@ def level_of(score: int) -> str:
 
 
 def with_banks_answer(
-    verdict: Verdict, level: str | None, score: int | None, *, at: int
-) -> Verdict:
+    verdict: RiskVerdict, level: str | None, score: int | None, *, at: int
+) -> RiskVerdict:
     """Return the verdict with what the bank's answer says; unchanged if it says nothing new.
 
     The bank's highest risk is its block. A person's word stands until the bank says so.
@@ -186,11 +187,11 @@ def with_banks_answer(
     together = max(verdict.score, score or 0)
     heard = replace(verdict, score=together, level=_higher(level_of(together), level))
     if level == Level.HIGHEST:
-        heard = replace(heard, rule=BANK_BLOCK, status=Status.FRAUD.value)
+        heard = replace(heard, rule=BANK_BLOCK, status=FraudStatus.FRAUD.value)
     return verdict if heard == verdict else replace(heard, at=at)
 
 
-def with_banks_warning(verdict: Verdict, *, at: int) -> Verdict:
+def with_banks_warning(verdict: RiskVerdict, *, at: int) -> RiskVerdict:
     """Return the verdict once the bank has told of fraud; unchanged from the second time on."""
     if verdict.is_warned:
         return verdict
@@ -198,19 +199,21 @@ def with_banks_warning(verdict: Verdict, *, at: int) -> Verdict:
     return replace(told, is_warned=True)
 
 
-def by_person(verdict: Verdict, status: Status, *, at: int) -> Verdict:
+def by_person(verdict: RiskVerdict, status: FraudStatus, *, at: int) -> RiskVerdict:
     """Return a person's verdict, `clear` or `fraud`."""
     if (verdict.rule, verdict.status) == (PERSON, status.value):
         return verdict
-    if status == Status.FRAUD:
+    if status == FraudStatus.FRAUD:
         return _certain(verdict, rule=PERSON, at=at)
     cleared = replace(verdict, rule=PERSON, status=status.value, at=at)
     return replace(cleared, score=LOWEST_SCORE, level=level_of(LOWEST_SCORE))
 
 
-def _certain(verdict: Verdict, *, rule: str, at: int) -> Verdict:
+def _certain(verdict: RiskVerdict, *, rule: str, at: int) -> RiskVerdict:
     level = level_of(CERTAIN)
-    return replace(verdict, level=level, score=CERTAIN, rule=rule, status=Status.FRAUD.value, at=at)
+    return replace(
+        verdict, level=level, score=CERTAIN, rule=rule, status=FraudStatus.FRAUD.value, at=at
+    )
 
 
 def _higher(one: str, other: str) -> str:

@@ -5,10 +5,10 @@ from django.db import transaction
 from api import idempotency
 from merchants import audit_log
 from merchants.models import Merchant
-from payouts.topups import rows
+from payouts.topups import steps
 from payouts.topups.models import Topup
 from payouts.topups.refusals import TopupUnexpectedState
-from payouts.topups.states import Status
+from payouts.topups.states import TopupStatus
 
 
 @transaction.atomic(durable=True)
@@ -29,7 +29,7 @@ def call_off(topup: Topup) -> Topup:
 
     :raises TopupUnexpectedState: its transfer has come, or it has ended.
     """
-    if topup.status != Status.PENDING:
+    if topup.status != TopupStatus.PENDING:
         raise TopupUnexpectedState(topup)
-    rows.cancel(topup)
+    steps.cancel(topup)
     return topup

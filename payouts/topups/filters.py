@@ -2,11 +2,11 @@
 
 from core.rest.filters import AnyOf, Currency, Filters, Instants
 from core.rest.lists import ListSpec
-from payouts.topups.states import Status
+from payouts.topups.states import TopupStatus
 
 
 class TopupFilters(Filters):
-    status = AnyOf("status", Status.values)
+    status = AnyOf("status", TopupStatus.values)
     currency = Currency("currency")
     created = Instants("created_at")
 

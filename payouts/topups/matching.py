@@ -2,9 +2,9 @@
 
 import re
 
-from payouts.topups import rows
+from payouts.topups import steps
 from payouts.topups.models import Topup
-from payouts.topups.states import Status
+from payouts.topups.states import TopupStatus
 
 # Ours have so many characters (`acquirers.references`).
 REFERENCE = re.compile(r"[0-9A-Z]{20}")
@@ -20,14 +20,14 @@ def waiting(remittance: str, amount: int, currency: str) -> Topup | None:
     named = list(Topup.objects.filter(reference__in=_references(remittance))[:2])
     if len(named) != 1:
         return None
-    topup = rows.locked(named[0].id)
+    topup = steps.locked(named[0].id)
     return topup if is_for(topup, amount, currency) else None
 
 
 def is_for(topup: Topup, amount: int, currency: str) -> bool:
     """Tell whether a topup waits for a transfer of an amount, in minor units."""
     told = (topup.status, topup.amount, topup.currency)
-    return told == (Status.PENDING, amount, currency)
+    return told == (TopupStatus.PENDING, amount, currency)
 
 
 def _references(remittance: str) -> set[str]:

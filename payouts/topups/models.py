@@ -5,9 +5,9 @@ from django.db.models import Q
 
 from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager
-from payouts.topups.states import Arrival, FailureCode, Initiator, Status
+from payouts.topups.states import Arrival, FailureCode, Initiator, TopupStatus
 
-OPEN, ENDED = [Status.PENDING], [Status.FAILED, Status.CANCELED]
+OPEN, ENDED = [TopupStatus.PENDING], [TopupStatus.FAILED, TopupStatus.CANCELED]
 
 
 class Topup(models.Model):
@@ -22,7 +22,7 @@ class Topup(models.Model):
     # In minor units.
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
-    status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
+    status = models.CharField(max_length=9, choices=TopupStatus, default=TopupStatus.PENDING)
     initiated_by = models.CharField(max_length=8, choices=Initiator, default=Initiator.MERCHANT)
     # The sandbox's word for how its transfer goes on; empty for one that comes.
     source = CodeField(max_length=40, blank=True)
@@ -61,13 +61,16 @@ class Topup(models.Model):
             models.UniqueConstraint(fields=["merchant", "id"], name="a_topup_has_one_merchant"),
             models.CheckConstraint(condition=Q(amount__gte=1), name="a_topup_is_at_least_one"),
             models.CheckConstraint(
-                condition=Q(status=Status.PENDING, closed_at__isnull=True)
-                | (~Q(status=Status.PENDING) & Q(closed_at__isnull=False, tell_at__isnull=True)),
+                condition=Q(status=TopupStatus.PENDING, closed_at__isnull=True)
+                | (
+                    ~Q(status=TopupStatus.PENDING)
+                    & Q(closed_at__isnull=False, tell_at__isnull=True)
+                ),
                 name="a_topup_is_awaited_or_closed",
             ),
             models.CheckConstraint(
-                condition=Q(status=Status.FAILED, failure_code__isnull=False)
-                | (~Q(status=Status.FAILED) & Q(failure_code__isnull=True)),
+                condition=Q(status=TopupStatus.FAILED, failure_code__isnull=False)
+                | (~Q(status=TopupStatus.FAILED) & Q(failure_code__isnull=True)),
                 name="a_failed_topup_says_why",
             ),
         ]

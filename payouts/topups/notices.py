@@ -9,12 +9,12 @@ from typing import Protocol
 from acquirers.transfers.taking_in import TransferNotKnown
 from core import clock
 from events import transitions
-from payouts.topups import matching, rows
+from payouts.topups import matching, steps
 from payouts.topups.models import IncomingTransfer
-from payouts.topups.states import ARRIVALS, Arrival, Status
+from payouts.topups.states import ARRIVALS, Arrival, TopupStatus
 
 
-class Told(Protocol):
+class TopupNotice(Protocol):
     """A notice about a transfer in; the amount in minor units, the reference the bank's own."""
 
     rail: str
@@ -26,7 +26,7 @@ class Told(Protocol):
     at: datetime
 
 
-def received(notice: Told) -> None:
+def received(notice: TopupNotice) -> None:
     """Let the topup succeed that a transfer is for, or keep the transfer as a case."""
     known = IncomingTransfer.objects.filter(rail=notice.rail, reference=notice.reference)
     if known.exists():
@@ -46,17 +46,17 @@ def received(notice: Told) -> None:
     )
     transfer.save(force_insert=True)
     if topup is not None:
-        rows.succeed(topup)
+        steps.succeed(topup)
 
 
-def refused(notice: Told) -> None:
+def refused(notice: TopupNotice) -> None:
     """Fail the topup whose transfer does not come; about any other transfer nothing is to do."""
     topup = matching.waiting(notice.remittance, notice.amount, notice.currency)
     if topup is not None:
-        rows.fail(topup, notice.failure_code)
+        steps.fail(topup, notice.failure_code)
 
 
-def reversed_(notice: Told) -> None:
+def reversed_(notice: TopupNotice) -> None:
     """Take back what came with a transfer that the bank has taken back.
 
     :raises TransferNotKnown: no such transfer has come.
@@ -71,6 +71,6 @@ def reversed_(notice: Told) -> None:
     transitions.change(transfer, Arrival.REVERSED, table=ARRIVALS)
     transfer.save(update_fields=["status"])
     if transfer.topup_id is not None:
-        topup = rows.locked(transfer.topup_id)
-        assert topup.status == Status.SUCCEEDED
-        rows.reverse(topup)
+        topup = steps.locked(transfer.topup_id)
+        assert topup.status == TopupStatus.SUCCEEDED
+        steps.reverse(topup)

@@ -12,9 +12,9 @@ from core import clock, context, ids
 from core.errors import ResourceMissing, SentBefore
 from events import transitions
 from merchants import audit_log
-from merchants.audit_log import Change
+from merchants.audit_log import LoggedChange
 from merchants.models import Merchant, User
-from payouts.topups import cancellations, creation, matching, rows
+from payouts.topups import cancellations, creation, matching, steps
 from payouts.topups.creation import Wanted
 from payouts.topups.models import IncomingTransfer, Topup
 from payouts.topups.refusals import TopupUnfit, TransferDecided
@@ -104,7 +104,7 @@ def _as_wanted(earlier: Topup, merchant: Merchant, wanted: Wanted) -> Topup:
 
 @transaction.atomic(durable=True)
 def _cancel(operator: User, seen: Topup, reason: str) -> Topup:
-    topup = cancellations.call_off(rows.locked(seen.id))
+    topup = cancellations.call_off(steps.locked(seen.id))
     LogEntry.objects.log_actions(operator.pk, [topup], CHANGE, reason, single_object=True)
     _record(topup, "topup.canceled", {"status": topup.status}, reason)
     return topup
@@ -116,7 +116,7 @@ def _assign(operator: User, seen: IncomingTransfer, goes_to: str, reason: str) -
     topup = _topup_for(transfer, goes_to)
     transfer.merchant, transfer.topup = topup.merchant, topup
     _decide(operator, transfer, Arrival.ASSIGNED, reason)
-    rows.succeed(topup)
+    steps.succeed(topup)
     after = {"status": topup.status, "amount": topup.amount, "currency": topup.currency,
              "transfer": transfer.reference}  # fmt: skip
     _record(topup, "topup.assigned", after, reason)
@@ -150,7 +150,7 @@ def _topup_for(transfer: IncomingTransfer, goes_to: str) -> Topup:
     found = Topup.objects.filter(id=goes_to).first()
     if found is None:
         raise ResourceMissing(param=PARAM)
-    topup = rows.locked(found.id)
+    topup = steps.locked(found.id)
     if not matching.is_for(topup, transfer.amount, transfer.currency):
         raise TopupUnfit
     return topup
@@ -165,7 +165,7 @@ def _decide(operator: User, transfer: IncomingTransfer, to: Arrival, reason: str
 
 
 def _record(topup: Topup, action: str, after: dict[str, object], reason: str) -> None:
-    audit_log.record_all(topup.merchant, [Change(action, topup.id, after=after)], reason)
+    audit_log.record_all(topup.merchant, [LoggedChange(action, topup.id, after=after)], reason)
     context.note_change(topup.merchant_id, topup.id)
 
 

@@ -1,6 +1,6 @@
 """Topups as a resource."""
 
-from core.rest.expansion import Kind
+from core.rest.expansion import ObjectKind
 from core.rest.resources import Resource
 from events.types import Aggregate
 from payouts.topups import render, schema, states
@@ -14,7 +14,7 @@ RESOURCE = Resource(
     tag=("Topups", "Send money to your balance by a bank transfer."),
     schemas=schema.SCHEMAS,
     kinds={
-        "topup": Kind(prefix="tu", rows=Topup.objects.all(), show=render.topup, scope=SCOPE),
+        "topup": ObjectKind(prefix="tu", rows=Topup.objects.all(), show=render.topup, scope=SCOPE),
     },
 )
 

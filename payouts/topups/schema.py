@@ -5,7 +5,7 @@ from core.rest import schema
 from core.rest.schema import Operation, Schemas, minor, nullable, ref, text
 from merchants.accounts import MerchantRestricted
 from payouts.topups import forms, refusals
-from payouts.topups.states import FailureCode, Initiator, Status
+from payouts.topups.states import FailureCode, Initiator, TopupStatus
 
 _SOURCE = schema.record(
     "How the money comes.",
@@ -17,7 +17,7 @@ _SOURCE = schema.record(
 _FIELDS: Schemas = {
     "amount": minor("What is to come."),
     "currency": schema.CURRENCY,
-    "status": schema.one_of(Status, "Where the topup stands."),
+    "status": schema.one_of(TopupStatus, "Where the topup stands."),
     "description": nullable(text("Your own words.")),
     "expected_availability_date": {
         "type": "integer",

@@ -2,10 +2,10 @@
 
 from django.db import models
 
-from events.transitions import Change, Table
+from events.transitions import StatusChange, Table
 
 
-class Status(models.TextChoices):
+class TopupStatus(models.TextChoices):
     """`topup.status`."""
 
     PENDING = "pending"
@@ -47,44 +47,44 @@ UPDATED = "topup.updated"
 
 # Every allowed change of status, with its event. The database's trigger knows the same pairs
 # (migration 0002), and docs/states.md is made from this table.
-TOPUPS = Table("topup", "topups.Topup", beginnings=(Status.PENDING,), changes=(
-    Change(
-        Status.PENDING, Status.SUCCEEDED, SUCCEEDED,
+TOPUPS = Table("topup", "topups.Topup", beginnings=(TopupStatus.PENDING,), changes=(
+    StatusChange(
+        TopupStatus.PENDING, TopupStatus.SUCCEEDED, SUCCEEDED,
         "The bank has told of a transfer with its reference, amount and currency.",
     ),
-    Change(
-        Status.PENDING, Status.FAILED, UPDATED,
+    StatusChange(
+        TopupStatus.PENDING, TopupStatus.FAILED, UPDATED,
         "The bank could not process the transfer.",
     ),
-    Change(
-        Status.PENDING, Status.CANCELED, UPDATED,
+    StatusChange(
+        TopupStatus.PENDING, TopupStatus.CANCELED, UPDATED,
         "You canceled it before the transfer came.",
     ),
-    Change(
-        Status.SUCCEEDED, Status.REVERSED, UPDATED,
+    StatusChange(
+        TopupStatus.SUCCEEDED, TopupStatus.REVERSED, UPDATED,
         "The bank has taken the transfer back: the money is not available any more.",
     ),
 ), meanings={
-    Status.PENDING: "The transfer has not come yet: it can be canceled.",
-    Status.SUCCEEDED: "The money is available.",
-    Status.FAILED: "The transfer did not come: see `failure_code`.",
-    Status.CANCELED: "Called off before the transfer came.",
-    Status.REVERSED: "The money was available, and the bank has taken the transfer back.",
+    TopupStatus.PENDING: "The transfer has not come yet: it can be canceled.",
+    TopupStatus.SUCCEEDED: "The money is available.",
+    TopupStatus.FAILED: "The transfer did not come: see `failure_code`.",
+    TopupStatus.CANCELED: "Called off before the transfer came.",
+    TopupStatus.REVERSED: "The money was available, and the bank has taken the transfer back.",
 })  # fmt: skip
 
 ARRIVALS = Table(
     "incoming_transfer", "topups.IncomingTransfer",
     beginnings=(Arrival.MATCHED, Arrival.UNMATCHED), changes=(
-    Change(
+    StatusChange(
         Arrival.UNMATCHED, Arrival.ASSIGNED, None,
         "An operator has found out whose it is.",
     ),
-    Change(
+    StatusChange(
         Arrival.UNMATCHED, Arrival.SENT_BACK, None,
         "An operator has noted that it was sent back.",
     ),
     *(
-        Change(before, Arrival.REVERSED, None, "The bank has taken it back.")
+        StatusChange(before, Arrival.REVERSED, None, "The bank has taken it back.")
         for before in (Arrival.UNMATCHED, Arrival.MATCHED, Arrival.ASSIGNED, Arrival.SENT_BACK)
     ),
 ), meanings={

@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from core.fields import CodeField
 from testbank.models.digits import DIGITS_OF_A_CARD
-from testbank.states import AuthenticationState, Decision
+from testbank.states import AuthenticationState, CardholderChoice
 
 UNDECIDED = Q(decision="", eci="", cavv="", signature="", decided_at=None)
 DECIDED = ~Q(decision="") & ~Q(eci="") & ~Q(signature="") & Q(decided_at__isnull=False)
@@ -29,7 +29,7 @@ class Authentication(models.Model):
     behaviour = models.CharField(max_length=64)
     callback_url = models.CharField(max_length=2000)
     state = models.CharField(max_length=32, choices=AuthenticationState)
-    decision = models.CharField(max_length=16, choices=Decision, blank=True)
+    decision = models.CharField(max_length=16, choices=CardholderChoice, blank=True)
     eci = models.CharField(max_length=2, blank=True)
     cavv = models.CharField(max_length=28, blank=True)
     signature = models.CharField(max_length=64, blank=True)

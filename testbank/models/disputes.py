@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from core.fields import CodeField
 from testbank.models.authorizations import Authorization
-from testbank.states import DisputeState, Verdict
+from testbank.states import DisputeState, EvidenceVerdict
 
 
 class Dispute(models.Model):
@@ -24,7 +24,7 @@ class Dispute(models.Model):
     reason = models.CharField(max_length=32)
     network_reason_code = models.CharField(max_length=16)
     # By the evidence that was handed in; empty: a person decides.
-    verdict = models.CharField(max_length=8, choices=Verdict, blank=True)
+    verdict = models.CharField(max_length=8, choices=EvidenceVerdict, blank=True)
     created_at = models.DateTimeField()
     # Until then evidence is taken; null before it opens.
     evidence_due_by = models.DateTimeField(null=True)
@@ -71,7 +71,7 @@ class Evidence(models.Model):
     # As the service counts its submissions.
     number = models.IntegerField()
     names = models.CharField(max_length=1000, help_text="The texts that were handed in.")
-    verdict = models.CharField(max_length=8, choices=Verdict, blank=True)
+    verdict = models.CharField(max_length=8, choices=EvidenceVerdict, blank=True)
     created_at = models.DateTimeField()
 
     class Meta:

@@ -12,8 +12,22 @@ from acquirers.echoes import Ends, left_out
 from acquirers.models import BankExchange
 from acquirers.notices import storing
 from acquirers.notices.models import Notice
-from acquirers.outcomes import Answer, BankOperation, Deed, Exchange, Finding, Outcome, Standing
-from acquirers.three_d_secure import Authenticated, FormPost, NotAuthenticated, Proof, Redirect
+from acquirers.outcomes import (
+    Answer,
+    BankOperation,
+    Exchange,
+    Finding,
+    OperationKind,
+    Outcome,
+    Standing,
+)
+from acquirers.three_d_secure import (
+    Authenticated,
+    AuthenticationProof,
+    FormPost,
+    NotAuthenticated,
+    Redirect,
+)
 from events.models import Event
 from payments.intents.models import Attempt
 from tests.stage.bank_disputes import DISPUTED
@@ -70,7 +84,7 @@ def test_every_field_of_an_outcome_is_looked_at(caplog: pytest.LogCaptureFixture
 
 def test_every_field_of_a_standing_is_looked_at() -> None:
     told = echo(ECHOES["between digits"])
-    done = BankOperation(Deed.CAPTURE, Answer.APPROVED, 5, told)
+    done = BankOperation(OperationKind.CAPTURE, Answer.APPROVED, 5, told)
     texts, exchange = dict.fromkeys(echoes.TEXTS, told), Exchange(numbers={told: "7"})
 
     heard = left_out(Standing(Finding.FOUND, (done,), **texts, exchange=exchange), CARD)
@@ -96,7 +110,7 @@ def test_an_authentication_does_not_begin_with_an_echo() -> None:
 
 def test_a_payers_return_brings_no_echo() -> None:
     told = echo(ECHOES["in an id"])
-    answer = Authenticated("1", told, Proof({}), transaction_id=told)
+    answer = Authenticated("1", told, AuthenticationProof({}), transaction_id=told)
 
     heard = echoes.of_return(answer, CARD)
 

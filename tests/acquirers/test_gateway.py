@@ -21,7 +21,7 @@ from acquirers import declines
 from acquirers.gateway import AuthorizationRequest, IssuerFacts
 from acquirers.outcomes import Answer, Outcome
 from acquirers.sandbox import cards
-from acquirers.three_d_secure import Proof
+from acquirers.three_d_secure import AuthenticationProof
 from core import context
 from core.cards import CardData
 from core.errors import UpstreamUnavailable
@@ -284,7 +284,7 @@ def test_only_a_request_that_left_has_a_time(
 
 
 def test_a_proof_shows_nothing_and_is_not_written_down() -> None:
-    proof = Proof({"cavv": "AAABBEg0VhI0VniQEjRWAAAAAAA="})
+    proof = AuthenticationProof({"cavv": "AAABBEg0VhI0VniQEjRWAAAAAAA="})
 
     assert "AAAB" not in f"{proof!r} {proof} {request(proof=proof)!r}"
     assert dict(proof) == {"cavv": "AAABBEg0VhI0VniQEjRWAAAAAAA="}

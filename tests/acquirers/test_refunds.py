@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from acquirers import standings
-from acquirers.outcomes import Answer, BankOperation, Deed, Outcome
+from acquirers.outcomes import Answer, BankOperation, OperationKind, Outcome
 from core import clock
 from testbank import behaviours, days
 from testbank.models import Refund
@@ -57,7 +57,9 @@ def test_an_inquiry_is_about_this_refund_alone(bank: BankTransport) -> None:
 
     [booked] = Refund.objects.filter(reference=BACK)
     number = booked.network_reference
-    assert standing.operations == (BankOperation(Deed.REFUND, Answer.APPROVED, 5000, number),)
+    assert standing.operations == (
+        BankOperation(OperationKind.REFUND, Answer.APPROVED, 5000, number),
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError
 
 from acquirers.conversation import leases, settling
-from acquirers.outcomes import Answer, BankOperation, Deed, Finding, Outcome, Standing
+from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome, Standing
 from merchants.models import IdempotencyKey
 from payments.bank import attempts, modifications
 from payments.intents.models import Attempt, Modification
@@ -184,7 +184,7 @@ def test_a_charge_after_the_sweepers_question_is_looked_for_and_given_back(
             assert acme.post(f"{PATH}/{paid['id']}/cancel", {})["status"] == "canceled"
             authorize(GOOD_CARD, reference=reference, merchant=merchant, capture=True)
             come_back(paid, {"oid": reference, "model": "3d_pay"})
-            declined = BankOperation(Deed.AUTHORIZATION, Answer.DECLINED)
+            declined = BankOperation(OperationKind.AUTHORIZATION, Answer.DECLINED)
             return Standing(Finding.FOUND, (declined,), response_code="05")
 
         with patch.object(FormGateway, "inquire", inquire):

@@ -3,23 +3,34 @@
 import pytest
 
 from acquirers import standings
-from acquirers.outcomes import Answer, BankOperation, Deed, Exchange, Finding, Outcome, Standing
+from acquirers.outcomes import (
+    Answer,
+    BankOperation,
+    Exchange,
+    Finding,
+    OperationKind,
+    Outcome,
+    Standing,
+)
 
 OK, NO, ASKS, OPEN = (
     Answer.APPROVED, Answer.DECLINED, Answer.AUTHENTICATION_REQUIRED, Answer.PENDING,
 )  # fmt: skip
-YES = BankOperation(Deed.AUTHORIZATION, OK, 500)
-TAKEN, TAKEN_TOO = BankOperation(Deed.CAPTURE, OK, 300), BankOperation(Deed.CAPTURE, OK, 200)
-SOMEHOW_TAKEN = BankOperation(Deed.CAPTURE, OK)
-BACK = BankOperation(Deed.REFUND, OK, 100)
-RELEASED, OVER = BankOperation(Deed.VOID, OK), BankOperation(Deed.LAPSE, OK)
+YES = BankOperation(OperationKind.AUTHORIZATION, OK, 500)
+TAKEN, TAKEN_TOO = (
+    BankOperation(OperationKind.CAPTURE, OK, 300),
+    BankOperation(OperationKind.CAPTURE, OK, 200),
+)
+SOMEHOW_TAKEN = BankOperation(OperationKind.CAPTURE, OK)
+BACK = BankOperation(OperationKind.REFUND, OK, 100)
+RELEASED, OVER = BankOperation(OperationKind.VOID, OK), BankOperation(OperationKind.LAPSE, OK)
 
 
 def tried(state: Answer) -> BankOperation:
-    return BankOperation(Deed.AUTHORIZATION, state)
+    return BankOperation(OperationKind.AUTHORIZATION, state)
 
 
-def refused(deed: Deed, state: Answer = NO) -> BankOperation:
+def refused(deed: OperationKind, state: Answer = NO) -> BankOperation:
     return BankOperation(deed, state)
 
 
@@ -31,11 +42,11 @@ TABLE = [
     ((YES, TAKEN, TAKEN_TOO), OK, 500, OK, Answer.NO_RECORD),
     ((YES, SOMEHOW_TAKEN), OK, None, OK, Answer.NO_RECORD),
     ((YES, TAKEN, BACK), OK, 300, OK, Answer.NO_RECORD),
-    ((YES, refused(Deed.CAPTURE)), OK, 0, Answer.NO_RECORD, Answer.NO_RECORD),
-    ((YES, refused(Deed.CAPTURE), TAKEN), OK, 300, OK, Answer.NO_RECORD),
-    ((YES, refused(Deed.CAPTURE, OPEN)), OK, 0, Answer.UNKNOWN, Answer.NO_RECORD),
-    ((YES, refused(Deed.VOID)), OK, 0, Answer.NO_RECORD, Answer.NO_RECORD),
-    ((YES, refused(Deed.VOID, OPEN)), OK, 0, Answer.NO_RECORD, Answer.UNKNOWN),
+    ((YES, refused(OperationKind.CAPTURE)), OK, 0, Answer.NO_RECORD, Answer.NO_RECORD),
+    ((YES, refused(OperationKind.CAPTURE), TAKEN), OK, 300, OK, Answer.NO_RECORD),
+    ((YES, refused(OperationKind.CAPTURE, OPEN)), OK, 0, Answer.UNKNOWN, Answer.NO_RECORD),
+    ((YES, refused(OperationKind.VOID)), OK, 0, Answer.NO_RECORD, Answer.NO_RECORD),
+    ((YES, refused(OperationKind.VOID, OPEN)), OK, 0, Answer.NO_RECORD, Answer.UNKNOWN),
     ((YES, RELEASED), Answer.VOIDED, None, Answer.LAPSED, OK),
     ((YES, TAKEN, RELEASED), Answer.VOIDED, None, Answer.LAPSED, OK),
     ((YES, OVER), Answer.LAPSED, None, Answer.LAPSED, Answer.LAPSED),
@@ -70,14 +81,14 @@ def test_what_the_bank_has_tells_how_each_request_ended(
     authorized = standings.authorization(standing)
 
     assert (authorized.answer, authorized.captured) == (answer, captured)
-    assert standings.modification(standing, Deed.CAPTURE).answer is capture
-    assert standings.modification(standing, Deed.VOID).answer is void
+    assert standings.modification(standing, OperationKind.CAPTURE).answer is capture
+    assert standings.modification(standing, OperationKind.VOID).answer is void
 
 
 def test_a_capture_that_is_found_tells_how_much() -> None:
     standing = Standing(Finding.FOUND, (YES, TAKEN))
 
-    assert standings.modification(standing, Deed.CAPTURE) == Outcome(OK, captured=300)
+    assert standings.modification(standing, OperationKind.CAPTURE) == Outcome(OK, captured=300)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +105,7 @@ def test_an_inquiry_that_finds_nothing(
     standing = Standing(finding)
 
     assert standings.authorization(standing).answer is answer
-    for deed in (Deed.CAPTURE, Deed.VOID):
+    for deed in (OperationKind.CAPTURE, OperationKind.VOID):
         assert standings.modification(standing, deed).answer is of_a_modification
 
 
@@ -109,7 +120,7 @@ def test_the_facts_of_the_authorisation_and_the_course_of_the_inquiry_are_kept()
 
 
 def back(state: Answer) -> BankOperation:
-    return BankOperation(Deed.REFUND, state, 100)
+    return BankOperation(OperationKind.REFUND, state, 100)
 
 
 @pytest.mark.parametrize(

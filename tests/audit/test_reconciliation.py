@@ -457,7 +457,7 @@ def test_a_loss_and_its_end_by_an_operators_word_are_expected_in_the_banks_files
     shop: ApiClient,
 ) -> None:
     dispute, operator = disputed(shop), an_operator()
-    for decision in (operators.Decision.LOST, operators.Decision.WON):
+    for decision in (operators.DisputeDecision.LOST, operators.DisputeDecision.WON):
         operators.decide(operator, dispute.id, decision, terms=None, reason="The bank wrote so.")
 
     read(file_of(today()), today())

@@ -20,8 +20,8 @@ import psutil
 import pytest
 
 from bench import client, replay, rows, sql_log
-from bench.client import Call, percentile
-from bench.load import Terms
+from bench.client import ClientCall, percentile
+from bench.load import LoadTerms
 from bench.rows import Written
 from bench.sql_log import SqlCommand
 from devstack import cluster
@@ -188,7 +188,7 @@ def lying_port() -> Iterator[int]:
 
 
 def test_the_clients_check_every_answer(lying_port: int) -> None:
-    call = Call(lying_port, "/", {"status": "succeeded"})
+    call = ClientCall(lying_port, "/", {"status": "succeeded"})
 
     seen = client.load(call, clients=2, warm_seconds=0.1, seconds=0.3)
 
@@ -200,7 +200,7 @@ def test_the_clients_check_every_answer(lying_port: int) -> None:
 
 @pytest.mark.parametrize(("percent", "seconds"), [(100, 15), (10, 15), (2, 3), (1, 1)])
 def test_with_little_percent_less_is_waited_for(percent: int, seconds: int) -> None:
-    assert Terms(clients=8, seconds=1, percent=percent).at_least(15) == seconds
+    assert LoadTerms(clients=8, seconds=1, percent=percent).at_least(15) == seconds
 
 
 def test_percentiles_are_samples() -> None:

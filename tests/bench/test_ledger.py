@@ -9,7 +9,7 @@ import pytest
 
 from bench import bars, ledger, ledger_fill, ledger_reads
 from ledger import checkpoints, sums
-from ledger.models import Checkpoint, Entry
+from ledger.models import Checkpoint, LedgerEntry
 from merchants.models import Merchant
 from tests.bench.test_bench import Bench
 from tests.stage.emptying import empty
@@ -70,7 +70,7 @@ def verdicts(merchant: Merchant) -> dict[str, bool]:
 def test_a_balance_is_read_from_its_checkpoints(filled: Merchant) -> None:
     found = verdicts(filled)
 
-    tried(Entry.objects.count(), "entries behind a balance")
+    tried(LedgerEntry.objects.count(), "entries behind a balance")
     assert found == {"large_statements": True, "large_buffers": True}
 
 

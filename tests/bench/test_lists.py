@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from bench import lists as bench_lists
 from bench import lists_fill, lists_report
-from bench.client import Call
+from bench.client import ClientCall
 from bench.lists_cases import DEEP, ENDPOINTS, FEW
 from bench.lists_reads import Reader
 from bench.lists_rows import RARE
@@ -172,7 +172,7 @@ def test_the_endpoints_answer_is_held_against_the_plain_query(
     right = {"ids": ["pi_1", "pi_2"], "has_more": True, "total_count": None, **change}
     with http.server.HTTPServer(("127.0.0.1", 0), OnePage) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
-        call = Call(server.server_port, "/v1/payment_intents", {})
+        call = ClientCall(server.server_port, "/v1/payment_intents", {})
 
         with pytest.raises(CannotContinue, match=f"wrong in {wrong}") if wrong else nullcontext():
             assert bench_lists.right_answer(call, right)["has_more"]

@@ -13,7 +13,7 @@ from bench import buffers, ledger_fill, settlement, settlement_fill, settlement_
 from ledger import checkpoints, due_parts, parts
 from ledger import settlement as runs
 from ledger.due_parts import Day
-from ledger.models import Entry, Run
+from ledger.models import LedgerEntry, Run
 from ledger.models.accounts import account_id
 from merchants.models import Merchant
 from tests.bench.test_bench import Bench
@@ -133,7 +133,7 @@ def test_a_days_run_reads_no_more_than_its_day(
     tomorrow = settlement_work._today(large) + timedelta(days=1)
     touched = settlement_work.buffers_of_run(large, tomorrow)
 
-    tried(Entry.objects.count(), "entries behind a run")
+    tried(LedgerEntry.objects.count(), "entries behind a run")
     print(f"{touched} buffers")  # noqa: T201
     assert (touched <= BUFFERS_MAX) == (plant is None)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench import crowd, ghosts, slow_bank_report, stored
-from bench.client import Call
+from bench.client import ClientCall
 from bench.crowd import NO_ANSWER, Crowd
 from tests.bench.test_bench import Bench
 from tests.stage.bank_transport import BankTransport
@@ -97,7 +97,7 @@ def port() -> Iterator[int]:
 
 
 def heard(port: int, path: str, **terms: Any) -> list[crowd.Heard]:
-    payers = Crowd("payers", Call(port, path, {}, "", {"amount": 1}), clients=2, **terms)
+    payers = Crowd("payers", ClientCall(port, path, {}, "", {"amount": 1}), clients=2, **terms)
     return list(crowd.all_of(payers, seconds=0.3))
 
 

@@ -12,7 +12,7 @@ from bench.client import Seen
 from bench.load import Measured
 from devstack.state import CannotContinue
 from events.models import Event
-from ledger.models import Entry
+from ledger.models import LedgerEntry
 from merchants.models import IdempotencyKey
 from payments.intents.models import Attempt, PaymentIntent
 from tests.bench.test_bench import Bench
@@ -159,7 +159,7 @@ def test_a_payments_rows_are_copied_under_ids_of_their_own(
 
     assert PaymentIntent.objects.count() == Attempt.objects.count() == 60
     assert Event.objects.count() == 120
-    assert Entry.objects.count() == 120
+    assert LedgerEntry.objects.count() == 120
     assert IdempotencyKey.objects.count() == 60
     owners = PaymentIntent.objects.values_list("merchant_id", flat=True)
     assert max(Counter(owners).values()) == min(Counter(owners).values()) == 10

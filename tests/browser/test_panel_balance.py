@@ -10,10 +10,9 @@ from core import clock
 from ledger.models import Run
 from merchants import payout_schedules
 from merchants.models import Merchant
-from payouts import cancellations, creation, render
-from payouts import rows as payout_rows
+from payouts import cancellations, creation, render, steps
 from payouts.models import Payout
-from payouts.states import Status
+from payouts.states import PayoutStatus
 from payouts.topups import creation as topups
 from tests.browser.looks import OPPOSITE, in_opposite_looks, share
 from tests.browser.page import Page
@@ -69,11 +68,11 @@ def payout(merchant: Merchant, status: str) -> Payout:
     if status in ("paid", "failed"):
         with transaction.atomic():
             made.sent_at = clock.now()
-            payout_rows.move(made, Status.IN_TRANSIT, render.payout(made))
+            steps.move(made, PayoutStatus.IN_TRANSIT, render.payout(made))
             if status == "paid":
-                payout_rows.pay(made, None, arrived_at=None)
+                steps.pay(made, None, arrived_at=None)
             else:
-                payout_rows.fail(made, None)
+                steps.fail(made, None)
     return made
 
 

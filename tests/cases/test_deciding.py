@@ -18,7 +18,7 @@ from cases.refusals import (
     OwnerUnfit,
     ReasonUnfit,
 )
-from cases.states import Decision
+from cases.states import CaseDecision
 from core import clock
 from merchants import accounts
 from merchants.models import AuditEntry, Merchant, RequestLog, User
@@ -45,7 +45,7 @@ from tests.stage.undecided import (
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
-CHARGED, NOT_CHARGED = Decision.CHARGED, Decision.NOT_CHARGED
+CHARGED, NOT_CHARGED = CaseDecision.CHARGED, CaseDecision.NOT_CHARGED
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_the_bank_is_asked_in_that_moment_and_the_answer_is_kept(
 @pytest.mark.parametrize(("word", "status"), [(YES, "succeeded"), (NO, "requires_payment_method")])
 @pytest.mark.parametrize("decision", [CHARGED, NOT_CHARGED])
 def test_the_banks_word_in_that_moment_wins(
-    decision: Decision, word: str, status: str, case: Case, operator: User, acme: ApiClient
+    decision: CaseDecision, word: str, status: str, case: Case, operator: User, acme: ApiClient
 ) -> None:
     the_bank_says(word)
 
@@ -220,7 +220,7 @@ def test_without_the_permission_nothing_is_decided(case: Case) -> None:
 
 def test_an_acknowledgement_decides_nothing_about_money(case: Case, operator: User) -> None:
     with pytest.raises(NotDecidable):
-        decide(operator, case, Decision.ACKNOWLEDGED)
+        decide(operator, case, CaseDecision.ACKNOWLEDGED)
     with pytest.raises(NotDecidable):
         cases.acknowledge(operator, case.id, reason=REASON, seen=case.version)
 
@@ -303,7 +303,7 @@ def test_the_bank_is_asked_once_a_day_for_thirty_days(
 
 @pytest.mark.parametrize(("decision", "word"), [(CHARGED, YES), (NOT_CHARGED, NO)])
 def test_a_word_that_agrees_is_noted_once(
-    decision: Decision, word: str, case: Case, operator: User, bank: BankTransport
+    decision: CaseDecision, word: str, case: Case, operator: User, bank: BankTransport
 ) -> None:
     decide(operator, case, decision)
     the_bank_says(word)
@@ -366,7 +366,7 @@ def test_a_later_no_after_charged_opens_it_again_and_leaves_the_books(
 
 @pytest.mark.parametrize("decision", [CHARGED, NOT_CHARGED])
 def test_the_audit_lists_what_a_person_decided_and_the_bank_has_not(
-    decision: Decision, case: Case, operator: User
+    decision: CaseDecision, case: Case, operator: User
 ) -> None:
     decide(operator, case, decision)
 

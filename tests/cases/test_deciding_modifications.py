@@ -14,7 +14,7 @@ from cases.refusals import (
     NotDecidable,
     ReasonUnfit,
 )
-from cases.states import ABOUT_MONEY, Decision, Kind
+from cases.states import ABOUT_MONEY, CaseDecision, CaseKind
 from merchants import accounts
 from merchants.models import AuditEntry, Merchant, RequestLog, User
 from payments.bank import attempts, modifications
@@ -41,8 +41,8 @@ from tests.stage.undecided import (
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
-CHARGED, NOT_CHARGED = Decision.CHARGED, Decision.NOT_CHARGED
-RELEASED, NOT_RELEASED = Decision.RELEASED, Decision.NOT_RELEASED
+CHARGED, NOT_CHARGED = CaseDecision.CHARGED, CaseDecision.NOT_CHARGED
+RELEASED, NOT_RELEASED = CaseDecision.RELEASED, CaseDecision.NOT_RELEASED
 WEEK = 7 * 86_400
 
 
@@ -154,7 +154,7 @@ def test_only_the_inquiry_is_kept_and_nothing_that_was_not_sent(
 
 @pytest.mark.parametrize("decision", [CHARGED, NOT_CHARGED])
 def test_the_banks_word_about_a_capture_in_that_moment_wins(
-    decision: Decision, capture: Case, operator: User, acme: ApiClient, bank: BankTransport
+    decision: CaseDecision, capture: Case, operator: User, acme: ApiClient, bank: BankTransport
 ) -> None:
     does_it_late(bank)
 
@@ -171,7 +171,7 @@ def test_the_banks_word_about_a_capture_in_that_moment_wins(
 
 @pytest.mark.parametrize("decision", [RELEASED, NOT_RELEASED])
 def test_the_banks_word_about_a_void_in_that_moment_wins(
-    decision: Decision, void: Case, operator: User, acme: ApiClient, bank: BankTransport
+    decision: CaseDecision, void: Case, operator: User, acme: ApiClient, bank: BankTransport
 ) -> None:
     does_it_late(bank)
 
@@ -234,7 +234,7 @@ def charged_late(acme: ApiClient, bank: BankTransport) -> Case:
     bank.fault = "lost"
     sweep_after(3600)
     tasks.watch_cases()
-    return Case.objects.get(kind=Kind.REVERSAL_STUCK)
+    return Case.objects.get(kind=CaseKind.REVERSAL_STUCK)
 
 
 OURS = {"expired": expired, "fallback": refused_capture, "reverse": charged_late}
@@ -267,7 +267,7 @@ def test_a_reversal_that_is_stuck_is_not_over_because_somebody_has_seen_it(
         cases.acknowledge(operator, case.id, reason=REASON, seen=case.version)
 
     tasks.watch_cases()
-    assert Case.objects.filter(kind=Kind.REVERSAL_STUCK).get().is_open
+    assert Case.objects.filter(kind=CaseKind.REVERSAL_STUCK).get().is_open
 
 
 # --- Refused ----------------------------------------------------------------------------------
@@ -281,10 +281,10 @@ def assert_nothing_happened(case: Case) -> None:
 
 
 @pytest.mark.every_case("the states of money and of banks' answers")
-@pytest.mark.parametrize("decision", [*ABOUT_MONEY, Decision.ACKNOWLEDGED])
+@pytest.mark.parametrize("decision", [*ABOUT_MONEY, CaseDecision.ACKNOWLEDGED])
 @pytest.mark.parametrize("act", ["capture", "cancel"])
 def test_a_decision_about_something_else_is_refused(
-    act: str, decision: Decision, acme: ApiClient, bank: BankTransport, operator: User
+    act: str, decision: CaseDecision, acme: ApiClient, bank: BankTransport, operator: User
 ) -> None:
     case = silent_modification(acme, bank, act)
     if decision in decisions.offered(case):
@@ -418,7 +418,7 @@ def test_a_later_yes_to_a_capture_called_not_charged_is_booked_and_opens_the_cas
     assert of(capture).status == "succeeded"
     tasks.watch_cases()
     capture.refresh_from_db()
-    assert decisions.offered(capture) == (Decision.ACKNOWLEDGED,)
+    assert decisions.offered(capture) == (CaseDecision.ACKNOWLEDGED,)
     assert_audit_is_clean()
 
 
@@ -536,7 +536,7 @@ def test_while_the_bank_is_asked_for_something_else_a_late_yes_waits_for_that(
     sweep_after(10)
 
     assert (acme.payment(payment_id)["status"], acme.pending()) == ("succeeded", 12500)
-    assert Case.objects.filter(kind=Kind.BANK_CONTRADICTS_BOOK).count() == 0
+    assert Case.objects.filter(kind=CaseKind.BANK_CONTRADICTS_BOOK).count() == 0
     assert_audit_is_clean()
 
 
@@ -549,7 +549,7 @@ def test_a_captures_late_yes_after_the_release_is_a_case(
     for _ in range(2):
         settling.settle(modifications.KIND, row, Outcome(Answer.APPROVED, captured=12500))
 
-    case = Case.objects.get(kind=Kind.BANK_CONTRADICTS_BOOK)
+    case = Case.objects.get(kind=CaseKind.BANK_CONTRADICTS_BOOK)
     assert (case.status, case.operation_id) == ("open", row.id)
     assert (acme.payment(row.attempt.intent_id)["status"], acme.pending()) == ("canceled", 0)
     assert audit()[0] == 0  # The bank's book agrees after all, and the case is over.

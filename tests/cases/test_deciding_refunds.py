@@ -10,7 +10,7 @@ from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case
 from cases.refusals import BankIsBeingAsked, CaseChanged, MayNotResolve, NotDecidable
-from cases.states import Decision, Kind
+from cases.states import CaseDecision, CaseKind
 from core import clock
 from merchants.models import AuditEntry, User
 from payments.charging import tasks
@@ -33,7 +33,7 @@ from tests.stage.undecided import (
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
-RELEASED, NOT_RELEASED = Decision.RELEASED, Decision.NOT_RELEASED
+RELEASED, NOT_RELEASED = CaseDecision.RELEASED, CaseDecision.NOT_RELEASED
 AMOUNTS = pytest.mark.parametrize("amount", [4000, None], ids=["refund", "void"])
 
 
@@ -141,7 +141,7 @@ def test_a_refund_that_is_called_not_given_back_fails_and_can_be_asked_for_again
 @AMOUNTS
 @pytest.mark.parametrize("decision", [RELEASED, NOT_RELEASED])
 def test_the_banks_word_in_that_moment_wins(
-    decision: Decision, amount: int | None, acme: ApiClient, bank: BankTransport, operator: User
+    decision: CaseDecision, amount: int | None, acme: ApiClient, bank: BankTransport, operator: User
 ) -> None:
     case = silent_refund(acme, bank, amount)
     does_it_late(bank)
@@ -156,7 +156,7 @@ def test_the_banks_word_in_that_moment_wins(
 def test_refusals_change_nothing(case: Case, operator: User, bank: BankTransport) -> None:
     with pytest.raises(MayNotResolve):
         decide(an_operator("reader@pay.example", "view_case"), case, RELEASED)
-    for decision in (Decision.CHARGED, Decision.NOT_CHARGED, Decision.ACKNOWLEDGED):
+    for decision in (CaseDecision.CHARGED, CaseDecision.NOT_CHARGED, CaseDecision.ACKNOWLEDGED):
         with pytest.raises(NotDecidable):
             decide(operator, case, decision)
     with leases.held(of(case)), pytest.raises(BankIsBeingAsked):
@@ -265,7 +265,7 @@ def test_a_yes_to_a_refund_that_had_failed_is_a_case_at_once(
 
     case = Case.objects.get()
     assert (case.kind, case.status, case.operation_id) == (
-        Kind.BANK_CONTRADICTS_BOOK, "open", refund.id,
+        CaseKind.BANK_CONTRADICTS_BOOK, "open", refund.id,
     )  # fmt: skip
     assert refund.id in case.finding
     assert (of(case).status, acme.payment(paid)["amount_refundable"]) == ("failed", 12500)
@@ -280,5 +280,5 @@ def test_a_yes_to_the_void_that_has_become_a_refund_is_a_case_at_once(
 
     settling.settle(asking.KIND, refund, Outcome(Answer.APPROVED))
 
-    found = Case.objects.get(kind=Kind.BANK_CONTRADICTS_BOOK)
+    found = Case.objects.get(kind=CaseKind.BANK_CONTRADICTS_BOOK)
     assert (found.operation_id, of(found).method) == (refund.id, "refund")

@@ -13,7 +13,7 @@ from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case
 from cases.refusals import CaseChanged
-from cases.states import Decision
+from cases.states import CaseDecision
 from events.models import Event
 from merchants.models import AuditEntry, User
 from payments.bank import attempts
@@ -41,7 +41,7 @@ from tests.stage.undecided import (
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
-CHARGED, NOT_CHARGED = Decision.CHARGED, Decision.NOT_CHARGED
+CHARGED, NOT_CHARGED = CaseDecision.CHARGED, CaseDecision.NOT_CHARGED
 
 
 @pytest.fixture

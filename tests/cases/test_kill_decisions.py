@@ -8,7 +8,7 @@ from django.test import override_settings
 
 from cases.models import Case, CaseChange
 from cases.refusals import BankIsBeingAsked
-from cases.states import Decision
+from cases.states import CaseDecision
 from merchants.models import AuditEntry, User
 from payments.intents.models import Modification
 from tests.stage.audited import assert_our_own_books_agree
@@ -30,8 +30,8 @@ pytestmark = PROOF_OF_KILLS
 # The bank of these payments never answers: so long each question takes.
 SHORT = {"ACQUIRER_TIMEOUT_SECONDS": "1"}
 ENDS = {
-    Decision.CHARGED: ("succeeded", ["created", "processing", "succeeded"], 12500),
-    Decision.NOT_CHARGED: ("failed", ["created", "processing", "payment_failed"], 0),
+    CaseDecision.CHARGED: ("succeeded", ["created", "processing", "succeeded"], 12500),
+    CaseDecision.NOT_CHARGED: ("failed", ["created", "processing", "payment_failed"], 0),
 }
 
 
@@ -44,7 +44,7 @@ def _short_questions() -> Iterator[None]:
         yield
 
 
-def dies_deciding(installation: Installation, case: Case, by: User, decision: Decision) -> None:
+def dies_deciding(installation: Installation, case: Case, by: User, decision: CaseDecision) -> None:
     arguments = (case.id, str(by.pk), decision.value, str(case.version))
     settings = {**installation.settings, **SHORT}
     ended, said = run("-m", "tests.stage.deadly_decision", *arguments, **settings)
@@ -58,10 +58,10 @@ def decided_rows() -> tuple[int, int]:
 
 @pytest.mark.parametrize(
     ("boundary", "decision"),
-    one_of_all(DECISIONS_BOUNDARIES, ENDS, short=(BEFORE_THE_COMMIT, Decision.CHARGED)),
+    one_of_all(DECISIONS_BOUNDARIES, ENDS, short=(BEFORE_THE_COMMIT, CaseDecision.CHARGED)),
 )
 def test_after_a_kill_a_decision_is_whole_or_can_be_taken_again(
-    boundary: str, decision: Decision, installation: Installation, acme: ApiClient
+    boundary: str, decision: CaseDecision, installation: Installation, acme: ApiClient
 ) -> None:
     case, operator = silent_case(acme), an_operator()
     installation.start(boundary)
@@ -87,7 +87,7 @@ def test_after_a_kill_a_decision_about_a_capture_is_whole_or_can_be_taken_again(
 ) -> None:
     case, operator = dead_capture(acme), an_operator()
     installation.start(boundary)
-    dies_deciding(installation, case, operator, Decision.CHARGED)
+    dies_deciding(installation, case, operator, CaseDecision.CHARGED)
 
     case.refresh_from_db()
     if boundary == DECISIONS_BOUNDARIES[-1]:
@@ -95,7 +95,7 @@ def test_after_a_kill_a_decision_about_a_capture_is_whole_or_can_be_taken_again(
     else:
         assert (case.status, decided_rows(), acme.pending()) == ("open", (0, 0), 0)
         assert Modification.objects.get().status == "processing"
-        until(lambda: is_decided(operator, case, Decision.CHARGED))
+        until(lambda: is_decided(operator, case, CaseDecision.CHARGED))
 
     assert (Modification.objects.get().status, attempt_of(case).status) == ("succeeded",) * 2
     # That the bank did not say when it was asked is told too.
@@ -105,7 +105,7 @@ def test_after_a_kill_a_decision_about_a_capture_is_whole_or_can_be_taken_again(
     assert_our_own_books_agree()
 
 
-def is_decided(operator: User, case: Case, decision: Decision) -> bool:
+def is_decided(operator: User, case: Case, decision: CaseDecision) -> bool:
     try:
         decide(operator, case, decision)
     except BankIsBeingAsked:

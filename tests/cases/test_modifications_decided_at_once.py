@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from acquirers.conversation import leases, settling
 from acquirers.outcomes import Answer, Outcome
 from cases.models import Case, CaseChange
-from cases.states import Decision
+from cases.states import CaseDecision
 from events.models import Event
 from merchants.models import AuditEntry, User
 from payments.bank import modifications
@@ -36,8 +36,8 @@ from tests.stage.undecided import (
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
-CHARGED, NOT_CHARGED = Decision.CHARGED, Decision.NOT_CHARGED
-RELEASED, NOT_RELEASED = Decision.RELEASED, Decision.NOT_RELEASED
+CHARGED, NOT_CHARGED = CaseDecision.CHARGED, CaseDecision.NOT_CHARGED
+RELEASED, NOT_RELEASED = CaseDecision.RELEASED, CaseDecision.NOT_RELEASED
 PAIRS = {"capture": (CHARGED, NOT_CHARGED), "cancel": (RELEASED, NOT_RELEASED)}
 ENDS = {CHARGED: "succeeded", RELEASED: "canceled"}
 BOTH = pytest.mark.parametrize("act", PAIRS)
@@ -52,7 +52,7 @@ def of(case: Case) -> Modification:
     return Modification.objects.get(id=case.operation_id)
 
 
-def deciding_as(operator: User, case: Case, decision: Decision) -> Callable[[], str]:
+def deciding_as(operator: User, case: Case, decision: CaseDecision) -> Callable[[], str]:
     return lambda: ended(lambda: decide(operator, case, decision))
 
 
@@ -71,7 +71,7 @@ def test_of_two_operators_at_once_one_decides(
         assert sorted(ends) in (["BankIsBeingAsked", "decided"], ["CaseChanged", "decided"])
         case.refresh_from_db()
         assert decisions_written() == (before + 1, before + 1)
-        expected = ENDS.get(Decision(case.decision), "requires_capture")
+        expected = ENDS.get(CaseDecision(case.decision), "requires_capture")
         assert acme.payment(case.intent_id)["status"] == expected
         assert len(acme.told(case.intent_id)) == 4
         assert_our_own_books_agree()

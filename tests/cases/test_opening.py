@@ -9,7 +9,7 @@ from acquirers.conversation import settling
 from acquirers.outcomes import Answer, Outcome
 from cases import cases
 from cases.models import Case, CaseChange
-from cases.states import CASES, Kind
+from cases.states import CASES, CaseKind
 from core import clock
 from payments.bank import attempts
 from payments.charging import tasks
@@ -150,8 +150,8 @@ def test_the_trigger_knows_the_same_changes_of_status() -> None:
 def test_one_is_open_per_attempt_and_kind(acme: ApiClient, bank: BankTransport) -> None:
     attempt = attempt_of(silent_case(acme))
 
-    assert cases.open_case(Kind.UNKNOWN_OUTCOME, attempt) is None
-    assert cases.open_case(Kind.BANK_CONTRADICTS_BOOK, attempt) is not None
+    assert cases.open_case(CaseKind.UNKNOWN_OUTCOME, attempt) is None
+    assert cases.open_case(CaseKind.BANK_CONTRADICTS_BOOK, attempt) is not None
     assert Case.objects.count() == 2
 
 

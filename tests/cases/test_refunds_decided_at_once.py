@@ -8,7 +8,7 @@ import pytest
 from acquirers.conversation import settling
 from acquirers.outcomes import Answer, Outcome
 from cases.models import Case
-from cases.states import Decision
+from cases.states import CaseDecision
 from merchants.models import User
 from payments.charging import tasks
 from payments.refunds import asking
@@ -31,7 +31,7 @@ from tests.stage.undecided import (
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
-RELEASED, NOT_RELEASED = Decision.RELEASED, Decision.NOT_RELEASED
+RELEASED, NOT_RELEASED = CaseDecision.RELEASED, CaseDecision.NOT_RELEASED
 AMOUNTS = pytest.mark.parametrize("amount", [4000, None], ids=["refund", "void"])
 
 
@@ -44,7 +44,7 @@ def of(case: Case) -> Refund:
     return Refund.objects.get(id=case.operation_id)
 
 
-def deciding_as(operator: User, case: Case, decision: Decision) -> Callable[[], str]:
+def deciding_as(operator: User, case: Case, decision: CaseDecision) -> Callable[[], str]:
     return lambda: ended(lambda: decide(operator, case, decision))
 
 

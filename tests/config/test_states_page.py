@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from config.management.commands import write_states
 from events import transitions
-from events.transitions import Change, Table
+from events.transitions import StatusChange, Table
 
 
 def test_the_page_is_what_would_be_written() -> None:
@@ -32,7 +32,7 @@ def test_every_change_and_every_status_has_its_sentence(table: Table) -> None:
 
 def test_a_change_more_makes_another_page(monkeypatch: pytest.MonkeyPatch) -> None:
     payments, *others = transitions.TABLES.values()
-    more = Change("succeeded", "canceled", "payment_intent.canceled", "The moon was full.")
+    more = StatusChange("succeeded", "canceled", "payment_intent.canceled", "The moon was full.")
     changed = Table(payments.noun, payments.model, payments.beginnings, (*payments.changes, more))
     monkeypatch.setattr(transitions, "TABLES", {table.noun: table for table in (changed, *others)})
 

@@ -15,8 +15,8 @@ from django.db import DataError, IntegrityError, OperationalError, connection, t
 from psycopg.pq import TransactionStatus
 
 from core import prepared
-from core.postgresql.calls import Call, CursorCall
-from payments.intents.states import Status
+from core.postgresql.calls import CursorCall, StatementCall
+from payments.intents.states import PaymentStatus
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_by_libpq_or_cursor")]
 
@@ -72,7 +72,9 @@ def test_each_kind_of_value_goes_there_and_comes_back() -> None:
 
 
 def test_a_status_is_sent_as_its_value() -> None:
-    assert prepared.rows("SELECT %(one)s::text", {"one": Status.SUCCEEDED}) == [("succeeded",)]
+    assert prepared.rows("SELECT %(one)s::text", {"one": PaymentStatus.SUCCEEDED}) == [
+        ("succeeded",)
+    ]
 
 
 def test_a_value_may_stand_twice_and_a_percent_sign_stays_one() -> None:
@@ -135,7 +137,7 @@ def test_what_fails_fails_as_at_a_cursor_of_psycopg(query: str, values: dict[str
 
     expected = failure(lambda raw: raw.execute(query, values, prepare=True))
 
-    for made, keep in product((Call, CursorCall), (True, False)):
+    for made, keep in product((StatementCall, CursorCall), (True, False)):
         assert failure(lambda raw: made(raw, keep=keep).execute(query, values)) == expected  # noqa: B023
 
 

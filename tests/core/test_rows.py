@@ -18,7 +18,7 @@ from django.db.models.fields import BinaryField, IntegerField
 
 from core import rows
 from events.models import Event
-from ledger.models import Account, Entry, Movement, Run
+from ledger.models import Account, LedgerEntry, Movement, Run
 from merchants.models import IdempotencyKey, Merchant, RequestLog
 from payments.intents.models import Attempt, PaymentIntent
 from testbank.models import Authorization, Capture
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 WRITES: dict[str, tuple[type[Model], ...]] = {
     "vault/cards.py": (SealedCard,),
     "events/outbox.py": (Event, Event),
-    "ledger/book/journal.py": (Movement, Entry),
+    "ledger/book/journal.py": (Movement, LedgerEntry),
     "ledger/settlement.py": (Run,),
     "api/request_logs.py": (RequestLog,),
     "payments/charging/intents.py": (PaymentIntent,),
@@ -97,7 +97,7 @@ def stored(model: type[Model]) -> list[str]:
         return [str(row) for [row] in cursor.fetchall()]
 
 
-_LEAVE = dict.fromkeys((Entry, Authorization, Capture), "- 'id'")
+_LEAVE = dict.fromkeys((LedgerEntry, Authorization, Capture), "- 'id'")
 
 
 @pytest.mark.parametrize("kinds", [PLAIN, ODD, NULLS], ids=["plain", "odd", "nulls"])

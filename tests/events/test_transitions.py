@@ -8,7 +8,7 @@ from django.apps import apps
 from django.db import connection
 
 from events import transitions
-from events.transitions import Change, Table, UnlistedTransition
+from events.transitions import StatusChange, Table, UnlistedTransition
 
 PAIR = re.compile(r"\('(\w+)', '(\w+)'\)")
 TABLES = [*transitions.TABLES.values()]
@@ -21,7 +21,7 @@ class Row:
         self.status = status
 
 
-LAMP = Table("lamp", "none", ("off",), (Change("off", "on", "lamp.lit", "Lit."),))
+LAMP = Table("lamp", "none", ("off",), (StatusChange("off", "on", "lamp.lit", "Lit."),))
 
 
 def pairs_of_trigger(table: Table) -> set[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core import clock, ids
 from ledger import calendar
 from ledger.calendar import Calendar
-from ledger.models import Entry, HolidayChange, Movement
+from ledger.models import HolidayChange, LedgerEntry, Movement
 from ledger.parts import split
 from merchants import accounts
 from tests.stage.book_keeping import Till
@@ -112,7 +112,7 @@ def changed(day: date, *, is_holiday: bool) -> None:
 
 
 def dates_of(movement: Movement) -> list[date | None]:
-    entries = Entry.objects.filter(movement=movement, available_on__isnull=False)
+    entries = LedgerEntry.objects.filter(movement=movement, available_on__isnull=False)
     return list(entries.order_by("available_on").values_list("available_on", flat=True))
 
 

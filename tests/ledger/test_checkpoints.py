@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from core import clock, rows
 from ledger import accounts, balance, book, checkpoints
-from ledger.models import Boundary, Checkpoint, Entry
+from ledger.models import Boundary, Checkpoint, LedgerEntry
 from merchants.models import Merchant
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -44,7 +44,7 @@ def kept(merchant: Merchant) -> int:
 
 def behind() -> int:
     row = Boundary.objects.first()
-    return Entry.objects.filter(id__gt=row.reached if row else 0).count()
+    return LedgerEntry.objects.filter(id__gt=row.reached if row else 0).count()
 
 
 def test_a_balance_is_its_checkpoint_and_what_is_behind(merchant: Merchant) -> None:
@@ -232,7 +232,7 @@ def test_the_journal_has_its_number_before_any_entry_has_its_id(
     real = rows.insert_all
 
     def insert_all(written: Sequence[Model]) -> None:
-        if not isinstance(written[0], Entry):
+        if not isinstance(written[0], LedgerEntry):
             return real(written)
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_current_xact_id_if_assigned()")
@@ -333,7 +333,7 @@ def test_nobody_waits_for_a_run_that_is_held_open(acme: ApiClient, bank: BankTra
     acme.pay()
     checkpoints.advance()
     acme.pay()
-    newest = Entry.objects.latest("id").id
+    newest = LedgerEntry.objects.latest("id").id
     run = checkpoints.ADD % {"reached": 0, "upto": newest, "most": 1000}
 
     with held(f"UPDATE ledger_boundary SET next = {newest}", run):  # noqa: S608

@@ -17,7 +17,7 @@ from bench import ledger_fill
 from devstack import binaries
 from devstack.servers import Servers
 from ledger import balance, checkpoints
-from ledger.models import Boundary, Checkpoint, Entry
+from ledger.models import Boundary, Checkpoint, LedgerEntry
 from merchants.models import Merchant
 from tests.stage.factories import MerchantFactory
 from tests.stage.journal_writers import open_accounts, topup, writing
@@ -39,11 +39,11 @@ RUN = f"""
 import django
 django.setup()
 from ledger import checkpoints
-from ledger.models import Boundary, Entry
+from ledger.models import Boundary, LedgerEntry
 checkpoints.CHUNK = {CHUNK}
 while True:
     checkpoints.advance()
-    if Boundary.objects.get().reached >= Entry.objects.latest("id").id:
+    if Boundary.objects.get().reached >= LedgerEntry.objects.latest("id").id:
         break
 """
 # Takes so many numbers of transactions, each of which has ended.
@@ -94,7 +94,9 @@ def fill(merchant: Merchant, *, first: int = 1) -> int:
 
 def summed(merchant: Merchant) -> dict[str, int]:
     """Return what the merchant's entries sum to, by account."""
-    sums = Entry.objects.filter(merchant=merchant).values_list("account").annotate(Sum("amount"))
+    sums = (
+        LedgerEntry.objects.filter(merchant=merchant).values_list("account").annotate(Sum("amount"))
+    )
     return {account: int(amount) for account, amount in sums}
 
 
@@ -102,7 +104,7 @@ def test_the_job_is_killed_twice_beside_a_transaction_that_commits_late(merchant
     with writing() as late:
         late.topup(merchant, 7777)
         fill(merchant)
-        first, newest = Entry.objects.earliest("id").id, Entry.objects.latest("id").id
+        first, newest = LedgerEntry.objects.earliest("id").id, LedgerEntry.objects.latest("id").id
         for _ in range(2):
             checkpoints.advance()
         held = reached()
@@ -113,7 +115,7 @@ def test_the_job_is_killed_twice_beside_a_transaction_that_commits_late(merchant
     status, said = run("-c", RUN, patience_seconds=PATIENCE_SECONDS)
 
     print(f"{held} reached beside it; killed at {came} of {newest}")  # noqa: T201
-    tried(Entry.objects.count(), "entries added by jobs that were killed")
+    tried(LedgerEntry.objects.count(), "entries added by jobs that were killed")
     assert status == 0, said
     assert held < first + COUNT
     assert half_way == wrong() == []
@@ -189,7 +191,7 @@ def test_a_dump_goes_on_in_a_cluster_with_other_numbers(
 
     steps: dict[str, Any] = told["steps"]
     print(f"the source was at transaction {numbers['source']}, the target at {told['number']}")  # noqa: T201
-    tried(Entry.objects.count(), "entries in a dump that was restored")
+    tried(LedgerEntry.objects.count(), "entries in a dump that was restored")
     assert (told["number"] < numbers["source"]) == (further == "the source")
     assert waiting.reached < waiting.next == steps["restored"]["next"]
     assert [step["differences"] for step in steps.values()] == [[], [], []]
@@ -203,7 +205,7 @@ def fill_half_added(merchant: Merchant) -> None:
     """Write many entries, of which the job adds a part before it is killed."""
     later = fill(merchant)
     checkpoints.advance()
-    newest = Entry.objects.latest("id").id
+    newest = LedgerEntry.objects.latest("id").id
     fill(merchant, first=later)
     kill_at(newest + COUNT // 2)
 

@@ -8,7 +8,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from core import clock, ids
 from ledger import accounts, book, settlement
 from ledger.book import Sale
-from ledger.models import Account, Entry, Movement, Run
+from ledger.models import Account, LedgerEntry, Movement, Run
 from merchants.models import Merchant
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -54,7 +54,7 @@ def move(merchant: Merchant, *lines: tuple[Account, str, int]) -> None:
         created_at=clock.now(),
     )
     for pot, currency, amount in lines:
-        Entry.objects.create(
+        LedgerEntry.objects.create(
             merchant=merchant,
             movement=movement,
             account=pot,
@@ -188,7 +188,7 @@ def test_pending_entries_and_no_others_have_a_date(
     movement.save(force_insert=True)
 
     with pytest.raises(IntegrityError, match="pending_entries_and_no_others_have_a_date"):
-        Entry.objects.create(
+        LedgerEntry.objects.create(
             merchant=merchant,
             movement=movement,
             account=account(merchant, kind=kind),

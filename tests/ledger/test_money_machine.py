@@ -11,7 +11,7 @@ from hypothesis import Phase
 
 from ledger import charges
 from ledger.charges import Charge
-from ledger.models import Entry, Movement
+from ledger.models import LedgerEntry, Movement
 from tests.stage.drawn_steps import draw_until
 from tests.stage.ledger_machine import KINDS, Money, MoneyWithFeesBack
 from tests.stage.lengths import SEED, tried
@@ -78,7 +78,9 @@ def without_surcharge(*given: object, **terms: object) -> Movement:
 
 
 def ever_charged(charge: Movement) -> dict[date, int]:
-    entries = Entry.objects.filter(movement__charge_id=charge.charge_id, available_on__isnull=False)
+    entries = LedgerEntry.objects.filter(
+        movement__charge_id=charge.charge_id, available_on__isnull=False
+    )
     sums = entries.values_list("available_on").annotate(Sum("amount"))
     return {day: int(amount) for day, amount in sums}
 

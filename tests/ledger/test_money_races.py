@@ -7,7 +7,7 @@ import pytest
 from django.db.models import Sum
 
 from ledger import book, parts, settlement
-from ledger.models import Entry, Movement
+from ledger.models import LedgerEntry, Movement
 from tests.stage.book_keeping import Till, limit, price
 from tests.stage.factories import MerchantFactory
 from tests.stage.lengths import chance, length, tried
@@ -95,6 +95,6 @@ def assert_books_agree(till: Till) -> None:
     by_part = unsettled.values_list("movement__charge_id", "available_on").annotate(Sum("amount"))
     assert min((amount for *_part, amount in by_part), default=0) >= 0
     assert sum(amount for *_part, amount in by_part) == sums["pending"]
-    pending = Entry.objects.filter(merchant=till.merchant, available_on__isnull=False)
+    pending = LedgerEntry.objects.filter(merchant=till.merchant, available_on__isnull=False)
     by_date = pending.values_list("available_on").annotate(Sum("amount"))
     assert min(amount for _day, amount in by_date) >= 0

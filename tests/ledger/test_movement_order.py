@@ -14,7 +14,6 @@ from tests.stage.factories import MerchantFactory
 
 pytestmark = pytest.mark.django_db
 
-Kind = Movement.Kind
 BEGINNINGS: dict[str, Callable[[Till], Movement]] = {
     "refund": lambda till: till.refund(till.charge(100), 100),
     "void": lambda till: till.void(till.charge(100)),
@@ -68,7 +67,7 @@ def test_the_database_lets_one_movement_follow(till: Till) -> None:
     till.then(payout, book.payout_paid)
 
     with pytest.raises(IntegrityError, match="a_movement_is_followed_once"):
-        journal.undo(payout, Kind.PAYOUT_RETURNED, now=clock.now())
+        journal.undo(payout, Movement.Kind.PAYOUT_RETURNED, now=clock.now())
 
 
 def test_a_cause_of_another_merchant_is_unknown(till: Till) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ledger import calendar_changes
 from ledger.balance import InsufficientFunds
-from ledger.models import Entry, Movement, Run
+from ledger.models import LedgerEntry, Movement, Run
 from tests.stage.book_keeping import CAPTURED_ON, Till, price, schedule
 from tests.stage.factories import MerchantFactory
 from tests.stage.lengths import SEED, length, tried
@@ -121,7 +121,7 @@ def at_the_end(shop: Shop, settles_each: int) -> int:
 
 def _settled(shop: Shop) -> int:
     """Return what runs made available, by the lines of `available`."""
-    rows = Entry.objects.filter(merchant=shop.till.merchant, account__kind="available")
+    rows = LedgerEntry.objects.filter(merchant=shop.till.merchant, account__kind="available")
     settled = rows.filter(movement__kind="settlement").aggregate(total=Sum("amount"))
     return int(settled["total"] or 0)
 

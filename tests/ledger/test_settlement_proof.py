@@ -9,7 +9,7 @@ from audit import balances, settlements
 from core import clock
 from events.models import Event
 from ledger import agenda
-from ledger.models import Due, Entry, Movement, Run
+from ledger.models import Due, LedgerEntry, Movement, Run
 from ledger.tasks import settle_due
 from tests.stage.book_keeping import Till
 from tests.stage.factories import MerchantFactory
@@ -75,7 +75,7 @@ def settle_all() -> None:
 
 
 def sums(kind: str) -> dict[str, int]:
-    entries = Entry.objects.filter(account__kind=kind)
+    entries = LedgerEntry.objects.filter(account__kind=kind)
     return {merchant: int(sum_) for merchant, sum_ in entries.values_list("merchant").annotate(
         Sum("amount")
     )}  # fmt: skip

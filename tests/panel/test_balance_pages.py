@@ -190,12 +190,12 @@ def test_another_merchants_things_are_unknown(
 
 
 def test_each_status_and_type_has_its_words() -> None:
-    assert set(balance_words.PAYOUTS) == set(payout_states.Status.values)
+    assert set(balance_words.PAYOUTS) == set(payout_states.PayoutStatus.values)
     assert set(balance_words.FAILURES) == set(payout_states.FailureCode.values)
-    assert set(balance_words.TOPUPS) == set(topup_states.Status.values)
+    assert set(balance_words.TOPUPS) == set(topup_states.TopupStatus.values)
     assert set(balance_words.TOPUP_FAILURES) == set(topup_states.FailureCode.values)
     assert set(TYPES) == set(Movement.Type.values)
-    for value in (*payout_states.Status.values, *topup_states.Status.values):
+    for value in (*payout_states.PayoutStatus.values, *topup_states.TopupStatus.values):
         assert value in statuses.BADGES
 
 

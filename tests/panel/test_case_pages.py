@@ -9,7 +9,7 @@ from django.test import Client
 from acquirers.conversation import leases
 from cases import cases
 from cases.models import Case
-from cases.states import Decision
+from cases.states import CaseDecision
 from core.context import ActorKind
 from merchants.models import AuditEntry, RequestLog, User
 from tests.stage.bank_transport import BankTransport
@@ -116,7 +116,7 @@ def test_the_evidence_is_all_there(desk: Client, case: Case, operator: User) -> 
 
 
 def test_the_evidence_shows_what_was_booked(desk: Client, case: Case, operator: User) -> None:
-    decide(operator, case, Decision.CHARGED)
+    decide(operator, case, CaseDecision.CHARGED)
 
     shown = text(desk.get(page(case)))
 
@@ -268,7 +268,7 @@ def test_while_the_bank_is_being_asked_the_page_says_so_and_keeps_the_words(
 
 
 def test_a_stale_page_says_who_has_decided_and_keeps_the_words(desk: Client, case: Case) -> None:
-    decide(an_operator("other@pay.example"), case, Decision.NOT_CHARGED)
+    decide(an_operator("other@pay.example"), case, CaseDecision.NOT_CHARGED)
 
     answer = press(desk, case, "charged", reason="I have spoken to Mr Kaya.")
 
@@ -282,7 +282,7 @@ def test_a_stale_page_says_who_has_decided_and_keeps_the_words(desk: Client, cas
 def test_a_case_that_was_opened_again_is_acknowledged(
     desk: Client, case: Case, operator: User
 ) -> None:
-    decide(operator, case, Decision.NOT_CHARGED)
+    decide(operator, case, CaseDecision.NOT_CHARGED)
     the_bank_says(YES)
     a_day_passes()
 

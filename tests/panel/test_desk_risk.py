@@ -9,7 +9,7 @@ from merchants import accounts
 from merchants.models import AuditEntry, RequestLog
 from payments.intents.models import PaymentIntent
 from payments.risk import lists
-from payments.risk.lists import Entry
+from payments.risk.lists import BlockEntry
 from payments.risk.models import ListEntry
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -89,8 +89,8 @@ def test_an_unknown_entry_is_404(desk: Desk, bad: str) -> None:
 
 def test_the_lists_are_filtered_and_paged(desk: Desk, acme: ApiClient) -> None:
     for number in range(4):
-        lists.add(desk.person, None, Entry("block", "bin", f"40000{number}", "x"))
-    lists.add(desk.person, acme.merchant, Entry("allow", "bin", "400000", "x"))
+        lists.add(desk.person, None, BlockEntry("block", "bin", f"40000{number}", "x"))
+    lists.add(desk.person, acme.merchant, BlockEntry("allow", "bin", "400000", "x"))
 
     assert len(desk.get("desk_lists", list="block").context["found"].rows) == 4
     assert len(desk.get("desk_lists", merchant=acme.merchant.id).context["found"].rows) == 1

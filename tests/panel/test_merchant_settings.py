@@ -9,7 +9,7 @@ from django.test import Client
 
 from merchants import accounts, notices
 from merchants.models import AuditEntry, InstallmentPlan, Merchant, RiskRule
-from merchants.notices import Kind
+from merchants.notices import MailKind
 from tests.stage.client import ApiClient
 from tests.stage.factories import EndpointFactory
 from tests.stage.teams import person, signed_in
@@ -158,7 +158,7 @@ def test_a_silenced_kind_is_sent_to_nobody_and_not_owed(acme: ApiClient) -> None
 def test_key_changes_reach_the_owners_although_they_are_silenced(
     owner: Client, acme: ApiClient
 ) -> None:
-    accounts.change(acme.merchant, {"silenced_notices": [*Kind]})
+    accounts.change(acme.merchant, {"silenced_notices": [*MailKind]})
     key = acme.merchant.api_keys.get()
     url = f"/panel/{acme.merchant.id}/keys/{key.id}/revoke"
 
@@ -172,7 +172,7 @@ def test_one_address_gets_one_mail(acme: ApiClient) -> None:
     person("ada@acme.example", (acme.merchant, "owner"))
     addresses = ["ADA@acme.example", "it@acme.example"]
     merchant = accounts.change(acme.merchant, {"notice_emails": addresses})
-    to = [*notices.owners(merchant), *notices.readers(merchant, Kind.KEY_CHANGED)]
+    to = [*notices.owners(merchant), *notices.readers(merchant, MailKind.KEY_CHANGED)]
 
     notices.send(notices.Letter("x", "panel/mails/access.txt", {}), to)
 

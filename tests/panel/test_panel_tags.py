@@ -12,9 +12,9 @@ from django.utils import translation
 
 from core.rest.lists import Page
 from panel import statuses
-from payments.disputes.states import Status as DisputeStatus
-from payments.intents.states import Status as PaymentStatus
-from payments.refunds.states import Status as RefundStatus
+from payments.disputes.states import DisputeStatus
+from payments.intents.states import PaymentStatus
+from payments.refunds.states import RefundStatus
 from webhooks.models import Delivery, Endpoint
 
 HOSTILE = '"><img src=x onerror=alert(1)>'

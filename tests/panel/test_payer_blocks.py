@@ -9,7 +9,7 @@ from django.test import Client
 from core import clock
 from merchants.models import AuditEntry, User
 from payments.risk import lists
-from payments.risk.lists import Entry
+from payments.risk.lists import BlockEntry
 from payments.risk.models import ListEntry
 from tests.stage.client import ApiClient
 from tests.stage.desk import Desk
@@ -154,7 +154,7 @@ def test_an_entry_of_another_merchant_is_not_shown(
 ) -> None:
     theirs = globex.pay()["id"]
     operator = User.objects.create_user("op@pay.example", is_staff=True, is_superuser=True)
-    lists.add(operator, globex.merchant, Entry("block", "email", "a@b.example", "Theirs"))
+    lists.add(operator, globex.merchant, BlockEntry("block", "email", "a@b.example", "Theirs"))
 
     assert support.get(at(acme, theirs, "/block")).status_code == 404
     assert "Theirs" not in support.get(at(acme, acme.pay()["id"])).content.decode()

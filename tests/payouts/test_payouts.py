@@ -9,7 +9,7 @@ from django.db import transaction
 from core import clock
 from merchants import accounts
 from merchants.refusals import ChangeRefused
-from payouts import rows
+from payouts import steps
 from payouts.models import Payout
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -120,7 +120,7 @@ def test_a_bank_with_a_wrong_clock_moves_no_arrival_out_of_its_days(
     payout, at = Payout.objects.get(), clock.now() + timedelta(days=days)
 
     with transaction.atomic():
-        rows.pay(rows.locked(payout), None, arrived_at=at)
+        steps.pay(steps.locked(payout), None, arrived_at=at)
 
     assert abs(Payout.objects.get().arrival_at - clock.now()) < timedelta(days=2)
 

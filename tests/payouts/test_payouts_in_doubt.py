@@ -11,10 +11,10 @@ from acquirers.sandbox.transfers import SandboxTransfers
 from acquirers.transfers import taking_in
 from acquirers.transfers.models import TransferNotice
 from audit import transfer_notices, transfers
-from audit.transfer_notices import Told
+from audit.transfer_notices import TransferNews
 from core import clock
 from ledger import book
-from payouts import notices, rows, sending
+from payouts import notices, sending, steps
 from payouts.models import Payout
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_transport import BankTransport
@@ -214,12 +214,14 @@ def test_a_payout_that_comes_back_and_is_not_given_back_is_found(
 def test_a_transfer_that_we_think_failed_and_the_bank_paid_is_found(
     shop: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = rows.pay
-    monkeypatch.setattr(rows, "pay", lambda payout, _trace, **_when: rows.fail(payout, "declined"))
+    real = steps.pay
+    monkeypatch.setattr(
+        steps, "pay", lambda payout, _trace, **_when: steps.fail(payout, "declined")
+    )
     made = pay_out(shop)
     sweep_after(DELAY)
     hear_after(5)
-    monkeypatch.setattr(rows, "pay", real)
+    monkeypatch.setattr(steps, "pay", real)
 
     with pytest.raises(AssertionError, match=f"payout {made['id']} is failed .* 5000 of 5000"):
         assert_audit_is_clean()
@@ -232,13 +234,13 @@ def test_a_return_that_is_taken_in_while_the_audit_compares_is_no_difference(
     sweep_after(DELAY)
     hear_after(2)
     clock.advance(timedelta(seconds=2))
-    real = Told.references
+    real = TransferNews.references
 
-    def when_it_is_told(told: Told) -> set[str]:
+    def when_it_is_told(told: TransferNews) -> set[str]:
         hear()
         return real(told)
 
-    monkeypatch.setattr(Told, "references", when_it_is_told)
+    monkeypatch.setattr(TransferNews, "references", when_it_is_told)
 
     found = transfers.check()
 

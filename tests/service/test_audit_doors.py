@@ -22,7 +22,7 @@ from config.urls import v1
 from core.admin import ReadOnly
 from events.models import Event
 from merchants import audit_log, keys, operators, sign_in
-from merchants.audit_log import Change, record_all
+from merchants.audit_log import LoggedChange, record_all
 from merchants.models import AuditEntry, Merchant, OperatorInvitation, RequestLog, User
 from panel.operators import desk
 from panel.operators.sections import SECTIONS
@@ -30,7 +30,7 @@ from payments.installments import bin_imports
 from payments.installments.bin_files import COLUMNS
 from payments.intents.models import PaymentIntent
 from payments.risk import lists
-from payments.risk.lists import Entry
+from payments.risk.lists import BlockEntry
 from payments.risk.models import ListEntry
 from tests.stage.acts import owe, sent_once, written_off
 from tests.stage.bank_transport import BankTransport
@@ -164,7 +164,7 @@ class Doors:
     def prepare(self, line: Sequence[str]) -> None:
         """Make what a command takes away."""
         if "ENTRY" in line:
-            lists.add(self.listing, None, Entry("block", "bin", "555555", "Because."))
+            lists.add(self.listing, None, BlockEntry("block", "bin", "555555", "Because."))
         if "LOCKED" in line:
             sign_in.count(self.listing.email)
         if "account" in line:
@@ -628,7 +628,7 @@ def test_row_and_change_are_of_one_transaction(doors: Doors) -> None:
             journal.assert_one_transaction()
 
 
-def late(merchant: Merchant, changes: Iterable[Change], reason: str | None = None) -> None:
+def late(merchant: Merchant, changes: Iterable[LoggedChange], reason: str | None = None) -> None:
     """The planted fault: the row is written after its change is committed."""
     kept = list(changes)
 
@@ -639,13 +639,13 @@ def late(merchant: Merchant, changes: Iterable[Change], reason: str | None = Non
     transaction.on_commit(write)
 
 
-def early(merchant: Merchant, changes: Iterable[Change], reason: str | None = None) -> None:
+def early(merchant: Merchant, changes: Iterable[LoggedChange], reason: str | None = None) -> None:
     """The planted fault: the row is another connection's, and stays if the change fails."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(_record_elsewhere, merchant, list(changes), reason).result()
 
 
-def _record_elsewhere(merchant: Merchant, changes: list[Change], reason: str | None) -> None:
+def _record_elsewhere(merchant: Merchant, changes: list[LoggedChange], reason: str | None) -> None:
     try:
         with transaction.atomic():
             record_all(merchant, changes, reason)

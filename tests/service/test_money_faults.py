@@ -13,7 +13,7 @@ from ledger.charges import Charge
 from payments.disputes import decisions
 from payments.intents import given_back
 from payments.intents.models import Attempt, PaymentIntent
-from payments.refunds import render, rows
+from payments.refunds import render, steps
 from payments.refunds.models import Refund
 from payments.refunds.states import FailureReason
 from tests.service.test_money import run
@@ -45,7 +45,7 @@ def without_the_surcharges_remainder(patch: pytest.MonkeyPatch) -> None:
 
 def without_giving_back(patch: pytest.MonkeyPatch) -> None:
     """Let a refund fail, and keep its money."""
-    patch.setattr(rows, "_give_back", lambda _refund: None)
+    patch.setattr(steps, "_give_back", lambda _refund: None)
 
 
 def without_giving_back_to_the_merchant(patch: pytest.MonkeyPatch) -> None:
@@ -63,8 +63,8 @@ def each_notice_twice(patch: pytest.MonkeyPatch) -> None:
 
     def bounced(notice: Notice, attempt: Attempt) -> None:
         found = Refund.objects.get(attempt=attempt, acquirer_reference=notice.refund_reference)
-        refund = rows.locked(found)
-        rows.fail(refund, FailureReason.UNKNOWN, render.refund(refund))
+        refund = steps.locked(found)
+        steps.fail(refund, FailureReason.UNKNOWN, render.refund(refund))
 
     def twice(once: Callable[[Notice, Attempt], None]) -> Callable[[Notice, Attempt], None]:
         def apply(notice: Notice, attempt: Attempt) -> None:

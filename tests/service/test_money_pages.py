@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from acquirers.notices.models import Inbox, Notice
 from acquirers.transfers.models import TransferNotice
-from ledger.models import Account, Entry, Movement
+from ledger.models import Account, LedgerEntry, Movement
 from merchants.models import User
 from payments.disputes.models import Dispute, DisputeDelivery
 from payments.refunds.models import Refund
@@ -140,5 +140,5 @@ def test_a_movements_page_shows_its_entries(rows: None, client: Client) -> None:
     shown = client.get(page).content.decode()
 
     assert movement.cause_id in text
-    for entry in Entry.objects.filter(movement=movement):
+    for entry in LedgerEntry.objects.filter(movement=movement):
         assert str(entry.amount) in shown

@@ -10,7 +10,7 @@ from django.db import transaction
 from core import clock
 from ledger import accounts, balance, book, settlement
 from ledger.book import Sale
-from ledger.models import Entry, Movement, Price, Run
+from ledger.models import LedgerEntry, Movement, Price, Run
 from merchants import payout_schedules
 from merchants.models import Merchant, NegativeLimit
 
@@ -101,7 +101,7 @@ class Till:
 
     def sums(self) -> dict[str, int]:
         """Return the balance of each account that has ever moved, by its kind."""
-        return sums(Entry.objects.filter(merchant=self.merchant, currency=self.currency))
+        return sums(LedgerEntry.objects.filter(merchant=self.merchant, currency=self.currency))
 
     def _move(self, mover: Any, **terms: Any) -> Movement:
         with transaction.atomic():

@@ -6,13 +6,13 @@ from django.db.models import Min, Sum
 
 from core import clock
 from ledger import settlement
-from ledger.models import Entry, Movement, Price
+from ledger.models import LedgerEntry, Movement, Price
 from merchants.models import Merchant
 
 
 def lines(cause_id: str, kind: str | None = None) -> dict[str, int]:
     """Return what the cause's movements have done to each kind of account, in minor units."""
-    rows = Entry.objects.filter(movement__cause_id=cause_id)
+    rows = LedgerEntry.objects.filter(movement__cause_id=cause_id)
     rows = rows.filter(movement__kind=kind) if kind else rows
     totals = rows.values_list("account__kind").annotate(total=Sum("amount"))
     return {account: int(total) for account, total in totals if total}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ledger import balance, checkpoints
-from ledger.models import Checkpoint, Entry
+from ledger.models import Checkpoint, LedgerEntry
 from tests.stage.factories import MerchantFactory
 from tests.stage.journal_writers import Writer, booked, open_accounts, topup
 
@@ -60,7 +60,9 @@ class Checkpoints(RuleBasedStateMachine):
             topup(draw.choice(self.merchants), draw.randint(1, 999))
 
     def commit(self, writer: Writer) -> None:
-        is_late = bool(writer.entries) and Entry.objects.filter(id__gt=writer.entries[0]).exists()
+        is_late = (
+            bool(writer.entries) and LedgerEntry.objects.filter(id__gt=writer.entries[0]).exists()
+        )
         self.fired["late commit" if is_late else "commit"] += 1
         writer.commit()
 
@@ -93,5 +95,5 @@ class Checkpoints(RuleBasedStateMachine):
     @invariant()
     def nothing_is_committed_below_a_checkpoint(self) -> None:
         for kept in Checkpoint.objects.filter(merchant__in=self.merchants):
-            below = Entry.objects.filter(account=kept.account_id, id__lte=kept.boundary)
+            below = LedgerEntry.objects.filter(account=kept.account_id, id__lte=kept.boundary)
             assert kept.sum == sum(below.values_list("amount", flat=True))

@@ -17,7 +17,7 @@ from core import clock, ids
 from events.models import Event
 from payments.disputes import render, tasks
 from payments.disputes.models import Dispute
-from payments.disputes.states import Status
+from payments.disputes.states import DisputeStatus
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.client import Answer, ApiClient
 from tests.stage.notifier import TIME_TO_ANSWER, Notifier, another_dispute, take_in
@@ -165,7 +165,7 @@ def dispute_past_the_bank(payment_id: str) -> Dispute:
         bank_reference=another_dispute(),
         amount=1,
         currency="try",
-        status=Status.WARNING_NEEDS_RESPONSE,
+        status=DisputeStatus.WARNING_NEEDS_RESPONSE,
         reason="general",
         evidence_due_by=clock.now(),
         created_at=clock.now(),
@@ -176,11 +176,11 @@ Story = Callable[[Complaint], Complaint]
 
 # Disputes in every state.
 STARTS: dict[str, Story] = {
-    Status.NEEDS_RESPONSE: lambda c: c.opened(),
-    Status.UNDER_REVIEW: lambda c: c.opened().submit(),
-    Status.WON: lambda c: c.opened().won(),
-    Status.LOST: lambda c: c.opened().lost(),
-    Status.WARNING_NEEDS_RESPONSE: lambda c: c.inquired(),
-    Status.WARNING_UNDER_REVIEW: lambda c: c.inquired().submit(),
-    Status.WARNING_CLOSED: lambda c: c.inquired().told("inquiry_closed"),
+    DisputeStatus.NEEDS_RESPONSE: lambda c: c.opened(),
+    DisputeStatus.UNDER_REVIEW: lambda c: c.opened().submit(),
+    DisputeStatus.WON: lambda c: c.opened().won(),
+    DisputeStatus.LOST: lambda c: c.opened().lost(),
+    DisputeStatus.WARNING_NEEDS_RESPONSE: lambda c: c.inquired(),
+    DisputeStatus.WARNING_UNDER_REVIEW: lambda c: c.inquired().submit(),
+    DisputeStatus.WARNING_CLOSED: lambda c: c.inquired().told("inquiry_closed"),
 }

@@ -12,7 +12,7 @@ django.setup()
 
 from acquirers.conversation import answers  # noqa: E402
 from cases import cases  # noqa: E402
-from cases.states import Decision  # noqa: E402
+from cases.states import CaseDecision  # noqa: E402
 from merchants.models import User  # noqa: E402
 from payments.bank import attempts, modifications  # noqa: E402
 from payments.deciding import decisions  # noqa: E402
@@ -29,7 +29,7 @@ def main(case_id: str, operator: str, decision: str, version: str) -> None:
     modifications.KIND.inquire = asked  # type: ignore[method-assign]
     answers.apply_with_retry = deadly(answers.apply_with_retry, ANSWERED, then=COMMITTED)
     cases.decide = deadly(cases.decide, INSIDE, then=WRITTEN)
-    word = Word(Decision(decision), REASON, int(version))
+    word = Word(CaseDecision(decision), REASON, int(version))
     decisions.decide(User.objects.get(pk=operator), case_id, word)
 
 

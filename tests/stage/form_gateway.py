@@ -16,11 +16,11 @@ from acquirers.sandbox.gateway import SandboxGateway
 from acquirers.three_d_secure import (
     AskTheBank,
     Authenticated,
+    AuthenticationProof,
     Forged,
     Form,
     FormPost,
     NotAuthenticated,
-    Proof,
     Return,
 )
 from tests.stage.bank_transport import sandbox
@@ -71,7 +71,7 @@ class FormGateway(SandboxGateway):
             return NotAuthenticated()
         if not hmac.compare_digest(signed(fields)["hash"], fields["hash"]):
             raise Forged("The hash is not the bank's.")
-        proof = Proof({"md": fields["md"]})
+        proof = AuthenticationProof({"md": fields["md"]})
         return Authenticated(fields["mdStatus"], "05", proof, "3ds_of_the_gate", has_proof=True)
 
 

@@ -13,7 +13,7 @@ from psycopg import ClientCursor
 
 from core import ids
 from ledger import accounts
-from ledger.models import Entry
+from ledger.models import LedgerEntry
 from merchants.models import Merchant
 
 MOVEMENT = """
@@ -86,7 +86,7 @@ def topup(merchant: Merchant, *amounts: int) -> None:
 
 def booked(merchant: Merchant) -> int:
     """Return the merchant's `available` by its entries alone."""
-    entries = Entry.objects.filter(account=f"{merchant.id}.try.available")
+    entries = LedgerEntry.objects.filter(account=f"{merchant.id}.try.available")
     return sum(entries.values_list("amount", flat=True))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import Sum
 
-from ledger.models import Entry, Movement, Run
+from ledger.models import LedgerEntry, Movement, Run
 from merchants.models import NegativeLimit
 from payments.intents.models import Attempt
 from testbank import models as bank
@@ -173,7 +173,7 @@ def _assert_ledger_is_right(shown: Shown, prices: Prices) -> None:
 def _movements(merchant_id: str) -> list[tuple[Movement, Counter[str]]]:
     """Return the movements in the order in which they were written, each with its lines."""
     lines: dict[str, Counter[str]] = defaultdict(Counter)
-    entries = Entry.objects.filter(merchant_id=merchant_id).order_by("id")
+    entries = LedgerEntry.objects.filter(merchant_id=merchant_id).order_by("id")
     for entry in entries.select_related("movement", "account"):
         lines[entry.movement_id][entry.account.kind] += entry.amount
     found = Movement.objects.in_bulk(list(lines))
@@ -251,7 +251,7 @@ def _assert_limit_is_kept(movements: list[Any], merchant_id: str) -> None:
 
 
 def _sums(merchant_id: str) -> Counter[str]:
-    rows = Entry.objects.filter(merchant_id=merchant_id).values_list("account__kind")
+    rows = LedgerEntry.objects.filter(merchant_id=merchant_id).values_list("account__kind")
     return Counter(dict(rows.annotate(Sum("amount"))))
 
 
@@ -281,6 +281,6 @@ def _sum(models: dict[Any, str], orders: Any) -> int:
 
 def _assert_no_date_is_overdrawn(merchant_id: str) -> None:
     """Nothing takes more from a date's parts than they have, nor settles it."""
-    pending = Entry.objects.filter(merchant_id=merchant_id, account__kind="pending")
+    pending = LedgerEntry.objects.filter(merchant_id=merchant_id, account__kind="pending")
     by_date = pending.values_list("available_on").annotate(total=Sum("amount"))
     assert all(total >= 0 for _day, total in by_date), (list(by_date), list(Run.objects.all()))

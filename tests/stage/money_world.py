@@ -29,15 +29,15 @@ from ledger import calendar, settlement
 from ledger.models import Price
 from merchants.models import IdempotencyKey, NegativeLimit
 from payments.charging import installments
-from payments.charging.installments import Plan
+from payments.charging.installments import ChosenPlan
 from payments.disputes import tasks as dispute_tasks
 from payments.disputes.models import Dispute
-from payments.disputes.states import Status as DisputeStatus
+from payments.disputes.states import DisputeStatus
 from payments.intents.models import Attempt, PaymentIntent
 from payments.refunds import asking
 from payments.refunds import tasks as refund_tasks
 from payments.refunds.models import Refund
-from payments.refunds.states import Status as RefundStatus
+from payments.refunds.states import RefundStatus
 from testbank import decisions
 from testbank.models import Authorization, Notice, NoticeCounter
 from testbank.models import Dispute as BankDispute
@@ -103,7 +103,7 @@ class World:
         self.posts: list[Post] = []
         # By key, the id of the object that the request was answered with.
         self.made: dict[str, str] = {}
-        self.plan, self.parts = Plan(1, 0), 1
+        self.plan, self.parts = ChosenPlan(1, 0), 1
         self.prices: list[tuple[datetime, Terms]] = []
 
     def open(self, *, negative_limit: int, parts: int) -> None:
@@ -126,7 +126,7 @@ class World:
     ) -> str | None:
         """Charge a card; return the payment's id, None if its request was not answered."""
         bps, count = plan
-        self.plan = Plan(count, amount * bps // 10_000)
+        self.plan = ChosenPlan(count, amount * bps // 10_000)
         method = "manual" if manual else "automatic"
         return self.post(
             "/v1/payment_intents", payment(number, amount=amount, capture_method=method)

@@ -20,7 +20,7 @@ from payments.disputes.models import Dispute
 from payments.intents import payer_blocks
 from payments.intents.models import PaymentIntent
 from payments.risk import own_blocks
-from payments.risk.lists import Entry
+from payments.risk.lists import BlockEntry
 from payouts import creation as payouts
 from payouts.models import Payout
 from payouts.topups import creation as topups
@@ -146,7 +146,7 @@ def _blocked(merchant: Merchant) -> PaymentIntent:
     """Return a payment of the merchant's, the payer of which is blocked by a colleague."""
     found = _payment(merchant)
     value, shown = payer_blocks.value_of(found, "card")
-    entry = Entry("block", "card", value, "Chargebacks", shown=shown)
+    entry = BlockEntry("block", "card", value, "Chargebacks", shown=shown)
     own_blocks.block(merchant, _colleague(merchant).user, entry)
     return found
 

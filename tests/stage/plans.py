@@ -4,7 +4,7 @@ import pytest
 
 from merchants import installment_plans
 from merchants.models import InstallmentPlan, Merchant
-from payments.charging.installments import Plan
+from payments.charging.installments import ChosenPlan
 from payments.intents.models import PaymentIntent
 
 BONUS, AXESS, PARAF, CARDFINANS = (
@@ -31,7 +31,7 @@ def sell_installments(
 ) -> None:
     """Let every payment from now on be paid in installments, with a surcharge on its amount."""
 
-    def plan_of(intent: PaymentIntent, _card: dict, _count: int) -> Plan:
-        return Plan(count, surcharge=intent.amount * surcharge_bps // 10_000)
+    def plan_of(intent: PaymentIntent, _card: dict, _count: int) -> ChosenPlan:
+        return ChosenPlan(count, surcharge=intent.amount * surcharge_bps // 10_000)
 
     patch.setattr("payments.charging.installments.plan_of", plan_of)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from payments.intents.models import Attempt, PaymentIntent
 from payments.refunds.models import Refund
-from payments.refunds.states import PendingReason, Status
+from payments.refunds.states import PendingReason, RefundStatus
 from tests.stage import bank_books
 
 
@@ -27,15 +27,17 @@ def given_back(payment_id: str) -> GivenBack:
     intent = PaymentIntent.objects.get(id=payment_id)
     refunds = Refund.objects.filter(intent_id=payment_id)
     known = list(refunds.values_list("status", "pending_reason", "amount"))
-    sums = {one: sum(amount for status, _, amount in known if status == one) for one in Status}
-    counted = sums[Status.PENDING] + sums[Status.SUCCEEDED]
+    sums = {
+        one: sum(amount for status, _, amount in known if status == one) for one in RefundStatus
+    }
+    counted = sums[RefundStatus.PENDING] + sums[RefundStatus.SUCCEEDED]
     lacking = PendingReason.INSUFFICIENT_FUNDS
     waiting = sum(amount for _, reason, amount in known if reason == lacking)
     at_the_bank = _at_the_bank(payment_id)
     told = f"{sums}, {waiting} waits, the payment says {intent.refunded_minor} of"
     told += f" {intent.captured_minor}, the bank gave back {at_the_bank}"
     assert counted == intent.refunded_minor <= intent.captured_minor, told
-    assert sums[Status.SUCCEEDED] <= at_the_bank <= counted - waiting, told
+    assert sums[RefundStatus.SUCCEEDED] <= at_the_bank <= counted - waiting, told
     return GivenBack(counted, at_the_bank)
 
 

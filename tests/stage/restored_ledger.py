@@ -19,7 +19,7 @@ from django.db import connection  # noqa: E402
 from audit import balances  # noqa: E402
 from core import context  # noqa: E402
 from ledger import balance, checkpoints  # noqa: E402
-from ledger.models import Boundary, Entry  # noqa: E402
+from ledger.models import Boundary, LedgerEntry  # noqa: E402
 from merchants.models import Merchant  # noqa: E402
 from tests.stage.journal_writers import Writer  # noqa: E402
 
@@ -32,7 +32,7 @@ def state(merchant: Merchant) -> dict[str, Any]:
     return {
         "differences": [said for check in balances.CHECKS for said in check().differences],
         "available": balance.funds(merchant.id, "try").available,
-        "newest": Entry.objects.latest("id").id,
+        "newest": LedgerEntry.objects.latest("id").id,
         "reached": boundary.reached,
         "next": boundary.next,
     }

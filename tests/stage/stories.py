@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Sum
 
 from events.models import Event
-from ledger.models import Entry
+from ledger.models import LedgerEntry
 from payments.intents import states
 from payments.intents.models import Attempt, PaymentIntent
 from testbank.states import State
@@ -29,7 +29,7 @@ def assert_charged_at_most_once(payment_id: str) -> int:
     at_the_bank = bank_books.orders(attempts)
     charges = [amount for one in at_the_bank for amount in _taken(one, one.reference in charged)]
     held = sum(one.held for one in at_the_bank)
-    owed = Entry.objects.filter(
+    owed = LedgerEntry.objects.filter(
         account__kind="acquirer", movement__cause_id__in=attempts.values()
     ).aggregate(total=Sum("amount"))["total"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Q, Sum
 
-from ledger.models import Entry, Run
+from ledger.models import LedgerEntry, Run
 from payouts.models import Payout
 from payouts.topups.models import IncomingTransfer, Topup
 from testbank import models as bank
@@ -53,7 +53,7 @@ def _total(rows: list[dict[str, Any]], *statuses: str) -> int:
 
 
 def _sums(shop: ApiClient) -> Counter[str]:
-    rows = Entry.objects.filter(merchant=shop.merchant, currency=CURRENCY)
+    rows = LedgerEntry.objects.filter(merchant=shop.merchant, currency=CURRENCY)
     return Counter(dict(rows.values_list("account__kind").annotate(Sum("amount"))))
 
 
@@ -115,7 +115,7 @@ def _assert_arrivals_are_the_banks() -> None:
 def assert_nothing_is_overdrawn(shop: ApiClient) -> None:
     """No payout has left less than nothing behind, in the order in which money moved."""
     left = 0
-    lines = Entry.objects.filter(merchant=shop.merchant, account__kind="available")
+    lines = LedgerEntry.objects.filter(merchant=shop.merchant, account__kind="available")
     rows = lines.filter(currency=CURRENCY).order_by("id")
     for kind, amount in rows.values_list("movement__kind", "amount"):
         left += amount
@@ -126,7 +126,7 @@ def _assert_runs_are_right(shop: ApiClient) -> None:
     """A date has one run; what is pending is of later dates or came later, and listed as that."""
     runs = list(Run.objects.filter(merchant=shop.merchant).order_by("date"))
     assert len({run.date for run in runs}) == len(runs)
-    lines = Entry.objects.filter(merchant=shop.merchant, account__kind="pending")
+    lines = LedgerEntry.objects.filter(merchant=shop.merchant, account__kind="pending")
     parts = lines.exclude(movement__kind="settlement")
     # Money that comes back keeps its dates: what is of the past by then waits for the next run.
     reached = Q(available_on__lte=runs[-1].date, id__lte=runs[-1].boundary) if runs else NOTHING
@@ -145,7 +145,9 @@ def pending(shop: ApiClient) -> int:
 
 def unsettled(merchant_id: str, day: date) -> int:
     """Return what is due on a day or before it and was not settled, in minor units."""
-    due = Entry.objects.filter(merchant_id=merchant_id, available_on__lte=day, currency=CURRENCY)
+    due = LedgerEntry.objects.filter(
+        merchant_id=merchant_id, available_on__lte=day, currency=CURRENCY
+    )
     return int(due.aggregate(total=Sum("amount"))["total"] or 0)
 
 
@@ -165,5 +167,5 @@ def endings() -> list[str]:
 
 
 def _bounced() -> Any:
-    bounced = Entry.objects.filter(movement__kind="payout_bounced")
+    bounced = LedgerEntry.objects.filter(movement__kind="payout_bounced")
     return bounced.values("movement__cause_id")

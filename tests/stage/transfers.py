@@ -11,7 +11,7 @@ from core import clock, ids
 from ledger import accounts
 from merchants.models import Merchant, PayoutAccount
 from payouts.models import Payout
-from payouts.topups import creation, rows
+from payouts.topups import creation, steps
 from payouts.topups.creation import Wanted
 from payouts.topups.models import IncomingTransfer
 from testbank.models import Transfer
@@ -62,7 +62,7 @@ def enrich(merchant: Merchant, amount: int = 100_000, currency: str = "try") -> 
             arrived_at=clock.now(),
             created_at=clock.now(),
         )
-        rows.succeed(topup)
+        steps.succeed(topup)
 
 
 def pay_out(client: ApiClient, amount: int = 5000, **changes: Any) -> Answer:

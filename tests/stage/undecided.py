@@ -13,7 +13,7 @@ from acquirers.conversation import leases
 from cases import cases
 from cases.models import Case, CaseChange, CaseNote
 from cases.refusals import BankIsBeingAsked, CaseChanged
-from cases.states import Decision, Kind
+from cases.states import CaseDecision, CaseKind
 from core import clock
 from merchants.models import AuditEntry, User
 from payments.bank import modification_rows
@@ -112,7 +112,7 @@ def does_it_late(bank: BankTransport) -> None:
 def a_case_of(payment_id: str) -> Case:
     """Return a case about a payment, with history and a note, whatever it may be about."""
     attempt = Attempt.objects.get(intent=payment_id)
-    case = cases.open_case(Kind.BANK_CONTRADICTS_BOOK, attempt, finding="Planted.")
+    case = cases.open_case(CaseKind.BANK_CONTRADICTS_BOOK, attempt, finding="Planted.")
     assert case is not None
     author = User.objects.get_or_create(email="writer@pay.example")[0]
     CaseNote.objects.create(
@@ -122,7 +122,12 @@ def a_case_of(payment_id: str) -> Case:
 
 
 def decide(
-    operator: User, case: Case, decision: Decision, *, reason: str = REASON, seen: int | None = None
+    operator: User,
+    case: Case,
+    decision: CaseDecision,
+    *,
+    reason: str = REASON,
+    seen: int | None = None,
 ) -> Decided:
     """Decide as the desk does, on the case as it was read."""
     word = Word(decision, reason, case.version if seen is None else seen)

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from django.db import transaction
 
-from acquirers.outcomes import NEVER_SENT, BankOperation, Deed, Finding, Outcome, Standing
+from acquirers.outcomes import NEVER_SENT, BankOperation, Finding, OperationKind, Outcome, Standing
 from acquirers.outcomes import Answer as Says
 from acquirers.sandbox.gateway import SandboxGateway
 from core.redis import client as redis
@@ -200,10 +200,10 @@ def standing_of(says: Says, captured: int | None) -> Standing:
         return Standing(Finding.UNKNOWN)
     if says is Says.NO_RECORD:
         return Standing(Finding.NO_RECORD)
-    done = {Says.VOIDED: Deed.VOID, Says.LAPSED: Deed.LAPSE}.get(says)
+    done = {Says.VOIDED: OperationKind.VOID, Says.LAPSED: OperationKind.LAPSE}.get(says)
     state = Says.APPROVED if done else says
-    operations = [BankOperation(Deed.AUTHORIZATION, state)]
-    operations += [BankOperation(Deed.CAPTURE, state, captured)] if captured else []
+    operations = [BankOperation(OperationKind.AUTHORIZATION, state)]
+    operations += [BankOperation(OperationKind.CAPTURE, state, captured)] if captured else []
     operations += [BankOperation(done, state)] if done else []
     return Standing(Finding.FOUND, tuple(operations), authorization_code="A1B2C3")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tests.stage.deliveries import delivery, real_now
 from webhooks.delivery.messages import Answer
-from webhooks.delivery.outage import PAUSE_MAX_SECONDS, OutageDetector, Verdict
+from webhooks.delivery.outage import PAUSE_MAX_SECONDS, OutageDetector, Reachability
 
 HOLD_SECONDS = 5.0
 
@@ -48,7 +48,7 @@ class Stage:
     def judge(self, *, after: float = 0) -> tuple[int, int]:
         """Return how many are finished and how many are given back."""
         self.seconds += after
-        verdict: Verdict = self.faults.judge()
+        verdict: Reachability = self.faults.judge()
         return len(verdict.finish), len(verdict.release)
 
 

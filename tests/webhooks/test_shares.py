@@ -4,20 +4,28 @@ from collections import Counter
 
 import pytest
 
-from webhooks.delivery.shares import LEAST_SHARE, SHARE_ALONE, SHARE_BESIDE_OTHERS, Found, Shares
+from webhooks.delivery.shares import (
+    LEAST_SHARE,
+    SHARE_ALONE,
+    SHARE_BESIDE_OTHERS,
+    DueEndpoint,
+    Shares,
+)
 
 MANY = 20
 NOBODY: dict[str, int] = {}
 
 
-def found(merchant: str, count: int, *, room: int = 8, is_degraded: bool = False) -> list[Found]:
+def found(
+    merchant: str, count: int, *, room: int = 8, is_degraded: bool = False
+) -> list[DueEndpoint]:
     return [
-        Found(f"we_{merchant}{number}", merchant, True, is_degraded, room)
+        DueEndpoint(f"we_{merchant}{number}", merchant, True, is_degraded, room)
         for number in range(count)
     ]
 
 
-def of_merchants(endpoints: list[Found], shares: list[int]) -> Counter[str]:
+def of_merchants(endpoints: list[DueEndpoint], shares: list[int]) -> Counter[str]:
     each = Counter[str]()
     for endpoint, share in zip(endpoints, shares, strict=True):
         each[endpoint.merchant_id] += share

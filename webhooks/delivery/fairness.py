@@ -16,7 +16,7 @@ from django.conf import settings
 from core import prepared
 from core.prepared import array
 from webhooks.delivery.messages import Capacity
-from webhooks.delivery.shares import Found, Shares
+from webhooks.delivery.shares import DueEndpoint, Shares
 
 # Deliveries under way per endpoint, over all processes; fewer to an endpoint that keeps failing.
 LEASES_MAX = 8
@@ -156,7 +156,7 @@ def take(now: datetime, lease_id: UUID, capacity: Capacity) -> list[int]:
     return []
 
 
-def _all_round(now: datetime, capacity: Capacity) -> Iterator[list[Found]]:
+def _all_round(now: datetime, capacity: Capacity) -> Iterator[list[DueEndpoint]]:
     """Yield the due endpoints of each stretch, once round all ids from the last search's end."""
     begin, sizes = _round.after, chain([FIRST_STRETCH], repeat(STRETCH))
     values = {
@@ -173,7 +173,7 @@ def _all_round(now: datetime, capacity: Capacity) -> Iterator[list[Found]]:
     _round.after = begin
 
 
-def _search(values: dict[str, Any]) -> tuple[list[Found], bool]:
+def _search(values: dict[str, Any]) -> tuple[list[DueEndpoint], bool]:
     """Return the next stretch's due endpoints, and whether the search has come to its end."""
     *found, (end, *_unused, size) = prepared.rows(
         SEARCH, {**values, **LIMITS, "after": _round.after}
@@ -181,11 +181,11 @@ def _search(values: dict[str, Any]) -> tuple[list[Found], bool]:
     is_full = len(found) == values["slots"]
     _round.after = found[-1][0] if is_full else end or _round.after
     is_end = size < values["stretch"] and not is_full
-    return [Found(*row[:5]) for row in found if row[5]], is_end
+    return [DueEndpoint(*row[:5]) for row in found if row[5]], is_end
 
 
 def _lease(
-    found: list[Found], shares: list[int], now: datetime, lease_id: UUID, slots: int
+    found: list[DueEndpoint], shares: list[int], now: datetime, lease_id: UUID, slots: int
 ) -> list[int]:
     leased = prepared.rows(
         LEASE,

@@ -13,7 +13,7 @@ from django.conf import settings
 from webhooks.delivery.http.progress import TooLate, spare_seconds
 from webhooks.delivery.http.sender import NotSent, Sender
 from webhooks.delivery.messages import Answer, Capacity, Claimed
-from webhooks.delivery.outage import OutageDetector, Verdict
+from webhooks.delivery.outage import OutageDetector, Reachability
 
 # If the event loop was stopped for more than this part of an attempt's time-out, the attempt's
 # failure does not count: the answer may have come meanwhile.
@@ -71,7 +71,7 @@ class InFlight:
         degraded = sum(claimed.is_degraded for claimed in self._under_way.values())
         return slots - len(self._under_way), max(0, slots // DEGRADED_PART - degraded)
 
-    def add(self, verdict: Verdict) -> None:
+    def add(self, verdict: Reachability) -> None:
         """Take over the decided attempts: answers to write down, and leases to give back."""
         self.answers += verdict.finish
         self.unsent += verdict.release

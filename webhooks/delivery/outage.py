@@ -46,7 +46,7 @@ class _Seen(NamedTuple):
     was_reached: bool
 
 
-class Verdict(NamedTuple):
+class Reachability(NamedTuple):
     """Decided attempts: those that count are written, the others are given back untried."""
 
     finish: list[Answer]
@@ -92,7 +92,7 @@ class OutageDetector:
             self._may_pause = True
             self._resume("a receiver answered")
 
-    def judge(self) -> Verdict:
+    def judge(self) -> Reachability:
         """Return the attempts that are decided by now; the others are held back on."""
         self._pause_or_resume()
         if self.is_paused:
@@ -100,13 +100,13 @@ class OutageDetector:
         finish, self._answered = self._answered, []
         finish += [answer for at, answer in self._held if self._counts(at)]
         self._held = [(at, answer) for at, answer in self._held if not self._counts(at)]
-        return Verdict(finish, [])
+        return Reachability(finish, [])
 
-    def give_up(self) -> Verdict:
+    def give_up(self) -> Reachability:
         """Return all attempts; those held back are given back, for a pause or the process's end."""
         finish, self._answered = self._answered, []
         release, self._held = [answer.claimed for _at, answer in self._held], []
-        return Verdict(finish, release)
+        return Reachability(finish, release)
 
     def may_probe(self) -> bool:
         """Tell whether probes may be sent now, in a pause; true once every two seconds."""

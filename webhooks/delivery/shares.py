@@ -17,7 +17,7 @@ SHARE_BESIDE_OTHERS, LEAST_SHARE = 6, 2
 LATELY_SECONDS = 1.0
 
 
-class Found(NamedTuple):
+class DueEndpoint(NamedTuple):
     """An endpoint with a due delivery.
 
     :param is_ready: it gets its deliveries in order; else it is failing or being replayed, and gets
@@ -39,7 +39,7 @@ class Shares:
         self._wanted_at: dict[str, float] = {}
 
     def of(
-        self, found: Sequence[Found], degraded_slots: int, under_way: Mapping[str, int]
+        self, found: Sequence[DueEndpoint], degraded_slots: int, under_way: Mapping[str, int]
     ) -> list[int]:
         """Return the number of leases that each of the endpoints may get now, in their order.
 

@@ -39,7 +39,7 @@ def _transfer_in(topup: str) -> str | None:
     return rows.filter(topup=topup).values_list("reference", flat=True).first()
 
 
-class Decision(NamedTuple):
+class BankCommand(NamedTuple):
     """One thing that the bank can be told to do.
 
     :param of: finds the bank's reference by the service's id.
@@ -51,15 +51,15 @@ class Decision(NamedTuple):
 
 
 DECISIONS = {
-    "win": Decision("decide an open dispute for the merchant", "dp_…", _dispute),
-    "lose": Decision("decide an open dispute for the cardholder", "dp_…", _dispute),
-    "escalate": Decision("make an inquiry a dispute", "dp_…", _dispute),
-    "regain": Decision("decide a lost dispute for the merchant after all", "dp_…", _dispute),
-    "end": Decision("end an inquiry", "dp_…", _dispute),
-    "dispute": Decision("open a dispute about a payment", "pi_…", _charge_of),
-    "inquiry": Decision("open an inquiry about a payment", "pi_…", _charge_of),
-    "take_back": Decision("take the transfer of a topup back", "tu_…", _transfer_in),
-    "bounce": Decision("let a refund that succeeded come back", "re_…", _refund),
+    "win": BankCommand("decide an open dispute for the merchant", "dp_…", _dispute),
+    "lose": BankCommand("decide an open dispute for the cardholder", "dp_…", _dispute),
+    "escalate": BankCommand("make an inquiry a dispute", "dp_…", _dispute),
+    "regain": BankCommand("decide a lost dispute for the merchant after all", "dp_…", _dispute),
+    "end": BankCommand("end an inquiry", "dp_…", _dispute),
+    "dispute": BankCommand("open a dispute about a payment", "pi_…", _charge_of),
+    "inquiry": BankCommand("open an inquiry about a payment", "pi_…", _charge_of),
+    "take_back": BankCommand("take the transfer of a topup back", "tu_…", _transfer_in),
+    "bounce": BankCommand("let a refund that succeeded come back", "re_…", _refund),
 }
 OPENING = ("dispute", "inquiry")
 TRANSFER_IN = "transfer_in"

@@ -18,7 +18,7 @@ from core.names import email_key
 from merchants.models import Merchant, User
 from payments.intents import payer_blocks
 from payments.risk import lists
-from payments.risk.lists import Entry
+from payments.risk.lists import BlockEntry
 from payments.risk.models import ListEntry
 
 REASON_MAX = 500
@@ -60,7 +60,7 @@ class Command(AuditedCommand):
         """Add an entry."""
         merchant, value, shown = _target(options)
         days = options["days"]
-        entry = Entry(
+        entry = BlockEntry(
             options["list"],
             options["kind"],
             value,

@@ -10,7 +10,7 @@ from core.fields import JSONField, id_field
 from core.folding import AsciiLower, Folded
 from core.querysets import MerchantManager
 from payments.customers.models import Customer
-from payments.intents.states import Status
+from payments.intents.states import PaymentStatus
 from vault.models import SealedCard
 
 # `q` is compared with these texts; indexes hold the same expressions (contract 7).
@@ -34,7 +34,7 @@ class PaymentIntent(models.Model):
     merchant = models.ForeignKey(
         "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
     )
-    status = models.CharField(max_length=24, choices=Status)
+    status = models.CharField(max_length=24, choices=PaymentStatus)
     capture_method = models.CharField(max_length=9, choices=CaptureMethod)
     currency = models.CharField(max_length=3)
     # All in minor units.
@@ -160,11 +160,12 @@ class PaymentIntent(models.Model):
                 condition=Q(currency__regex="^[a-z]{3}$"), name="a_payment_has_a_small_currency"
             ),
             models.CheckConstraint(
-                condition=~Q(status=Status.SUCCEEDED) | Q(captured_minor__gt=0),
+                condition=~Q(status=PaymentStatus.SUCCEEDED) | Q(captured_minor__gt=0),
                 name="a_succeeded_payment_has_money",
             ),
             models.CheckConstraint(
-                condition=~Q(status=Status.REQUIRES_CONFIRMATION) | Q(sealed_card__isnull=False),
+                condition=~Q(status=PaymentStatus.REQUIRES_CONFIRMATION)
+                | Q(sealed_card__isnull=False),
                 name="a_payment_to_confirm_has_a_card",
             ),
         ]

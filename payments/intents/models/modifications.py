@@ -8,7 +8,7 @@ from acquirers.outcomes import Answer
 from core.fields import CodeField, id_field
 from core.querysets import MerchantManager
 from payments.intents.models.attempts import Attempt
-from payments.intents.states import Errand, ModificationKind, ModificationStatus
+from payments.intents.states import ModificationKind, ModificationStatus, NextStep
 
 
 class Modification(InDoubt):
@@ -20,7 +20,7 @@ class Modification(InDoubt):
 
     read_with = ("attempt__terminal",)
     # In memory alone: written down it would outlive the process that does it.
-    errand = Errand.ASK
+    next_step = NextStep.ASK
 
     id = id_field()
     merchant = models.ForeignKey(

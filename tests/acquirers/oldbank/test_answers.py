@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acquirers import standings, terminals
 from acquirers.gateway import AuthorizationRequest, Order
-from acquirers.outcomes import Answer, Deed, Finding, Outcome
+from acquirers.outcomes import Answer, Finding, OperationKind, Outcome
 from core import clock
 from core.cards import CardData
 from core.money import MAX_REQUESTED_MINOR
@@ -163,7 +163,10 @@ def test_after_a_capture_the_standing_tells_of_the_payment_too(
     standing = gateway.inquire(order)
 
     assert (captured.answer, captured.captured) == (Answer.APPROVED, 5000)
-    assert [one.deed for one in standing.operations] == [Deed.AUTHORIZATION, Deed.CAPTURE]
+    assert [one.deed for one in standing.operations] == [
+        OperationKind.AUTHORIZATION,
+        OperationKind.CAPTURE,
+    ]
     told = standings.authorization(standing)
     assert (told.answer, told.captured, told.response_code) == (Answer.APPROVED, 5000, "00")
 
@@ -174,7 +177,7 @@ def test_a_refused_capture_hides_no_payment(gateway: OldBankGateway, order: Orde
     standing = gateway.inquire(order)
 
     assert standings.authorization(standing).answer is Answer.APPROVED
-    assert standings.modification(standing, Deed.CAPTURE).answer is Answer.NO_RECORD
+    assert standings.modification(standing, OperationKind.CAPTURE).answer is Answer.NO_RECORD
 
 
 def test_a_capture_that_comes_twice_is_asked_about(gateway: OldBankGateway, order: Order) -> None:

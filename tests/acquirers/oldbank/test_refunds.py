@@ -7,7 +7,7 @@ import pytest
 
 from acquirers import standings
 from acquirers.gateway import Order
-from acquirers.outcomes import Answer, BankOperation, Deed, Finding, Outcome
+from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome
 from core import clock
 from testbank import behaviours
 from tests.acquirers.oldbank.test_answers import held, pay
@@ -94,7 +94,9 @@ def test_an_inquiry_is_about_one_refund_and_the_sale_stays_to_be_seen(
 
     [found] = gateway.inquire_refund(order, reference=AGAIN).operations
 
-    assert found == BankOperation(Deed.REFUND, Answer.APPROVED, 7000, found.number, found.at)
+    assert found == BankOperation(
+        OperationKind.REFUND, Answer.APPROVED, 7000, found.number, found.at
+    )
     sale = standings.authorization(gateway.inquire(order))
     assert (sale.answer, sale.captured) == (Answer.APPROVED, 12500)
 

@@ -10,7 +10,7 @@ from core import clock
 from events.transitions import UnlistedTransition
 from payments.disputes import decisions, locks
 from payments.disputes.models import Dispute
-from payments.disputes.states import DISPUTES, Status
+from payments.disputes.states import DISPUTES, DisputeStatus
 from payments.intents.models import PaymentIntent
 from tests.stage.booked import movements
 from tests.stage.complaints import STARTS, Complaint
@@ -193,7 +193,7 @@ def test_one_dispute_that_cannot_be_closed_keeps_no_other_open(
 
 
 def database_lets(after: str) -> bool:
-    ends = (Status.WON, Status.LOST, Status.WARNING_CLOSED)
+    ends = (DisputeStatus.WON, DisputeStatus.LOST, DisputeStatus.WARNING_CLOSED)
     closed_at = clock.now() if after in ends else None
     begun = transaction.savepoint()
     try:
@@ -209,11 +209,11 @@ def database_lets(after: str) -> bool:
 
 
 @pytest.mark.every_case("what the database itself refuses")
-@pytest.mark.parametrize("before", Status)
+@pytest.mark.parametrize("before", DisputeStatus)
 def test_the_database_moves_a_dispute_only_as_listed(before: str, complaint: Complaint) -> None:
     STARTS[before](complaint)
 
-    ways = {after for after in Status if database_lets(after)}
+    ways = {after for after in DisputeStatus if database_lets(after)}
 
     assert ways - {before} == {after for one, after in DISPUTES.pairs if one == before}
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from payments.disputes.states import DISPUTES, Status
+from payments.disputes.states import DISPUTES, DisputeStatus
 from tests.stage.complaints import STARTS, TEXT, Complaint, Story
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -114,8 +114,8 @@ def test_every_word_of_the_bank_and_the_due_date_in_every_state(
 
 
 def test_the_tables_have_every_state_and_every_action() -> None:
-    assert {state for state, _is_past_due, _answers in MERCHANTS_ROWS} == {*Status}
-    assert [state for state, _is_past_due, _answers in OTHERS_ROWS] == [*Status]
+    assert {state for state, _is_past_due, _answers in MERCHANTS_ROWS} == {*DisputeStatus}
+    assert [state for state, _is_past_due, _answers in OTHERS_ROWS] == [*DisputeStatus]
     assert {*MERCHANTS, *OTHERS} == ACTIONS.keys()
 
 
@@ -124,13 +124,13 @@ def test_the_tables_go_every_way_that_is_listed_and_no_other() -> None:
         (state, answer)
         for state, _is_past_due, answers in (*MERCHANTS_ROWS, *OTHERS_ROWS)
         for answer in answers
-        if answer in {*Status}
+        if answer in {*DisputeStatus}
     }
 
     assert ways == DISPUTES.pairs
 
 
 def test_a_dispute_in_each_state_is_shown_with_its_evidence(complaint: Complaint) -> None:
-    STARTS[Status.UNDER_REVIEW](complaint)
+    STARTS[DisputeStatus.UNDER_REVIEW](complaint)
 
     assert complaint.shown()["evidence"]["uncategorized_text"] == TEXT["uncategorized_text"]

@@ -9,7 +9,7 @@ import pytest
 from core import clock
 from ledger.balance import funds
 from payments.charging import installments
-from payments.charging.installments import Plan
+from payments.charging.installments import ChosenPlan
 from tests.stage.booked import charge_fees, lines, movements, settle_everything
 from tests.stage.complaints import Complaint
 
@@ -35,7 +35,7 @@ def settled(charged: Complaint) -> Complaint:
 @pytest.fixture
 def with_surcharge(charged: Complaint, another: Another, monkeypatch: Any) -> Complaint:
     """A settled payment of 120.00 and 6.00 surcharge, in three installments."""
-    monkeypatch.setattr(installments, "plan_of", lambda *_: Plan(3, surcharge=600))
+    monkeypatch.setattr(installments, "plan_of", lambda *_: ChosenPlan(3, surcharge=600))
     bought = another(amount=12_000)
     settle_everything(bought.shop.merchant)
     return bought

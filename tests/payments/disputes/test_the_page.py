@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from payments.disputes.evidence import KEYS, LONGEST
-from payments.disputes.states import Reason, Status
+from payments.disputes.states import DisputeStatus, Reason
 from tests.stage.complaints import PATH, Complaint
 
 PAGE = (settings.BASE_DIR / "docs" / "disputes.md").read_text()
@@ -34,5 +34,5 @@ def test_the_list_that_is_shown_can_be_read(complaint: Complaint) -> None:
 
 
 def test_the_page_names_every_key_reason_and_status() -> None:
-    assert [word for word in (*KEYS, *Reason, *Status) if word not in PAGE] == []
+    assert [word for word in (*KEYS, *Reason, *DisputeStatus) if word not in PAGE] == []
     assert f"{LONGEST:,} characters" in PAGE

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from payments.intents.states import Status
+from payments.intents.states import PaymentStatus
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.doors import DOORS, STARTS, starting
@@ -70,6 +70,6 @@ def test_every_action_in_every_state(state: str, answers: list[str], walk: Walk)
 
 
 def test_the_actions_table_has_every_state() -> None:
-    assert {row[0] for row in ROWS} == {*Status, CARD_FAILED}
+    assert {row[0] for row in ROWS} == {*PaymentStatus, CARD_FAILED}
     assert set(HEADER[1:]) == ACTIONS.keys()
     assert {len(row) for row in ROWS} == {len(HEADER)}

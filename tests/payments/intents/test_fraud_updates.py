@@ -20,7 +20,7 @@ from payments.charging.fraud_updates import ReasonMissing
 from payments.intents.models import Attempt
 from payments.intents.refusals import IntentUnexpectedState
 from payments.risk import verdicts
-from payments.risk.verdicts import Status
+from payments.risk.verdicts import FraudStatus
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import RETURN_URL, confirmation, three_d_secure
@@ -98,7 +98,9 @@ def test_later_warnings_of_a_payment_change_nothing(
     take_in()
     assert acme.told(paid["id"]) == WARNED
 
-    fraud_updates.judge(operator, paid["id"], Status.CLEAR, reason="The cardholder was mistaken.")
+    fraud_updates.judge(
+        operator, paid["id"], FraudStatus.CLEAR, reason="The cardholder was mistaken."
+    )
     warn(notifier, paid["id"])
     poll()
 
@@ -126,7 +128,7 @@ def test_a_warning_that_counted_each_time_would_be_seen(
 ) -> None:
     warned_first = verdicts.with_banks_warning
 
-    def warned_anew(verdict: verdicts.Verdict, *, at: int) -> verdicts.Verdict:
+    def warned_anew(verdict: verdicts.RiskVerdict, *, at: int) -> verdicts.RiskVerdict:
         clock.advance(timedelta(seconds=1))
         return warned_first(replace(verdict, is_warned=False), at=at)
 
@@ -212,8 +214,8 @@ def test_a_person_clears_a_payment_in_review(
     set_rule(acme.merchant, "amount", "review", 1, currency="try")
     paid = paid_by(acme)["id"]
 
-    fraud_updates.judge(operator, paid, Status.CLEAR, reason="A regular customer.")
-    fraud_updates.judge(operator, paid, Status.CLEAR, reason="Once more.")
+    fraud_updates.judge(operator, paid, FraudStatus.CLEAR, reason="A regular customer.")
+    fraud_updates.judge(operator, paid, FraudStatus.CLEAR, reason="Once more.")
 
     assert verdict(acme, paid) == ("clear", "normal", 10, "person")
     assert acme.told(paid) == WARNED
@@ -227,9 +229,9 @@ def test_a_persons_word_is_final_until_the_bank_says_otherwise(
     acme: ApiClient, bank: BankTransport, notifier: Notifier, operator: User
 ) -> None:
     paid = paid_by(acme)["id"]
-    fraud_updates.judge(operator, paid, Status.FRAUD, reason="Stolen card, the police called.")
+    fraud_updates.judge(operator, paid, FraudStatus.FRAUD, reason="Stolen card, the police called.")
     assert verdict(acme, paid) == ("fraud", "highest", 100, "person")
-    fraud_updates.judge(operator, paid, Status.CLEAR, reason="They meant another payment.")
+    fraud_updates.judge(operator, paid, FraudStatus.CLEAR, reason="They meant another payment.")
 
     warn(notifier, paid)
     take_in()
@@ -242,7 +244,7 @@ def test_another_card_has_a_verdict_of_its_own(
 ) -> None:
     waiting = paid_by(acme, return_url=RETURN_URL, **three_d_secure("required"))["id"]
 
-    fraud_updates.judge(operator, waiting, Status.FRAUD, reason="We know this one.")
+    fraud_updates.judge(operator, waiting, FraudStatus.FRAUD, reason="We know this one.")
     path = f"/v1/payment_intents/{waiting}/confirm"
     again = acme.post(path, {**confirmation(APPROVED[1]), **three_d_secure("none")})
 
@@ -257,13 +259,13 @@ def test_who_may_not_judge_is_refused(acme: ApiClient, bank: BankTransport, oper
     judge = partial(fraud_updates.judge, reason="Because.")
 
     with pytest.raises(PermissionDenied):
-        judge(stranger, paid, Status.FRAUD)
+        judge(stranger, paid, FraudStatus.FRAUD)
     with pytest.raises(ReasonMissing):
-        fraud_updates.judge(operator, paid, Status.FRAUD, reason=" ")
+        fraud_updates.judge(operator, paid, FraudStatus.FRAUD, reason=" ")
     with pytest.raises(ResourceMissing):
-        judge(operator, "pi_unknown", Status.FRAUD)
+        judge(operator, "pi_unknown", FraudStatus.FRAUD)
     with pytest.raises(IntentUnexpectedState):
-        judge(operator, made, Status.FRAUD)
+        judge(operator, made, FraudStatus.FRAUD)
     with pytest.raises(ValueError, match="review"):
-        judge(operator, paid, Status.REVIEW)
+        judge(operator, paid, FraudStatus.REVIEW)
     assert acme.told(paid) == ["created", "succeeded"]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ledger.models import Entry
+from ledger.models import LedgerEntry
 from merchants.models import InstallmentPlan
 from payments.intents.models import Attempt
 from testbank.models import Authorization
@@ -122,7 +122,7 @@ def charged(client: ApiClient, case: Case, surcharge: int) -> dict[str, Any]:
 
 def booked(attempt: Attempt) -> dict[str, int]:
     """Return what the charge wrote for the bank and for the installments."""
-    rows = Entry.objects.filter(movement__charge_id=attempt.id)
+    rows = LedgerEntry.objects.filter(movement__charge_id=attempt.id)
     amounts = rows.values_list("account__kind", "amount")
     return {"surcharge": 0, **{kind: sum_ for kind, sum_ in amounts if kind in TOLD}}
 

@@ -16,7 +16,7 @@ from acquirers.outcomes import Outcome
 from acquirers.sandbox.gateway import SandboxGateway
 from core import clock
 from events.models import Event
-from ledger.models import Entry
+from ledger.models import LedgerEntry
 from merchants.models import User
 from payments.bank import attempts, modifications
 from payments.intents.models import Attempt, Modification
@@ -143,7 +143,7 @@ def test_what_can_be_voided_no_more_is_refunded(acme: ApiClient, canceled: str) 
     assert_given_back()
     reversal.refresh_from_db()
     assert attempt_of(acme, canceled)["reversed_at"] == int(reversal.closed_at.timestamp())
-    assert not Entry.objects.exists()  # Neither merchant nor ledger ever knew of the charge.
+    assert not LedgerEntry.objects.exists()  # Neither merchant nor ledger ever knew of the charge.
     assert acme.get("/v1/refunds")["data"] == []
 
 
@@ -258,7 +258,7 @@ def assert_the_cardholder_has_it(acme: ApiClient) -> None:
     assert [row.amount for row in Chargeback.objects.all()] == [12500]
     assert not Notice.objects.filter(applied_at=None).exists()
     assert acme.get("/v1/disputes")["data"] == acme.get("/v1/refunds")["data"] == []
-    assert not Entry.objects.exists()
+    assert not LedgerEntry.objects.exists()
 
 
 @AT_THE_SANDBOX

@@ -14,7 +14,7 @@ from payments.intents.states import (
     PAYMENTS,
     SUCCESSFUL_ATTEMPT,
     AttemptStatus,
-    Status,
+    PaymentStatus,
 )
 from tests.stage.factories import AttemptFactory, MerchantFactory, PaymentFactory, sealed_card
 
@@ -28,7 +28,7 @@ def commit() -> None:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
 
 
-def database_lets(before: Status, after: Status) -> bool:
+def database_lets(before: PaymentStatus, after: PaymentStatus) -> bool:
     row = PaymentFactory(status=before)
     try:
         with transaction.atomic():
@@ -44,7 +44,11 @@ def attempt(intent: PaymentIntent, status: AttemptStatus) -> Attempt:
 
 
 def test_the_database_lets_a_status_move_only_as_the_table_lists() -> None:
-    pairs = {(before, after) for before, after in product(Status, Status) if before != after}
+    pairs = {
+        (before, after)
+        for before, after in product(PaymentStatus, PaymentStatus)
+        if before != after
+    }
 
     allowed = {pair for pair in pairs if database_lets(*pair)}
 

@@ -13,7 +13,7 @@ from core import clock
 from core.errors import PermissionDenied, ResourceMissing
 from merchants.models import AuditEntry, User
 from payments.risk import fingerprints, lists
-from payments.risk.lists import Entry, EntryUnusable
+from payments.risk.lists import BlockEntry, EntryUnusable
 from payments.risk.models import ListEntry
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
@@ -40,7 +40,7 @@ def put(operator: User, client: ApiClient | None, list_: str, kind: str, value: 
         assert attempt
         value, shown = attempt.card_fingerprint or "", attempt.card["masked"]
     merchant = client.merchant if client else None
-    return lists.add(operator, merchant, Entry(list_, kind, value, "Because.", shown=shown))
+    return lists.add(operator, merchant, BlockEntry(list_, kind, value, "Because.", shown=shown))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_an_entry_that_has_expired_blocks_no_more(
     acme: ApiClient, bank: BankTransport, operator: User
 ) -> None:
     until = clock.now() + timedelta(hours=1)
-    lists.add(operator, acme.merchant, Entry("block", "bin", "424242", "For an hour.", until))
+    lists.add(operator, acme.merchant, BlockEntry("block", "bin", "424242", "For an hour.", until))
     blocked = ended(paid_by(acme))
 
     clock.advance(timedelta(minutes=61))
@@ -138,12 +138,12 @@ def test_a_value_of_another_form_is_refused(
     kind: str, value: str, acme: ApiClient, operator: User
 ) -> None:
     with pytest.raises(EntryUnusable):
-        lists.add(operator, acme.merchant, Entry("block", kind, value, "Because."))
+        lists.add(operator, acme.merchant, BlockEntry("block", kind, value, "Because."))
 
 
 def test_a_card_is_listed_for_its_merchant_only(operator: User) -> None:
     with pytest.raises(EntryUnusable):
-        lists.add(operator, None, Entry("block", "card", "f" * 64, "Why", shown="4242…4242"))
+        lists.add(operator, None, BlockEntry("block", "card", "f" * 64, "Why", shown="4242…4242"))
     with pytest.raises(IntegrityError, match="a_listed_card_is_a_merchants"):
         ListEntry.objects.create(list="block", kind="card", value="f" * 64, created_at=clock.now())
 
@@ -159,7 +159,7 @@ def test_who_may_not_manage_lists_is_refused(acme: ApiClient, operator: User) ->
     with pytest.raises(ResourceMissing):
         lists.remove(operator, 0, reason="No.")
     with pytest.raises(EntryUnusable):
-        lists.add(operator, acme.merchant, Entry("block", "bin", "424242", " "))
+        lists.add(operator, acme.merchant, BlockEntry("block", "bin", "424242", " "))
 
 
 def test_each_change_is_logged_and_no_address_is_kept(acme: ApiClient, operator: User) -> None:

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from events.transitions import UnlistedTransition
 from payments.intents import transition
 from payments.intents.models import PaymentIntent
-from payments.intents.states import PAYMENTS, Status
+from payments.intents.states import PAYMENTS, PaymentStatus
 from tests.stage.bank_transport import BankTransport
 from tests.stage.both_banks import SANDBOX
 from tests.stage.client import ApiClient
@@ -84,7 +84,7 @@ WAYS: dict[str, dict[str, Story]] = {
     },
 }
 
-PAIRS = list(product(Status, Status))
+PAIRS = list(product(PaymentStatus, PaymentStatus))
 TABLE = [Move(*listed[:3]) for listed in PAYMENTS.changes]
 UNLISTED = [pair for pair in PAIRS if pair not in PAYMENTS.pairs]
 
@@ -177,7 +177,7 @@ def test_what_is_over_stays_as_it_is(status: str, walk: Walk) -> None:
 
 
 @pytest.mark.every_case("the states of money and of banks' answers")
-@pytest.mark.parametrize("before", Status)
+@pytest.mark.parametrize("before", PaymentStatus)
 def test_the_one_door_and_the_database_refuse_the_other_pairs(before: str, walk: Walk) -> None:
     row = PaymentIntent.objects.filter(id=starting(walk, before).payment_id)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acquirers.three_d_secure import Authenticated, Proof
+from acquirers.three_d_secure import Authenticated, AuthenticationProof
 from payments.intents.models import Attempt
 from payments.payer import returns
 from tests.stage import bank_books
@@ -270,7 +270,7 @@ def test_only_full_authentication_or_an_attempt_with_proof_is_enough(
     acme: ApiClient, bank: BankTransport,
 ) -> None:  # fmt: skip
     challenged(acme, number)
-    said = Authenticated(md_status, eci, Proof({"cavv": cavv}), has_proof=bool(cavv))
+    said = Authenticated(md_status, eci, AuthenticationProof({"cavv": cavv}), has_proof=bool(cavv))
 
     assert returns.is_enough(Attempt.objects.get(), said) is result
 

@@ -13,9 +13,9 @@ from acquirers.notices.refusals import NotKnown
 from events.transitions import UnlistedTransition
 from ledger.models import Price
 from payments.intents.models import Attempt, PaymentIntent
-from payments.refunds import notices, render, rows, tasks
+from payments.refunds import notices, render, steps, tasks
 from payments.refunds.models import Refund
-from payments.refunds.states import REFUNDS, Status
+from payments.refunds.states import REFUNDS, RefundStatus
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.bank_transport import BankTransport
 from tests.stage.both_banks import OLD
@@ -238,11 +238,11 @@ def test_a_status_that_is_not_listed_next_is_refused(state: str, stage: Stage) -
     row = Refund.objects.filter(id=stage.refund_id)
     status = row.get().status
 
-    for after in Status:
+    for after in RefundStatus:
         if (status, after) in REFUNDS.pairs or after == status:
             continue
         with pytest.raises(UnlistedTransition):
-            rows.move(row.get(), after, render.refund(row.get()))
+            steps.move(row.get(), after, render.refund(row.get()))
         with pytest.raises(IntegrityError, match="does not move"), transaction.atomic():
             row.update(status=after)
 
@@ -260,7 +260,7 @@ def test_every_listed_change_was_made_above() -> None:
 
 def _begins(state: str) -> str:
     ended = {"was voided": "succeeded", "bounced": "failed"}
-    return ended.get(state, state) if state in (*Status, *ended) else "pending"
+    return ended.get(state, state) if state in (*RefundStatus, *ended) else "pending"
 
 
 def _ends(state: str, answer: str) -> str:

@@ -16,11 +16,11 @@ import pytest
 import requests
 from django.db import IntegrityError, transaction
 
-from ledger.models import Account, Entry, Movement, Price
+from ledger.models import Account, LedgerEntry, Movement, Price
 from payments.charging import installments
 from payments.intents import given_back as writers
 from payments.intents.models import PaymentIntent
-from payments.refunds import rows, tasks
+from payments.refunds import steps, tasks
 from payments.refunds.models import Refund
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
@@ -71,7 +71,7 @@ def refunding(client: ApiClient, payment_id: str, amount: int | None, **given: A
 
 def sums(*kinds: str) -> int:
     """Return what the ledger has in accounts of these kinds, in minor units."""
-    entries = Entry.objects.filter(account__kind__in=kinds)
+    entries = LedgerEntry.objects.filter(account__kind__in=kinds)
     return sum(entries.values_list("amount", flat=True))
 
 
@@ -180,7 +180,7 @@ def _posting(web: WebProcess, client: ApiClient, payment_id: str, amount: int) -
 def test_the_last_two_refunds_at_once_share_surcharge_and_fee_to_the_last_kurus(
     returns_fee: bool, acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = installments.Plan(3, surcharge=601)
+    plan = installments.ChosenPlan(3, surcharge=601)
     monkeypatch.setattr(installments, "plan_of", lambda *_asked: plan)
     Price.objects.create(
         merchant=acme.merchant, currency="try", bps=333, fixed=7, returns_fee=returns_fee
@@ -203,7 +203,7 @@ def test_the_last_two_refunds_at_once_share_surcharge_and_fee_to_the_last_kurus(
 
 def _left_of(payment_id: str, kind: str) -> int:
     attempt = PaymentIntent.objects.get(id=payment_id).attempts.get()
-    entries = Entry.objects.filter(movement__charge_id=attempt.id, account__kind=kind)
+    entries = LedgerEntry.objects.filter(movement__charge_id=attempt.id, account__kind=kind)
     return sum(entries.values_list("amount", flat=True))
 
 
@@ -373,5 +373,5 @@ def test_the_check_sees_a_service_that_books_twice(
 
     twice = pytest.raises(IntegrityError, match="a_cause_moves_money_once_per_kind")
     with twice, transaction.atomic():
-        rows.book_or_wait(refund)
+        steps.book_or_wait(refund)
     assert bank_books.order().given_back == (600,)

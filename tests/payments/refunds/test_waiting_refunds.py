@@ -9,9 +9,9 @@ from core import clock
 from ledger.models import Movement, Price
 from merchants.models import NegativeLimit
 from payments.intents.models import PaymentIntent
-from payments.refunds import rows, tasks, waiting
+from payments.refunds import steps, tasks, waiting
 from payments.refunds.models import Refund
-from payments.refunds.states import Status
+from payments.refunds.states import RefundStatus
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.bank_transport import BankTransport
 from tests.stage.booked import movements
@@ -311,7 +311,7 @@ def test_it_is_in_the_sweepers_way_only_after_thirty_days(
 ) -> None:
     acme.refund(paid)
 
-    row = Refund.objects.get(status=Status.PENDING)
+    row = Refund.objects.get(status=RefundStatus.PENDING)
 
     assert row.due_at == row.created_at + timedelta(days=30) > clock.now()
     assert (row.lease_until, row.sent_at) == (None, None)
@@ -331,7 +331,7 @@ def test_one_that_cannot_be_looked_at_stops_no_other_merchants(
     Price.objects.create(merchant=globex.merchant, currency="try", bps=5000)
     other = globex.refund(globex.pay()["id"], HALF + 1)
     globex.pay()
-    locked = rows.locked
+    locked = steps.locked
 
     def refuses(refund: Refund) -> Refund:
         if refund.merchant_id == acme.merchant.id:
@@ -339,7 +339,7 @@ def test_one_that_cannot_be_looked_at_stops_no_other_merchants(
         return locked(refund)
 
     with monkeypatch.context() as patched:
-        patched.setattr(rows, "locked", refuses)
+        patched.setattr(steps, "locked", refuses)
         tasks.send_waiting()
 
     assert globex.refunded(other["id"])["pending_reason"] == "processing"

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from merchants.models import Deed, RuleName
+from merchants.models import RuleEffect, RuleName
 from payments.risk import fingerprints, rules, verdicts
 from payments.risk.rules import DEFAULTS, Setting
-from payments.risk.verdicts import Counts, Facts, Status, Verdict
+from payments.risk.verdicts import Counts, Facts, FraudStatus, RiskVerdict
 
 AMOUNT_RULE = Setting("amount", "try", "review", 500_000)
 ALL_ON = rules.with_settings(DEFAULTS, [AMOUNT_RULE], "try")
 
 
-def judged(**facts: Any) -> Verdict:
+def judged(**facts: Any) -> RiskVerdict:
     return verdicts.judge(ALL_ON, Facts(**{"amount": 12500, **facts}), at=1)
 
 
@@ -75,7 +75,7 @@ def test_a_merchants_setting_goes_over_the_installations() -> None:
     verdict = verdicts.judge(changed, Facts(5000, Counts(card_attempts=2)), at=1)
 
     assert (verdict.rule, verdict.status) == ("card_velocity", "review")
-    assert changed[RuleName.AMOUNT].deed == Deed.OFF
+    assert changed[RuleName.AMOUNT].deed == RuleEffect.OFF
 
 
 def test_a_sandbox_has_the_lists_alone(settings: Any) -> None:
@@ -117,7 +117,7 @@ def test_the_banks_score_and_ours_are_one() -> None:
 
 
 def test_a_persons_word_stands_until_the_bank_says_otherwise() -> None:
-    cleared = verdicts.by_person(judged(amount=500_001), Status.CLEAR, at=2)
+    cleared = verdicts.by_person(judged(amount=500_001), FraudStatus.CLEAR, at=2)
 
     assert (cleared.rule, cleared.status, cleared.score) == ("person", "clear", 10)
     assert verdicts.with_banks_answer(cleared, "normal", 12, at=3) == cleared
@@ -128,7 +128,7 @@ def test_a_persons_word_stands_until_the_bank_says_otherwise() -> None:
 
 def test_the_bank_warns_once() -> None:
     warned = verdicts.with_banks_warning(judged(), at=2)
-    cleared = verdicts.by_person(warned, Status.CLEAR, at=3)
+    cleared = verdicts.by_person(warned, FraudStatus.CLEAR, at=3)
 
     assert verdicts.with_banks_warning(warned, at=4) == warned
     assert verdicts.with_banks_warning(cleared, at=4) == cleared

@@ -7,7 +7,15 @@ from datetime import UTC, datetime
 from acquirers.courses import Course
 from acquirers.declines import BY_RESPONSE_CODE
 from acquirers.gateway import Order
-from acquirers.outcomes import Answer, BankOperation, Deed, Exchange, Finding, Outcome, Standing
+from acquirers.outcomes import (
+    Answer,
+    BankOperation,
+    Exchange,
+    Finding,
+    OperationKind,
+    Outcome,
+    Standing,
+)
 from acquirers.wire import Received, xml
 
 CONTENT_TYPE = "text/xml"
@@ -33,12 +41,12 @@ ANSWERS = {
     ("Error", "E-3205"): Answer.DECLINED,
 }
 DEEDS = {
-    "S": Deed.AUTHORIZATION,
-    "P": Deed.AUTHORIZATION,
-    "C": Deed.CAPTURE,
-    "V": Deed.VOID,
-    "R": Deed.REFUND,
-    "L": Deed.LAPSE,
+    "S": OperationKind.AUTHORIZATION,
+    "P": OperationKind.AUTHORIZATION,
+    "C": OperationKind.CAPTURE,
+    "V": OperationKind.VOID,
+    "R": OperationKind.REFUND,
+    "L": OperationKind.LAPSE,
 }
 STATES = {"A": Answer.APPROVED, "W": Answer.PENDING, "D": Answer.DECLINED}
 LINE = re.compile(
@@ -79,7 +87,7 @@ def standing(received: Received, order: Order, course: Course) -> Standing:
 def refund_standing(received: Received, order: Order, course: Course) -> Standing:
     """Read the answer to an inquiry about one refund, which the bank may have made twice."""
     found = _listed(received, order, course, request_type="RefundStatus")
-    is_refund = all(one.deed is Deed.REFUND for one in found.operations)
+    is_refund = all(one.deed is OperationKind.REFUND for one in found.operations)
     return found if is_refund else Standing(Finding.UNKNOWN, exchange=found.exchange)
 
 
@@ -99,7 +107,7 @@ def _listed(received: Received, order: Order, course: Course, *, request_type: s
 
 def last_number(standing: Standing) -> str | None:
     """Return the bank's number of the last payment or capture, which a void has to name."""
-    is_money = (Deed.AUTHORIZATION, Deed.CAPTURE)
+    is_money = (OperationKind.AUTHORIZATION, OperationKind.CAPTURE)
     approved = [
         one.number
         for one in standing.operations
@@ -171,7 +179,7 @@ def _operations(line: Mapping[str, str]) -> list[BankOperation]:
     """Return what a line tells; a sale that was approved is a payment and its capture."""
     deeds = [DEEDS[line["kind"]]]
     if line["kind"] == "S" and line["state"] == "A":
-        deeds.append(Deed.CAPTURE)
+        deeds.append(OperationKind.CAPTURE)
     at = datetime.fromtimestamp(float(line["at"]), UTC)
     return [
         BankOperation(deed, _state(line), int(line["amount"]), line["trans_id"], at)

@@ -8,7 +8,13 @@ from collections.abc import Mapping
 
 from acquirers import returned_forms
 from acquirers.gateway import Order
-from acquirers.three_d_secure import Authenticated, Forged, NotAuthenticated, Proof, Return
+from acquirers.three_d_secure import (
+    Authenticated,
+    AuthenticationProof,
+    Forged,
+    NotAuthenticated,
+    Return,
+)
 
 # One character a byte: the bank signs bytes, in one encoding or another.
 BYTES = "latin-1"
@@ -49,7 +55,7 @@ def read(
     return Authenticated(
         md_status=told["mdstatus"],
         eci=told["eci"],
-        proof=Proof({name: told[name] for name in ("md", "xid", "eci", "cavv")}),
+        proof=AuthenticationProof({name: told[name] for name in ("md", "xid", "eci", "cavv")}),
         transaction_id=told["xid"],
         has_proof=bool(told["cavv"]),
     )

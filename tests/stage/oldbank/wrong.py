@@ -9,7 +9,7 @@ from dataclasses import replace
 from acquirers import wire
 from acquirers.gateway import Order
 from acquirers.models import Terminal
-from acquirers.outcomes import Answer, BankOperation, Deed, Finding, Outcome, Standing
+from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome, Standing
 from tests.stage.oldbank.gateway import OldBankGateway
 
 
@@ -48,7 +48,7 @@ class BelievesNoRecord(OldBankGateway):
         standing = super().inquire(order)
         if standing.finding is not Finding.NO_RECORD:
             return standing
-        declined = BankOperation(Deed.AUTHORIZATION, Answer.DECLINED)
+        declined = BankOperation(OperationKind.AUTHORIZATION, Answer.DECLINED)
         return Standing(Finding.FOUND, (declined,), response_code="05")
 
 

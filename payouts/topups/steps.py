@@ -7,7 +7,7 @@ from events.transitions import Door
 from ledger import book
 from payouts.topups import render
 from payouts.topups.models import Topup
-from payouts.topups.states import TOPUPS, FailureCode, Status
+from payouts.topups.states import TOPUPS, FailureCode, TopupStatus
 
 DOOR = Door(TOPUPS, render.topup)
 
@@ -29,7 +29,7 @@ def succeed(topup: Topup) -> None:
         cause_id=topup.id,
         now=clock.now(),
     )
-    _close(topup, Status.SUCCEEDED, before)
+    _close(topup, TopupStatus.SUCCEEDED, before)
 
 
 def fail(topup: Topup, failure_code: str | None) -> None:
@@ -37,13 +37,13 @@ def fail(topup: Topup, failure_code: str | None) -> None:
     before = render.topup(topup)
     is_known = failure_code in FailureCode.values
     topup.failure_code = failure_code if is_known else FailureCode.COULD_NOT_PROCESS
-    _close(topup, Status.FAILED, before)
+    _close(topup, TopupStatus.FAILED, before)
 
 
 def cancel(topup: Topup) -> None:
     """Call a locked, pending topup off, in the name of the request that does it."""
     before = render.topup(topup)
-    _close(topup, Status.CANCELED, before, request_id=context.request_id())
+    _close(topup, TopupStatus.CANCELED, before, request_id=context.request_id())
 
 
 def reverse(topup: Topup) -> None:
@@ -53,11 +53,11 @@ def reverse(topup: Topup) -> None:
     """
     before = render.topup(topup)
     book.topup_reversed(topup.id, merchant_id=topup.merchant_id, now=clock.now())
-    _close(topup, Status.REVERSED, before)
+    _close(topup, TopupStatus.REVERSED, before)
 
 
 def _close(
-    topup: Topup, status: Status, before: dict[str, Any], request_id: str | None = None
+    topup: Topup, status: TopupStatus, before: dict[str, Any], request_id: str | None = None
 ) -> None:
     topup.closed_at, topup.tell_at = clock.now(), None
     DOOR.move(topup, status, before, request_id=request_id or topup.request_id)

@@ -11,7 +11,7 @@ from payments.intents import given_back
 from payments.intents.models import PaymentIntent
 from payments.refunds import render
 from payments.refunds.models import Refund
-from payments.refunds.states import REFUNDS, FailureReason, Method, PendingReason, Status
+from payments.refunds.states import REFUNDS, FailureReason, Method, PendingReason, RefundStatus
 
 WAITS_FOR = timedelta(days=30)
 
@@ -28,7 +28,7 @@ def locked(refund: Refund) -> Refund:
 
 
 def move(
-    refund: Refund, status: Status, before: dict[str, Any], *, request_id: str | None = None
+    refund: Refund, status: RefundStatus, before: dict[str, Any], *, request_id: str | None = None
 ) -> None:
     """Write a locked refund with its next status, and the event.
 
@@ -72,24 +72,24 @@ def fail(refund: Refund, reason: FailureReason) -> None:
     move(refund, end_failed(refund, reason), before)
 
 
-def end_failed(refund: Refund, reason: FailureReason) -> Status:
+def end_failed(refund: Refund, reason: FailureReason) -> RefundStatus:
     """Write into the rows and the ledger that a refund has failed; return its next status."""
     _give_back(refund)
     refund.failure_reason = reason
     close(refund)
-    return Status.FAILED
+    return RefundStatus.FAILED
 
 
 def cancel(refund: Refund, before: dict[str, Any], *, request_id: str) -> None:
     """Cancel a locked refund that has not left for the bank."""
     _give_back(refund)
     close(refund)
-    move(refund, Status.CANCELED, before, request_id=request_id)
+    move(refund, RefundStatus.CANCELED, before, request_id=request_id)
 
 
 def _give_back(refund: Refund) -> None:
     given_back.give_back_refund(refund.intent, refund.amount)
-    if refund.status == Status.SUCCEEDED:
+    if refund.status == RefundStatus.SUCCEEDED:
         book.refund_bounced(refund.id, merchant_id=refund.merchant_id, now=clock.now())
     elif not refund.is_waiting:
         book.refund_returned(refund.id, merchant_id=refund.merchant_id, now=clock.now())

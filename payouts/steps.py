@@ -9,7 +9,7 @@ from events.transitions import Door
 from ledger import book
 from payouts import render
 from payouts.models import Payout
-from payouts.states import PAYOUTS, FailureCode, Status
+from payouts.states import PAYOUTS, FailureCode, PayoutStatus
 
 DOOR = Door(PAYOUTS, render.payout)
 
@@ -21,7 +21,7 @@ def locked(payout: Payout) -> Payout:
     return now
 
 
-def move(payout: Payout, status: Status, before: dict[str, Any]) -> None:
+def move(payout: Payout, status: PayoutStatus, before: dict[str, Any]) -> None:
     """Write a locked payout with its next status, and the event if the change has one.
 
     :param before: the payout as `render` showed it right after it was locked.
@@ -38,7 +38,7 @@ def pay(payout: Payout, trace_id: str | None, *, arrived_at: datetime | None) ->
     move(payout, end_paid(payout, trace_id, arrived_at=arrived_at), before)
 
 
-def end_paid(payout: Payout, trace_id: str | None, *, arrived_at: datetime | None) -> Status:
+def end_paid(payout: Payout, trace_id: str | None, *, arrived_at: datetime | None) -> PayoutStatus:
     """Write into the row and the ledger that its money has arrived; return its next status.
 
     :param arrived_at: by the bank; None if it does not say, and it is taken to be now.
@@ -50,7 +50,7 @@ def end_paid(payout: Payout, trace_id: str | None, *, arrived_at: datetime | Non
     payout.arrival_at = local_days.begins(day, timezone)
     payout.trace_id = trace_id or payout.trace_id
     close(payout)
-    return Status.PAID
+    return PayoutStatus.PAID
 
 
 def _between(sent_at: datetime | None, arrived_at: datetime, now: datetime) -> datetime:
@@ -64,15 +64,17 @@ def fail(payout: Payout, failure_code: str | None, trace_id: str | None = None) 
     move(payout, end_failed(payout, failure_code, trace_id), before)
 
 
-def end_failed(payout: Payout, failure_code: str | None, trace_id: str | None = None) -> Status:
+def end_failed(
+    payout: Payout, failure_code: str | None, trace_id: str | None = None
+) -> PayoutStatus:
     """Write into the row and the ledger that it has failed; return its next status."""
-    give_back = book.payout_bounced if payout.status == Status.PAID else book.payout_returned
+    give_back = book.payout_bounced if payout.status == PayoutStatus.PAID else book.payout_returned
     give_back(payout.id, merchant_id=payout.merchant_id, now=clock.now())
     is_known = failure_code in FailureCode.values
     payout.failure_code = failure_code if is_known else FailureCode.COULD_NOT_PROCESS
     payout.trace_id = trace_id or payout.trace_id
     close(payout)
-    return Status.FAILED
+    return PayoutStatus.FAILED
 
 
 def close(payout: Payout) -> None:
