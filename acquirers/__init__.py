@@ -54,7 +54,7 @@ def at(terminal: "Terminal") -> "Gateway":
 def for_new(merchant: "Merchant", currency: str, card: "CardData | None") -> "Terminal":
     """Return the terminal for a new attempt: the merchant's own, or else the installation's.
 
-    Every terminal takes every currency and card so far; routes will tell by these.
+    Every terminal takes every currency and card so far; routes will choose by these.
 
     :param card: None for one that was sealed earlier.
     :raises NotSetUp: no terminal is open for new attempts.

@@ -1,4 +1,4 @@
-"""The gateway of a disabled terminal: it asks nobody, and says so."""
+"""The gateway of a disabled terminal: it asks no bank, and says so."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime

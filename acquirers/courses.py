@@ -33,7 +33,7 @@ class Course:
     ) -> Exchange:
         """Return the exchange now that the answer is here, or that this side gave up.
 
-        The bank's words are scrubbed and cut. Its numbers are kept as they are or not at all: a
+        The bank's texts are scrubbed and cut. Its numbers are kept as they are or not at all: a
         void or a refund sends them back, and a part of a number would name something else. One
         that is named like a security code is not kept, whatever it is.
         """
@@ -59,7 +59,7 @@ def _kept(numbers: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _is_fit(number: str) -> bool:
-    """Tell whether it can be a bank's number: short, printable, and no secret of a cardholder's."""
+    """Return whether it can be a bank's number: short, printable, no cardholder's secret."""
     is_plain = number.isascii() and number.isprintable() and len(number) <= NUMBER_MAX
     return is_plain and hide_secrets(number) == number
 

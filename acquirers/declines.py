@@ -1,4 +1,4 @@
-"""Declines: a bank's refusal in words for merchant and payer (contract 2, `last_payment_error`)."""
+"""Declines: a bank's refusal, explained to people (contract 2, `last_payment_error`)."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ NOT_FOR_THIS = "Your card does not support this payment. Try another card."
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """One reason in the words of `last_payment_error`; `message` is safe to show the payer."""
+    """One reason as `last_payment_error` shows it; `message` is safe to show the payer."""
 
     code: str
     decline_code: str | None

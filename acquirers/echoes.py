@@ -1,6 +1,6 @@
 """The parts of a bank's answer that echo the card: left out before they are kept, shown or logged.
 
-The general detection takes digits beside a letter for an id's. Here the card that the bank was
+The general detection takes digits next to a letter for an id's. Here the card that the bank was
 asked about is known by its first six and last four digits, so that its number is found whatever is
 glued to it. The number itself is not needed, and may have been destroyed.
 """
@@ -39,7 +39,7 @@ def ends_of(card: Mapping[str, Any]) -> Ends:
 
 
 def holds_number(text: str, ends: Ends) -> bool:
-    """Tell whether a text holds the card's number, whatever stands before, behind or between."""
+    """Return whether a text holds the card's number, whatever stands before, behind or between."""
     plain = [text, unquote(text)] if "%" in text else [text]
     return any(_in_digits(_digits(one), ends) for one in plain)
 
@@ -121,7 +121,7 @@ def of_return(answer: Return, ends: Ends) -> Return:
 
 
 def of_notice(told: Notice, ends: Ends) -> Notice:
-    """Return a notice without what echoes the card of the attempt that it tells of.
+    """Return a notice without the parts that echo its attempt's card.
 
     A dispute without a name is left to a person by the handlers.
     """
@@ -131,7 +131,6 @@ def of_notice(told: Notice, ends: Ends) -> Notice:
 
 
 def _echoed(texts: Iterable[tuple[str, str | None]], ends: Ends) -> list[str]:
-    """Return the names of the texts that hold the number, and tell the log of them."""
     echoed = [name for name, text in texts if _is_echo(text, ends)]
     if echoed:
         log.error("bank_echoed_card", fields=sorted(echoed))

@@ -17,7 +17,7 @@ class Capabilities:
     """The facts about a kind of acquirer that decide how a doubt is resolved.
 
     :param references_are_idempotent: the same reference sent twice is one authorisation.
-    :param inquires_modifications: an inquiry tells of captures and voids, not of the sale alone.
+    :param inquires_modifications: an inquiry shows captures and voids, not the sale alone.
     :param voids_partially: a part of an authorisation can be released.
     :param cvc_at_handoff: the security code goes to the bank from the payer's browser, so it is
         held until the payer presses the button.
@@ -147,7 +147,7 @@ class Gateway(Protocol):
     built_in_bins: Mapping[str, IssuerFacts]
 
     def accepts(self, number: str) -> bool:
-        """Tell whether a card of this number is taken here."""
+        """Return whether a card of this number is taken here."""
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Send one authorisation.
@@ -203,7 +203,7 @@ class Gateway(Protocol):
     def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:
         """Return the bank's notices behind a number, in their order; None if this bank has none.
 
-        Terminals of one bank may be told of each other's orders.
+        Terminals of one bank may get notices of each other's orders.
 
         :raises NoticesUnreadable: the bank did not give them, or one of them cannot be read.
         """

@@ -1,6 +1,6 @@
 """A gateway as an attempt hears it: no answer brings the number of the attempt's own card along.
 
-Adapters need not think of it: `acquirers.of` gives nobody an answer that did not pass here.
+Adapters need not think of it: `acquirers.of` gives no answer that did not pass here.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Notices of banks: news about an order that nobody had asked for, numbered in the bank's order."""
+"""Notices of banks: unasked news about an order, numbered in the bank's order."""
 
 import enum
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 
 
 class NoticeKind(enum.Enum):
-    """The events that a bank tells of by itself, as far as the service knows them."""
+    """The events that banks send notices of, as far as the service knows them."""
 
     DISPUTE_OPENED = "dispute_opened"
     INQUIRY_OPENED = "inquiry_opened"
@@ -24,12 +24,12 @@ class Notice:
     """One notice of a bank.
 
     :param number: 1 for the bank's first; without gaps, in the order in which things happened.
-    :param kind: one that is not listed is passed on in the bank's word, 40 characters at most.
+    :param kind: one that is not listed is passed on as the bank writes it, 40 characters at most.
     :param reference: the order's, as the attempt has it.
     :param refund_reference: of the refund that it is about, as the service chose it.
     :param dispute: the bank's name for the dispute, 20 characters of 0-9 and A-Z.
     :param amount: in minor units: of the refund, or disputed.
-    :param reason: of a dispute, in the words of contract-money unless the bank has others; None
+    :param reason: of a dispute, as in contract-money unless the bank has others; None
         with a bounced refund.
     :param network_reason_code: the card network's or, of a bounced refund, the ISO 8583 code.
     :param due_by: until then the bank takes evidence.

@@ -34,7 +34,7 @@ class Exchange:
     :param sent_at: in real time; None if nothing left this machine.
     :param seconds: until the answer, or until this side gave up.
     :param code: the bank's own code, which may be longer than ISO 8583's.
-    :param text: the bank's own words, scrubbed and cut to 200 characters.
+    :param text: the bank's own text, scrubbed and cut to 200 characters.
     :param numbers: the bank's numbers of this very transaction.
     """
 
@@ -83,7 +83,7 @@ class BankOperation:
     """One thing that the bank has on an order.
 
     :param state: APPROVED, DECLINED, AUTHENTICATION_REQUIRED or PENDING.
-    :param amount: in minor units; None if the bank does not tell.
+    :param amount: in minor units; None if the bank does not say.
     """
 
     deed: OperationKind

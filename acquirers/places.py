@@ -9,7 +9,7 @@ class Places:
 
     A place that comes free while requests wait goes to the first one whose merchant holds less
     than half of all places, and if there is none to the first request. A merchant that is alone
-    may hold every place; beside others it cannot keep them all.
+    may hold every place; once others come, it cannot keep them all.
     """
 
     def __init__(self, count: int) -> None:

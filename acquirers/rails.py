@@ -49,7 +49,7 @@ class TransferOutcome(Outcome):
 
     APPROVED: it has arrived. DECLINED: it failed, or came back. PENDING: the bank has it.
 
-    :param failure_code: in the words of contract-money; None unless DECLINED.
+    :param failure_code: as in contract-money; None unless DECLINED.
     :param trace_id: the number by which banks look for it.
     :param arrived_at: when the money came to the account; None if the bank does not say.
     """
@@ -61,7 +61,7 @@ class TransferOutcome(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class TransferNotice:
-    """A thing that the bank tells on its own, numbered in the order of its commits, without gaps.
+    """A notice of the bank, numbered in the order of its commits, without gaps.
 
     :param reference: ours of a transfer out, the bank's own of a transfer in.
     :param amount: in minor units.
@@ -81,7 +81,7 @@ class TransferNotice:
 
 
 def unreadable(number: int, at: datetime) -> TransferNotice:
-    """Return a notice that nobody can read: kept by its number, without a handler.
+    """Return a notice that cannot be read: kept by its number, without a handler.
 
     It stops no other, and the audit lists it.
     """
@@ -94,7 +94,7 @@ class ExpectedTransfer:
 
     :param reference: ours, the text that the sender writes into it.
     :param amount: in minor units.
-    :param source: a sandbox's word for how it goes on; empty for one that comes.
+    :param source: a sandbox's code for how it goes on; empty for one that comes.
     """
 
     reference: str
@@ -146,25 +146,25 @@ class Transfers(Protocol):
         """Ask what the bank has of one transfer, which changes nothing there."""
 
     def expect(self, expected: ExpectedTransfer) -> bool:
-        """Tell the bank that a transfer in is to come; False if it may not have heard.
+        """Announce a transfer in to the bank; False if the bank may not have heard.
 
-        The same one told twice is one. A bank that takes all transfers need not be told: True.
+        An announcement may be repeated. A bank that takes all transfers needs none: True.
         """
 
     def notices(self, *, after: int, limit: int) -> list[TransferNotice]:
-        """Return the bank's notices behind a number, in their order; none if it tells none.
+        """Return the bank's notices behind a number, in their order; none if it sends none.
 
         :raises acquirers.noticed.NoticesUnreadable: the bank did not give them.
         """
 
     def statement(self) -> Iterator[TransferLine] | None:
-        """Yield what the bank has of all our references, in their order; None if it tells none.
+        """Yield what the bank has of all our references, in their order; None if it has none.
 
         :raises acquirers.gateway.StatementUnreadable: the bank did not give it to its end.
         """
 
     def incoming(self) -> Iterator[IncomingLine] | None:
-        """Yield the transfers in, in order of the bank's references; None if it tells none.
+        """Yield the transfers in, in order of the bank's references; None if it has none.
 
         :raises acquirers.gateway.StatementUnreadable: the bank did not give it to its end.
         """

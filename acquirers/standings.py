@@ -1,6 +1,6 @@
 """Standings read: how an authorisation, a modification or a refund ended, by all that a bank has.
 
-The one place where an answer is derived from a standing; it asks nobody.
+The one place where an answer is derived from a standing; it asks no bank.
 """
 
 from collections.abc import Iterable
@@ -120,7 +120,7 @@ def _has(standing: Standing, deed: OperationKind) -> bool:
 
 
 def _is_open(standing: Standing, deed: OperationKind) -> bool:
-    """Tell whether the bank has the request, and neither a yes nor a no to it."""
+    """Return whether the bank has the request, and neither a yes nor a no to it."""
     states = [one.state for one in _of(standing, deed)]
     return bool(states) and not {*states} <= {Answer.APPROVED, Answer.DECLINED}
 

@@ -90,7 +90,7 @@ class NotAuthenticated:
 
 @dataclass(frozen=True, slots=True)
 class AskTheBank:
-    """The bank may have charged already: an inquiry has to tell."""
+    """The bank may have charged already: an inquiry has to find out."""
 
 
 Return = Authenticated | NotAuthenticated | AskTheBank

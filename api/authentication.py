@@ -1,4 +1,4 @@
-"""The API's callers, told by `Authorization: Bearer sk_…` before the body is read."""
+"""The API's callers, known by `Authorization: Bearer sk_…` before the body is read."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -210,6 +210,6 @@ def require_scope(key: ApiKey, resource: str, method: str) -> None:
 
 
 def may(key: ApiKey, resource: str, method: str) -> bool:
-    """Tell whether the key's level for a resource covers the HTTP method."""
+    """Return whether the key's level for a resource covers the HTTP method."""
     level = key.scopes.get(resource, "write")
     return level == "write" or (level == "read" and method in READ_METHODS)

@@ -133,7 +133,6 @@ def _row_of_panel(call: LoggedRequest) -> RequestLog:
 
 
 def _caller(call: LoggedRequest) -> tuple[str | None, str | None]:
-    """Return the ids of the key that was sent, and of its merchant."""
     facts = call.work.facts
     if "merchant" in facts or call.response.status_code in REFUSED_FOR_THE_KEY:
         return facts.get("key_id"), facts.get("merchant")

@@ -83,7 +83,6 @@ def _told(merchant: Merchant) -> Amounts:
 
 
 def _booked() -> defaultdict[str, Amounts]:
-    """Return by merchant what the entries of its movements sum to."""
     entries = LedgerEntry.objects.filter(account__kind__in=balance.SHOWN)
     place = ("movement__merchant", "account__kind", "currency")
     booked: defaultdict[str, Amounts] = defaultdict(dict)

@@ -162,7 +162,6 @@ def check() -> Findings:
 
 
 def _contradicted() -> frozenset[str]:
-    """Return the attempts about which a case is open that the bank contradicts the book."""
     rows = Case.objects.filter(status=CaseStatus.OPEN, kind=CaseKind.BANK_CONTRADICTS_BOOK)
     return frozenset(rows.values_list("attempt_id", flat=True))
 
@@ -187,7 +186,7 @@ def _statement(terminal: Terminal) -> Iterator[StatementLine] | None:
 
 
 def _merged(statements: Iterable[Iterator[StatementLine]]) -> Iterator[StatementLine]:
-    """Return all statements in order of the references; terminals of one bank tell the same."""
+    """Return all statements in order of the references; terminals of one bank give the same."""
     lines = merge(*statements, key=lambda line: line.reference)
     return (line for line, _same in groupby(lines))
 
@@ -202,7 +201,6 @@ def _attempts(terminals: list[str]) -> Iterator[Ours]:
 
 
 def _rows(attempts: QuerySet[Attempt]) -> QuerySet[Any]:
-    """Return the columns of `Ours`."""
     return attempts.values_list(
         "acquirer_reference", "id", "intent_id", "merchant_id", "status",
         Exists(UNDER_WAY), ASKED_AT, "currency", "installments",
@@ -220,7 +218,6 @@ def _sum(amounts: QuerySet[Any]) -> Coalesce:
 def _side_by_side(
     ours: Iterator[Ours], lines: Iterator[StatementLine]
 ) -> Iterator[tuple[Ours | None, StatementLine | None]]:
-    """Pair attempts and lines with the same reference; both come in its order."""
     one, line = next(ours, None), next(lines, None)
     while one or line:
         if line is None or (one and one.reference < line.reference):
@@ -243,7 +240,7 @@ def _unexpected(line: StatementLine) -> list[str]:
 
 
 def _compare(ours: Ours, line: StatementLine | None, found: Findings) -> bool:
-    """Tell whether the bank and we have the same; note what they have not."""
+    """Return whether the bank and we have the same; note what they have not."""
     if ours.awaits_payer and line is None:
         return True  # Nothing was sent to the bank yet.
     if line is not None and line.is_pending and ours.is_decided:
@@ -271,7 +268,6 @@ def _compare_again(reference: str, line: StatementLine | None, found: Findings) 
 
 
 def _with_exchanges(sentence: str, ours: Ours) -> str:
-    """Return the sentence with a line for each exchange that is kept of the attempt."""
     rows = BankExchange.objects.filter(attempt=ours.attempt_id).order_by("sent_at", "id")
     return "\n    ".join([sentence, *map(str, rows)])
 

@@ -28,7 +28,7 @@ def _open(attempt_id: str, said: str) -> None:
 
 
 def _is_acknowledged(attempt: Attempt, said: str) -> bool:
-    """Tell whether a person has seen this very difference, and closed its case."""
+    """Return whether a person has seen this very difference, and closed its case."""
     newest = Case.objects.filter(attempt=attempt, kind=KIND).order_by("-opened_at").first()
     if newest is None:
         return False

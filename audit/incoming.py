@@ -1,4 +1,4 @@
-"""Checks of the transfers that came in beside the bank's own list of them (I7)."""
+"""Checks of the transfers that came in against the bank's list (I7)."""
 
 from collections.abc import Iterator
 

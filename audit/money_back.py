@@ -1,4 +1,4 @@
-"""Checks of money that goes back: refunds and disputes beside their payments and the ledger.
+"""Checks of money that goes back: refunds and disputes against payments and ledger.
 
 Rows of `(name, query that counts, query of sentences)`, as in `audit.queries` (I7).
 """

@@ -1,4 +1,4 @@
-"""Checks of payouts beside the ledger.
+"""Checks of payouts against the ledger.
 
 Rows of `(name, query that counts, query of sentences)`, as in `audit.queries` (I7).
 """

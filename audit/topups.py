@@ -1,4 +1,4 @@
-"""Checks of topups beside the ledger.
+"""Checks of topups against the ledger.
 
 Rows of `(name, query that counts, query of sentences)`, as in `audit.queries` (I7).
 """

@@ -12,8 +12,8 @@ PAGE = 200
 class TransferNews:
     """The news since a statement was asked for; make it before the statement is.
 
-    A line of the statement is older than our rows by then, and what the bank has told since may
-    be applied already: it explains a difference as what is not applied does.
+    A line of the statement is older than our rows by then, and later notices may be applied
+    already: they explain a difference as those do that are not applied.
     """
 
     def __init__(self) -> None:

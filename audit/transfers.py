@@ -1,4 +1,4 @@
-"""Checks of payouts beside the transfers of the bank that pays out (I7)."""
+"""Checks of payouts against the transfers of the bank that pays out (I7)."""
 
 from collections.abc import Iterator
 
@@ -58,7 +58,6 @@ def _payouts() -> Iterator[Payout]:
 def _side_by_side(
     ours: Iterator[Payout], lines: Iterator[TransferLine]
 ) -> Iterator[tuple[Payout | None, TransferLine | None]]:
-    """Pair payouts and lines with the same reference; both come in its order."""
     one, line = next(ours, None), next(lines, None)
     while one or line:
         if line is None or (one and one.acquirer_reference < line.reference):
@@ -86,7 +85,7 @@ def _compare(
 def _compare_again(
     ours: Payout | None, line: TransferLine | None, told: TransferNews, found: Findings
 ) -> None:
-    """Report a difference unless the bank tells of it, or has told since the line was read."""
+    """Report a difference unless a notice explains it, also one since the line was read."""
     if ours is None:
         assert line is not None
         found.differences.append(

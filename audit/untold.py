@@ -21,9 +21,9 @@ def check() -> Findings:
 
 
 def orders() -> set[str]:
-    """Return the references of orders about which banks have told what is not applied yet.
+    """Return the references of orders with notices that are not applied yet.
 
-    That is stored, or still at the bank. The caller has read the bank's statement before.
+    They are stored, or still at the bank. The caller has read the bank's statement before.
     """
     # The bank first: what is stored after it was asked is found in our table.
     at_the_banks = [_at_the_bank(terminal) for terminal in Terminal.objects.all()]
@@ -32,7 +32,7 @@ def orders() -> set[str]:
 
 
 def _at_the_bank(terminal: Terminal) -> set[str]:
-    """Return the orders of the notices that nobody has fetched; empty if they cannot be read."""
+    """Return the orders of the notices that are not fetched; empty if they cannot be read."""
     last = Notice.objects.filter(terminal=terminal).order_by("-number").first()
     after, found = last.number if last else 0, set[str]()
     try:

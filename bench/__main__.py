@@ -193,10 +193,7 @@ def _up_to(most: int) -> Callable[[str], int]:
 
 @contextmanager
 def _stage() -> Iterator[Stage]:
-    """Start the servers, and always stop them.
-
-    :raises CannotContinue: another one runs in this checkout.
-    """
+    """Start the servers, and always stop them."""
     lock = try_lock(state_directory() / "bench.lock")
     if lock is None:
         raise CannotContinue("./dev bench is already running in this checkout.")

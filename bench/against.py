@@ -1,6 +1,6 @@
-"""A run beside a stored one (`--against FILE`): CPU times, ratios and counts, and no rates.
+"""A run compared with a stored one (`--against FILE`): CPU times, ratios and counts, no rates.
 
-A rate tells of the machine's other work first; these tell of the service.
+A rate shows the machine's other work first; these show the service.
 """
 
 import json

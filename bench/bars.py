@@ -21,7 +21,7 @@ class Bar(NamedTuple):
     least: float | None = None
 
     def holds(self, figures: Figures) -> bool | None:
-        """Tell whether it holds; None for a figure without a bar."""
+        """Return whether it holds; None for a figure without a bar."""
         value = figures[self.figure]
         if self.most is not None:
             return value <= self.most

@@ -11,7 +11,7 @@ NAMES = ("here", "there")
 
 
 def measure(stage: Stage, terms: LoadTerms, commit: str) -> Figures:
-    """Measure this service beside that of another commit, on servers of its own.
+    """Measure this service and that of another commit in turns, on servers of its own.
 
     It runs with the packages that are installed here.
 

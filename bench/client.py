@@ -57,7 +57,7 @@ class ClientCall:
 
 
 def new_key() -> str:
-    """Return an Idempotency-Key that nobody has used."""
+    """Return a fresh Idempotency-Key."""
     return f"bench_{secrets.token_hex(12)}"
 
 

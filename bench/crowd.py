@@ -44,7 +44,7 @@ class Heard(NamedTuple):
 
 
 class Crowd(NamedTuple):
-    """Clients that repeat a call; one that loses patience hangs up and begins anew.
+    """Clients that repeat a call; one that loses patience hangs up and begins again.
 
     They wait where an answer says `Retry-After`, as payment SDKs do.
     """

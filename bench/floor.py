@@ -55,10 +55,7 @@ def measured(stage: Stage, url: str, script: Path, *, clients: int, seconds: int
 
 
 def _figure(pattern: re.Pattern[str], printed: str) -> str:
-    """Return a figure that pgbench prints at its end.
-
-    :raises CannotContinue: it printed none, so that nothing was measured.
-    """
+    """Return a figure that pgbench prints at its end."""
     found = pattern.search(printed)
     if found is None:
         raise CannotContinue(f"pgbench printed no figure of its own:\n{printed}")

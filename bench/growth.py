@@ -1,4 +1,4 @@
-"""`./dev bench growth`: a payment among many, beside one among few, on servers of their own.
+"""`./dev bench growth`: a payment among many, and one among few, on servers of their own.
 
 Both services run at the same time and are asked in turns (`bench.turns`), so that the machine's
 other work meets both alike.

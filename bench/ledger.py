@@ -58,7 +58,7 @@ BARS = [
 
 
 class Shop(NamedTuple):
-    """A merchant, as `create_merchant` told it."""
+    """A merchant, as `create_merchant` printed it."""
 
     name: str
     merchant_id: str
@@ -164,7 +164,7 @@ def _posted(ledger: Ledger, count: int) -> Figures:
 
 
 def _job(ledger: Ledger, terms: LoadTerms, entries: int) -> Figures:
-    """Measure the job beside running payments, with entries of very many merchants to add."""
+    """Measure the job during payments, with entries of very many merchants to add."""
     each = max(1, entries // (NEIGHBOURS + 1))
     say("bench", f"{entries} new entries of {NEIGHBOURS + 1} merchants")
     own = {ledger.large.merchant_id: each}

@@ -29,7 +29,7 @@ SHOWN = "SELECT split_part(account_id, '.', 3), sum(amount) FROM ledger_entry"
 
 
 def measure(large: str, small: str, refunds: int) -> dict[str, Any]:
-    """Return figures of the merchant with many entries, beside one with few.
+    """Return figures of the merchant with many entries, and of one with few.
 
     :param refunds: so many of each merchant.
     """
@@ -57,7 +57,7 @@ def read_balance(merchant_id: str) -> tuple[dict[str, Any], dict[str, int]]:
 
 
 def is_right(body: dict[str, Any], merchant_id: str) -> bool:
-    """Tell whether a balance shows what all entries of the merchant sum to."""
+    """Return whether a balance shows what all entries of the merchant sum to."""
     with connection.cursor() as cursor:
         cursor.execute(f"{SHOWN} WHERE merchant_id = %s GROUP BY 1", [merchant_id])
         sums = dict(cursor.fetchall())

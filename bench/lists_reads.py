@@ -1,6 +1,6 @@
 """The buffers that PostgreSQL reads for a page: `python -m bench.lists_reads ORDER.json`.
 
-The list engine is asked as the API asks it. Of each statement that it sends PostgreSQL tells
+The list engine is asked as the API asks it. Of each of its statements PostgreSQL reports
 how many shared buffers it touches, found in memory or not; and each page is held against a
 plain query without cursors and metadata entries. Prints JSON.
 """
@@ -43,7 +43,7 @@ class Read(NamedTuple):
 
 @dataclass
 class Reader:
-    """Reads a merchant's lists; `wrong` tells in sentences which pages were not the right ones."""
+    """Reads a merchant's lists; `wrong` names in sentences the pages that were not right."""
 
     rows: MerchantRows
     depth: int

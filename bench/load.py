@@ -48,7 +48,7 @@ class LoadTerms(NamedTuple):
         return max(1.0, self.seconds / 4)
 
     def at_least(self, seconds: int) -> int:
-        """Return the length of a measurement that needs so many seconds to tell much."""
+        """Return the length of a measurement that needs at least so many seconds."""
         return max(self.seconds, seconds * min(self.percent, LITTLE_PERCENT) // LITTLE_PERCENT)
 
     @property

@@ -1,4 +1,4 @@
-"""`./dev bench localstripe`: payments beside those of a fake of Stripe that keeps all in memory.
+"""`./dev bench localstripe`: payments next to those of a fake of Stripe in memory.
 
 It is no part of this project and in no lock file: it is installed anywhere for the comparison, and
 its program is named in LOCALSTRIPE.

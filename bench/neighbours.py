@@ -1,4 +1,4 @@
-"""Merchants beside the one that is measured."""
+"""Other merchants than the one that is measured."""
 
 from core import clock, ids
 from merchants.models import Merchant

@@ -1,4 +1,4 @@
-"""Payments with a pause behind each, alone and beside some other work."""
+"""Payments with a pause after each, alone and during other work."""
 
 import time
 from collections.abc import Callable, Iterable

@@ -111,7 +111,7 @@ def _last(figures: Figures) -> str:
 
 
 def is_narrowed(name: str) -> bool:
-    """Tell whether a figure is of a page with a filter, or behind a cursor."""
+    """Return whether a figure is of a page with a filter, or behind a cursor."""
     return "?" in name or ", " in name
 
 

@@ -20,7 +20,7 @@ FILES = 2
 
 
 def measure(stage: Stage, told: dict[str, str], terms: LoadTerms, *, since: int) -> Figures:
-    """Pay alone, and beside somebody who downloads one file after the other.
+    """Pay alone, and while a person downloads one file after the other.
 
     :param since: Unix seconds; the file's payments are not older.
     :raises CannotContinue: a payment did not succeed, or a file did not come.

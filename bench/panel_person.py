@@ -1,4 +1,4 @@
-"""Somebody with a browser, who signs in to the panel of a running service."""
+"""A person with a browser, who signs in to the panel of a running service."""
 
 import http.client
 import re
@@ -34,7 +34,7 @@ class SignedIn(NamedTuple):
 
 
 class Person:
-    """Somebody with a right password.
+    """A person with a right password.
 
     :param port: of the web process.
     """

@@ -60,7 +60,7 @@ class Opened(NamedTuple):
 
 @dataclass
 class Reader:
-    """Opens pages of one merchant as its owner; `wrong` tells in sentences what was no page."""
+    """Opens pages of one merchant as its owner; `wrong` describes the answers that were none."""
 
     merchant: Merchant
     rows: int
@@ -126,7 +126,7 @@ class Reader:
         return figures
 
     def _leads_on(self, page: str, answer: Any) -> bool:
-        """Tell whether it is the search, which leads from a whole id to its object's page."""
+        """Return whether it is the search, which leads from a whole id to its object's page."""
         way = answer.headers.get("Location", "")
         return page == "search" and way.startswith(f"/panel/{self.merchant.id}/")
 

@@ -17,7 +17,7 @@ AT_ONCE, ALONE = 20, 10
 class Crowd:
     """People who sign in again and again, all at once, while the block runs.
 
-    Somebody who is told to come back comes back then, as a browser's page says.
+    A person whom the page asks to come back does so, at the time it names.
     """
 
     def __init__(self, person: Person) -> None:
@@ -43,9 +43,9 @@ class Crowd:
 
 
 def measure(stage: Stage, told: dict[str, str], terms: LoadTerms) -> Figures:
-    """Measure sign-ins of a merchant's owner, and the API alone and beside twenty of them.
+    """Measure sign-ins of a merchant's owner, and the API alone and during twenty of them.
 
-    :raises CannotContinue: a sign-in was neither right nor told to come back.
+    :raises CannotContinue: a sign-in was neither right nor asked to come back.
     """
     call = ClientCall(stage.ports.web, "/v1/balance", {"object": "balance"}, told["secret_key"])
     with stage.service():

@@ -1,4 +1,4 @@
-"""The measurement of reconciliation: a bank's file of a million lines beside as many sales."""
+"""The measurement of reconciliation: a bank's file of a million lines, and as many sales."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
-"""The measurement of settlement: a night's run beside payments, looks, and long histories.
+"""The measurement of settlement: a night's run during payments, looks, and long histories.
 
-Every part must be settled once and told once; otherwise the run ends.
+Every part must be settled once with one event; otherwise the run ends.
 """
 
 import json

@@ -51,7 +51,7 @@ def fill_merchants(name: str, count: str, each: str, like: str) -> Figures:
 def settle(name: str) -> Figures:
     """Settle all merchants of a name, look after look as beat begins them; return what it cost.
 
-    :raises ValueError: not every part was settled once, and told once.
+    :raises ValueError: not every part was settled once, with one event.
     """
     connection.ensure_connection()  # To open it is no part of the work.
     began = time.perf_counter(), time.process_time()
@@ -66,7 +66,6 @@ def settle(name: str) -> Figures:
 
 
 def _require_settled(name: str) -> None:
-    """:raises ValueError: a part was not settled once, or a run not told once."""
     ids = Merchant.objects.filter(id__startswith=f"mer_{name}").values_list("id", flat=True)
     parts = LedgerEntry.objects.filter(merchant__in=ids, available_on__isnull=False)
     charged = parts.filter(amount__gt=0).aggregate(total=Sum("amount"))["total"]
@@ -181,7 +180,6 @@ def _local_date(timezone: str = "Europe/Istanbul") -> date:
 
 
 def _sql_ms(work: Callable[[], Any]) -> float:
-    """:raises ValueError: the work settled nothing, or paid nothing out."""
     with _statements() as took:
         if work() is None:
             raise ValueError("There was nothing to do.")

@@ -1,4 +1,4 @@
-"""The measurement of a bank that takes seconds: payments, others' reads beside them, overload.
+"""The measurement of a bank that takes seconds: payments, others' reads meanwhile, overload.
 
 What was refused must have stored nothing, and what was stored must have been answered.
 """
@@ -80,7 +80,7 @@ def open_shops(stage: Stage) -> Shops:
 
 
 def _something_to_read(call: ClientCall) -> ClientCall:
-    """Return the call of one payment that nobody has paid."""
+    """Return the call of one new payment."""
     draft = ClientCall(call.port, PATH, {}, call.secret_key, {"amount": 12500, "currency": "try"})
     line = Line(call.port)
     try:

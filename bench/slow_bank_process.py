@@ -1,4 +1,4 @@
-"""The simulated bank with a wait before all it is told to do: gunicorn runs it for the bench."""
+"""The simulated bank with a wait before each answer: gunicorn runs it for the bench."""
 
 import os
 import time

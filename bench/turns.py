@@ -1,4 +1,4 @@
-"""Two services in turns: a block of payments of each, then of reads of each, and all anew.
+"""Two services in turns: a block of payments of each, then of reads of each, and all again.
 
 Whatever else the machine does meanwhile meets both alike; so the ratio of two blocks that follow
 each other says more than either figure. The middle one of all these ratios counts.

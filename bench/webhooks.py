@@ -104,7 +104,7 @@ def _plans(name: str, times: Path, payments: int) -> Figures:
 
 
 def _claims(ours: Site, scale: Scale) -> Figures:
-    """Measure claims with all endpoints' lanes open, and again with heavy ones beside them."""
+    """Measure claims with all endpoints' lanes open, and again with heavy ones among them."""
     crowd = ours.tell_publisher(
         "open_endpoints",
         merchants=scale.of(CROWD),
@@ -193,7 +193,7 @@ def require_order(name: str, came: Seen, events: Iterable[tuple[str, str, int]])
 
 
 def _fairness(ours: Site, scale: Scale) -> Figures:
-    """Measure steady deliveries alone, and again beside endpoints that hang or are behind."""
+    """Measure steady deliveries alone, and again with endpoints that hang or are behind."""
     alone = _steady(ours, "alone", scale)
     _open_heavy(ours, scale)
     hanging = ours.tell_publisher(

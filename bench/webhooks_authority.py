@@ -18,7 +18,7 @@ class Certificates(NamedTuple):
     """Files of certificates, the receivers' ones with their keys.
 
     :param authority: the file of the authority that signed `trusted` and `expired`.
-    :param self_signed: signed by an authority that nobody trusts: itself.
+    :param self_signed: signed by an authority that is not trusted: itself.
     """
 
     authority: Path

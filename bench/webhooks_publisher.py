@@ -39,7 +39,7 @@ def open_endpoints(*, merchants: int, each: int, url: str) -> list[str]:
 
 @transaction.atomic
 def add_endpoints(*, merchant: str, each: int, url: str) -> None:
-    """Give a merchant so many more endpoints that are told everything."""
+    """Give a merchant so many more endpoints for all events."""
     for number in range(each):
         endpoint = Endpoint.objects.create(
             id=ids.new("we"),
@@ -84,7 +84,7 @@ def publish(*, merchants: list[str], count: int, gap_seconds: list[float]) -> di
 
 
 def close_all() -> None:
-    """Leave nothing to send, and nobody to send it to."""
+    """Delete all deliveries and endpoints."""
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE webhooks_delivery, webhooks_lane")
     Endpoint.objects.update(status="disabled", deleted_at=clock.now())

@@ -2,7 +2,7 @@
 
 A process of its own: `python -m bench.webhooks_receiver PORT TLS_PORT CERTIFICATE`. Deliveries
 are kept by the first part of their path: `POST /hang/…` is never answered, `GET /count/steady`
-and `GET /seen/steady` tell of what came to `/steady/…`.
+and `GET /seen/steady` list what came to `/steady/…`.
 """
 
 import asyncio

@@ -80,7 +80,7 @@ def open_case(
 
 
 def settle(case: Case, told: str) -> None:
-    """Close a locked case because the bank's word settles it; in the caller's transaction."""
+    """Close a locked case that the bank's answer settles; in the caller's transaction."""
     _resolve(case)
     case.save()
     _keep(case, Act.SETTLED, told=told)
@@ -147,7 +147,7 @@ def require_as_seen(case: Case, version: int) -> None:
 
 
 def changed(case: Case) -> CaseChanged:
-    """Return the refusal that tells what became of the case since the operator saw it."""
+    """Return the refusal that names the case's change since the operator saw it."""
     return CaseChanged(case)
 
 
@@ -162,7 +162,7 @@ def locked(case_id: str) -> Case:
 
 
 def decide(case: Case, operator: User, decision: CaseDecision, reason: str) -> None:
-    """Resolve a locked case by a person's word; the last thing in the caller's transaction.
+    """Resolve a locked case by a person's decision; the last thing in the caller's transaction.
 
     :param reason: as `fit_reason` returned it.
     """
@@ -182,7 +182,7 @@ def decide(case: Case, operator: User, decision: CaseDecision, reason: str) -> N
 
 @transaction.atomic(durable=True)
 def acknowledge(operator: User, case_id: str, *, reason: str, seen: int) -> Case:
-    """Resolve a case that asks for nobody's word about money: a person has seen to it.
+    """Resolve a case that needs no decision about money: a person has seen to it.
 
     :param seen: the case's version that the operator saw.
     :raises MayNotResolve: the operator's permissions do not allow it.
@@ -202,7 +202,7 @@ def acknowledge(operator: User, case_id: str, *, reason: str, seen: int) -> Case
 
 @transaction.atomic(durable=True)
 def assign(operator: User, case_id: str, owner: User | None) -> Case:
-    """Give a case to an operator, or to nobody; nothing happens if it is theirs already.
+    """Assign a case to an operator, or to none; nothing happens if it is theirs already.
 
     :raises MayNotResolve: the operator's permissions do not allow it.
     :raises OwnerUnfit: the new owner may not decide cases.
@@ -228,7 +228,7 @@ def assign(operator: User, case_id: str, owner: User | None) -> Case:
 
 @transaction.atomic(durable=True)
 def note(operator: User, case_id: str, text: str) -> CaseNote:
-    """Add an operator's words to a case.
+    """Add an operator's note to a case.
 
     :raises MayNotResolve: the operator's permissions do not allow it.
     :raises NoteUnfit: nothing, too much, or a card number was written.
@@ -260,7 +260,7 @@ def _resolve(case: Case) -> None:
 
 
 def _tell_merchant(case: Case) -> None:
-    """Mail those who want such notices that nobody looks into the payment any more."""
+    """Mail the merchant's subscribers that the case is closed."""
     page = reverse("panel:payment", args=[case.merchant_id, case.intent_id])
     facts = {
         "case": case,

@@ -93,12 +93,12 @@ class Case(models.Model):
 
     @property
     def awaits_decision(self) -> bool:
-        """Tell whether a person may say what the bank does not."""
+        """Return whether a person may say what the bank does not."""
         return self.is_open and self.kind in DECIDABLE and self.decision is None
 
 
 class CaseNote(models.Model):
-    """Words of an operator about a case; never changed."""
+    """A note of an operator about a case; never changed."""
 
     merchant = models.ForeignKey(Merchant, models.PROTECT, related_name="+", db_index=False)
     case = models.ForeignKey(Case, models.PROTECT, related_name="notes", db_constraint=False)

@@ -20,7 +20,7 @@ class CaseStatus(models.TextChoices):
 
 
 class CaseDecision(models.TextChoices):
-    """A person's word: it stands in for the bank's, until the bank has spoken."""
+    """A person's decision: it replaces the bank's answer until the bank gives one."""
 
     # About an authorisation or a capture.
     CHARGED = "charged", "The bank has charged the card"

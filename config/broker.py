@@ -3,8 +3,8 @@
 kombu closes a channel of a lost connection several times, and gives the messages that it holds
 back each time it can. After the connection has been taken away it fails with an `AttributeError`
 there: Celery takes that for a bug, and the worker ends. So does an acknowledgement that comes late.
-Here both are what they are, a connection that is gone, and the worker connects anew. What was not
-given back is in doubt nowhere: beat asks for all work again.
+Here both count as a lost connection, and the worker connects again. Work that was not given back
+is not lost: beat asks for all work again.
 """
 
 from collections.abc import Iterator

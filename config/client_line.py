@@ -15,7 +15,7 @@ class ClientLine:
     """A request's connection while it is served.
 
     A client that ended its side may still wait for its answer: HTTP allows to send a request,
-    close for writing, and read on. TCP tells the two apart only when something is sent: a
+    close for writing, and read on. TCP shows the difference only when something is sent: a
     machine whose program has left answers with a reset, one that listens takes it. So such a
     client, and no other, is sent the interim answer `100 Continue`, which says nothing and
     which HTTP/1.1 lets a server send at any time. HTTP/1.0 has none: its client has left.

@@ -1,4 +1,4 @@
-"""Errors as pages: outside the API, a person who opened an address in a browser gets words."""
+"""Errors as pages: outside the API, a person who opened an address in a browser gets a page."""
 
 import re
 
@@ -15,7 +15,7 @@ JSON, HTML = "application/json", "text/html"
 
 
 def is_wanted(request: HttpRequest) -> bool:
-    """Tell whether a browser asks for a page.
+    """Return whether a browser asks for a page.
 
     Programs accept anything, or JSON. A browser names HTML, and only where it will show
     a page: a missing picture or style sheet gets none.

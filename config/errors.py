@@ -47,7 +47,7 @@ def _told(problem: BaseException) -> errors.DomainError:
 
 
 def as_refusal(problem: BaseException) -> errors.DomainError:
-    """Return what the caller is told about any exception."""
+    """Return the API's answer to any exception."""
     match problem:
         case errors.DomainError():
             return problem

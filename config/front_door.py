@@ -72,7 +72,6 @@ def _refuse_repeated_headers(request: HttpRequest) -> None:
 
 
 def _require_our_host(request: HttpRequest) -> None:
-    """:raises DisallowedHost: the Host, or the host in the request line, is not ours."""
     if request.path_info != HEALTH_PATH:
         request.get_host()
     target = request.META.get("RAW_URI", "/")  # As gunicorn read it.

@@ -123,7 +123,7 @@ def on_starting(server: Arbiter) -> None:
 
 
 def post_worker_init(_worker: Worker) -> None:
-    """Let a forked process tell that it lives; gunicorn calls this by name."""
+    """Begin the heartbeat of a forked process; gunicorn calls this by name."""
     heartbeat.begin()
 
 

@@ -29,7 +29,7 @@ class PagePolicy(CSPMiddleware):
     """Give every answer outside the API the pages' policy, of every content type.
 
     Answers of the API are JSON, which no browser shows as a page. They would pay 43 µs
-    for it: the policy is put together anew each time.
+    for it: the policy is put together again each time.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:

@@ -44,7 +44,7 @@ def front_page(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """Answer the API's schema, without a key: it tells no more than the source does.
+    """Answer the API's schema, without a key: it shows no more than the source does.
 
     It costs less than to look a key up, and so no rate limit counts it.
     """

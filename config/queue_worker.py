@@ -2,7 +2,7 @@
 
 gunicorn's queue is first come, first served for payments and reads alike; it hides how long a
 request was in it; and the loop that fills it stands still at times. This one keeps threads
-for those who only read and for health checks, and tells the application when each request
+for reads and for health checks, and lets the application know when each request
 came and whether its client is still there (`core.arrival`).
 """
 
@@ -118,7 +118,7 @@ class Threads(futures.Executor):
 
 
 class Pieces:
-    """A streamed answer whose client has time anew for each piece: a large file may take long.
+    """A streamed answer with a time limit for each piece: a large file may take long.
 
     The server asks for the next piece when its socket has room for the rest of the last one.
     """
@@ -134,7 +134,7 @@ class Pieces:
 
 
 def is_plain(head: bytes) -> bool:
-    """Tell whether a request has come whole, and is a head without a body."""
+    """Return whether a request has come whole, and is a head without a body."""
     head, end, _next = head.partition(HEAD_END)
     return bool(end) and not BODY.search(head)
 
@@ -144,7 +144,7 @@ class QueueWorker(ThreadWorker):
 
     gunicorn gives a new connection a thread before anything has come of its request, for five
     seconds; it ends one by waiting in the loop, two seconds long, for the client to close its
-    side, while nobody else is accepted; and it dies, with all it serves, when the process may
+    side, while no other client is accepted; and it dies, with all it serves, when the process may
     open no more files. Here a connection waits in the poller for the first two, and a new one
     outside for the third.
     """

@@ -1,4 +1,4 @@
-"""beat's scheduler: work that is due waits where nobody reads its queue.
+"""beat's scheduler: due work waits if no worker reads its queue.
 
 Messages expire only when a worker reads them. Where none runs, beat alone would fill its queues for
 as long as it lives: the one of webhooks too, where `manage.py deliver_webhooks` runs instead.

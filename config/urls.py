@@ -12,7 +12,7 @@ from payments.payer import pages as payer
 @csrf_exempt  # Only what may change something has to bring a token; a wrong method is a 405.
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Tell a load balancer that this process answers and reaches its database."""
+    """Answer a load balancer's check: this process answers and reaches its database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return JsonResponse({"status": "ok"})

@@ -35,7 +35,7 @@ class Door(NamedTuple):
 
     @property
     def is_act(self) -> bool:
-        """Tell whether something can be done by the page, so that it asks for a proof."""
+        """Return whether something can be done by the page, so that it asks for a proof."""
         return "POST" in self.methods
 
     @property

@@ -52,14 +52,14 @@ def brand_of(number: str) -> str | None:
 
 
 def luhn_valid(digits: str) -> bool:
-    """Tell whether the check digit is right; anything but ASCII digits is not valid."""
+    """Return whether the check digit is right; anything but ASCII digits is not valid."""
     if not (digits.isascii() and digits.isdigit()):
         return False
     return is_luhn_part(luhn_sums(digits), 0, len(digits))
 
 
 def looks_like_card_number(digits: str) -> bool:
-    """Tell whether a brand issues numbers of this start and length, and Luhn holds."""
+    """Return whether a brand issues numbers of this start and length, and Luhn holds."""
     return len(digits) in lengths_issued(digits) and luhn_valid(digits)
 
 
@@ -69,7 +69,7 @@ def lengths_issued(start: str) -> tuple[int, ...]:
 
 
 def is_expired(year: int, month: int, *, now: datetime) -> bool:
-    """Tell whether a card's last month is over everywhere on earth.
+    """Return whether a card's last month is over everywhere on earth.
 
     :param now: in UTC.
     """
@@ -110,7 +110,7 @@ def luhn_sums(digits: str) -> tuple[list[int], list[int]]:
 
 
 def is_luhn_part(sums: tuple[list[int], list[int]], start: int, stop: int) -> bool:
-    """Tell whether Luhn holds for the digits from `start` up to `stop`."""
+    """Return whether Luhn holds for the digits from `start` up to `stop`."""
     # Doubled is every second place before the last one: those of `stop`'s parity.
     running = sums[stop % 2]
     return (running[stop] - running[start]) % 10 == 0

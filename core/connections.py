@@ -1,7 +1,7 @@
 """Few database connections for many threads, most of which wait for a bank.
 
 Only web processes and the test bank's share: their entry points say so (config/wsgi.py,
-testbank/wsgi.py), so nobody who starts one has to. Every other process keeps a connection
+testbank/wsgi.py), so that a start command need not. Every other process keeps a connection
 for each of its few threads.
 """
 

@@ -153,7 +153,7 @@ def request_id() -> str:
 
 
 def is_request() -> bool:
-    """Tell whether the work at hand is a client's request, and no job or command."""
+    """Return whether the work at hand is a client's request, and no job or command."""
     work = _current.get()
     return work is not None and work.is_request
 
@@ -173,7 +173,7 @@ def when_answered(call: Callable[[], None]) -> None:
 def note_change(merchant_id: str, object_id: str, *, sequence: int | None = None) -> None:
     """Remember merchant and object that the work at hand has just changed.
 
-    :param sequence: of the event that tells of it, if one does; both may still be undone.
+    :param sequence: of the change's event, if it has one; both may still be undone.
     """
     if work := _current.get():
         work.last_change = merchant_id, object_id
@@ -197,7 +197,7 @@ def mark_irrevocable() -> None:
 
 
 def is_irrevocable() -> bool:
-    """Tell whether the work at hand has come so far that money may have moved."""
+    """Return whether the work at hand has come so far that money may have moved."""
     work = _current.get()
     return work is not None and work.is_irrevocable
 

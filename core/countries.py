@@ -16,5 +16,5 @@ CODES = _codes()
 
 
 def is_country(code: str) -> bool:
-    """Tell whether two capital letters are those of a country."""
+    """Return whether two capital letters are those of a country."""
     return code in CODES

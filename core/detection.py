@@ -1,6 +1,6 @@
 """Card numbers in free text: found however they are written, and masked.
 
-Digit groups count whole, never in part, and never beside a letter: those are ids. Other
+Digit groups count whole, and never next to a letter: those are ids. Other
 things of many digits that people write are known by their form (`NO_CARDS`).
 """
 
@@ -48,7 +48,7 @@ ENCODINGS = 4  # How often what is in an address may have been percent-encoded.
 
 
 def contains_encoded_card_number(text: str, *, decoded: int = 0) -> bool:
-    """Tell whether a text holds a card number as it is, or percent-decoded again and again.
+    """Return whether a text holds a card number as it is, or percent-decoded again and again.
 
     :param decoded: how often it has been already.
     """
@@ -63,7 +63,7 @@ def contains_encoded_card_number(text: str, *, decoded: int = 0) -> bool:
 
 
 def contains_card_number(text: str) -> bool:
-    """Tell whether free text holds a card number, however its digits are written.
+    """Return whether free text holds a card number, however its digits are written.
 
     Whole digit groups only, joined over up to three separators, or grouped as cards are
     over up to four characters of any kind; digits beside an ASCII letter are an id's. The
@@ -92,7 +92,6 @@ def mask_card_numbers(text: str) -> str:
 
 
 def _runs(folded: str) -> Iterator[tuple[int, str]]:
-    """Yield where each chain of digit groups starts, and the chain."""
     folded = _TRACK_START.sub("%", folded)
     for form, blank in NO_CARDS:
         folded = form.sub(blank, folded)
@@ -101,7 +100,6 @@ def _runs(folded: str) -> Iterator[tuple[int, str]]:
 
 
 def _masks(run: str) -> list[tuple[int, int, str]]:
-    """Return the spans of the run to replace, and by what."""
     at = [place for place, char in enumerate(run) if char.isdigit()]
     hits = _merged(_hits(run))
     spans = [(at[start], at[stop - 1] + 1) for start, stop in hits]

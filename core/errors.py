@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 
 class DomainError(Exception):
-    """A refusal that the caller is told about (contract 4).
+    """A refusal that the API answers with (contract 4).
 
     Subclasses live where they are raised and name the refusal. `message` never
     repeats a value that the client sent.

@@ -109,7 +109,7 @@ class SealedField(models.BinaryField):
     The model says in a property `seal_context` what the bytes are bound to.
 
     :param key_id_field: the field that names the key they are sealed with, indexed; without
-        one their own first bytes tell, which takes reading every row.
+        one it stands in their first bytes, and every row must be read.
     """
 
     def __init__(self, *args: Any, key_id_field: str | None = None, **options: Any) -> None:

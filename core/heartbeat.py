@@ -1,6 +1,6 @@
 """The heartbeat of a process: every 15 seconds it writes down that it lives, with which key ring.
 
-A process reads its key ring once, so that the file on its host does not tell what it seals with.
+A process reads its key ring once, so the file on its host may differ from what it seals with.
 The row does (`core.models.Process`). It is written on a connection of its own, which is closed
 again at once: a beat takes none from payments and waits for none. A database that is away costs
 beats and nothing else. Imports no model: gunicorn begins it before there is a request.
@@ -92,7 +92,7 @@ class Heartbeat:
 
     @property
     def is_known(self) -> bool:
-        """Tell whether the database has taken a beat."""
+        """Return whether the database has taken a beat."""
         return self._started_at is not None
 
     def beat(self) -> list[Stranger]:
@@ -118,7 +118,7 @@ class Heartbeat:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop beating and take the row away: nobody has to wait for a process that has ended."""
+        """Stop beating and delete the row: other processes need not wait for one that has ended."""
         atexit.unregister(self.end)
         if self._pid != os.getpid() or self._over.is_set():
             return  # A child inherits what its parent does at its end.
@@ -152,7 +152,6 @@ class Heartbeat:
         self._is_silent = True
 
     def _tell_of(self, strangers: list[Stranger]) -> None:
-        """Log rings that do not go together once, until others are found."""
         for one in strangers:
             if one not in self._strangers:
                 log.error(
@@ -191,7 +190,7 @@ def begin() -> None:
 
 
 def is_known() -> bool:
-    """Tell whether the database has this process's row."""
+    """Return whether the database has this process's row."""
     return any(heartbeat.is_known for heartbeat in _own)
 
 

@@ -67,7 +67,7 @@ def with_whole_paths(application: Application) -> Application:
 
 
 def came_in_the_clear(environ: Mapping[str, Any]) -> bool:
-    """Tell whether a request came without TLS to an installation whose address is https.
+    """Return whether a request came without TLS to an installation whose address is https.
 
     :param environ: the request as WSGI has it, or `request.META`.
     """
@@ -86,12 +86,12 @@ def name_of(host: str) -> str:
 
 
 def is_panel_apart() -> bool:
-    """Tell whether the panel has a host of its own: in live, where it has another name."""
+    """Return whether the panel has a host of its own: in live, where it has another name."""
     return settings.LIVEMODE and name_of(settings.PANEL_AT) != name_of(settings.API_AT)
 
 
 def is_at_the_panels_host(request: HttpRequest) -> bool:
-    """Tell whether a request names the panel's host, however it writes it.
+    """Return whether a request names the panel's host, however it writes it.
 
     Of a request whose host is known to be ours: to ask Django again would take longer than this.
     """
@@ -100,7 +100,7 @@ def is_at_the_panels_host(request: HttpRequest) -> bool:
 
 
 def has_slash_in_a_part(request: HttpRequest) -> bool:
-    """Tell whether the path has a slash that is part of an id and separates nothing."""
+    """Return whether the path has a slash that is part of an id and separates nothing."""
     target = request.META.get("RAW_URI", "")
     if "%" not in target and "\\" not in target:
         return False  # Of nearly all; the rest takes ten times as long.

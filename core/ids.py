@@ -1,4 +1,4 @@
-"""Ids: a prefix that tells the object's type, then 24 base62 characters."""
+"""Ids: a prefix for the object's type, then 24 base62 characters."""
 
 import secrets
 import time
@@ -22,7 +22,7 @@ def base62(number: int, width: int) -> str:
 
 
 def random_base62(length: int) -> str:
-    """Return `length` characters that nobody can guess."""
+    """Return `length` characters that cannot be guessed."""
     return base62(secrets.randbelow(62**length), length)
 
 

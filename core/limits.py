@@ -106,7 +106,6 @@ def _wait_of(name: str, *, limit: int, seconds: int) -> int:
     """Count one more, if fewer than `limit` were counted in the last `seconds`.
 
     :return: 0 if it was counted, else in how many seconds the next one will be.
-    :raises redis.Away: Redis did not answer, so the count is unknown.
     """
     if limit < 1:
         return 0

@@ -20,8 +20,8 @@ log = structlog.get_logger(__name__)
 def send_when_answered(mail: EmailMessage) -> None:
     """Send a mail when the request's answer has left; at once outside of a request.
 
-    So no answer waits for a mail server, or tells by its time whether a mail was sent. A mail that
-    cannot be sent is logged, and lost.
+    No answer then waits for a mail server, or shows by its time whether a mail was sent. A mail
+    that cannot be sent is logged, and lost.
     """
     context.when_answered(lambda: _send(mail))
 
@@ -37,8 +37,8 @@ def require_address(text: str) -> None:
     """Refuse an e-mail address that is none, too long, or of more than printable ASCII locally.
 
     Django's rule lets letters through that Python takes for others of other case: `ı`, `ſ`, the
-    Kelvin sign. No mail server of a payer's writes such an address; a person who looks for a second
-    account beside somebody's does.
+    Kelvin sign. No payer's mail server writes such an address; an attacker who wants an account
+    that looks like another one does.
 
     :raises django.core.exceptions.ValidationError: it is refused.
     """
@@ -53,7 +53,7 @@ def require_address(text: str) -> None:
 
 
 def is_mail_address(text: str) -> bool:
-    """Tell whether it is one address, with a name before it or without, as Django reads it."""
+    """Return whether it is one address, with a name before it or without, as Django reads it."""
     try:
         return "@" in sanitize_address(text, "utf-8")
     except ValueError:

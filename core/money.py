@@ -31,12 +31,12 @@ _DECIMALS = re.compile(r"[0-9]*")
 
 
 def is_supported(currency: str) -> bool:
-    """Tell whether this installation takes the (lowercase) currency."""
+    """Return whether this installation takes the (lowercase) currency."""
     return currency in settings.CURRENCIES
 
 
 def is_currency(code: str) -> bool:
-    """Tell whether a (lowercase) code is a currency's, of ISO 4217 or of this installation's."""
+    """Return whether a (lowercase) code is a currency's, of ISO 4217 or of this installation's."""
     return code in CURRENCIES or is_supported(code)
 
 

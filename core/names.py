@@ -87,7 +87,7 @@ def parts(name: str) -> list[str]:
 
 @remembered
 def is_secret(name: str) -> bool:
-    """Tell whether a value of any kind is hidden under this name."""
+    """Return whether a value of any kind is hidden under this name."""
     return is_security_code(name) or any(
         plain(part).removeprefix("http") in _SECRETS for part in parts(name)
     )
@@ -95,7 +95,7 @@ def is_secret(name: str) -> bool:
 
 @remembered
 def is_security_code(name: str) -> bool:
-    """Tell whether what is called so can only be a card's security code."""
+    """Return whether what is called so can only be a card's security code."""
     return any(
         _SECURITY_CODE.fullmatch(plain(part)) or _OWNED_CODE.fullmatch(part) for part in parts(name)
     )
@@ -103,7 +103,7 @@ def is_security_code(name: str) -> bool:
 
 @remembered
 def may_be_security_code(name: str) -> bool:
-    """Tell whether what is called so had better not be shown: `cvc_old` and `mycvv`, too."""
+    """Return whether what is called so had better not be shown: `cvc_old` and `mycvv`, too."""
     spelled = name[:LONGEST].lower()
     return "cvc" in spelled or "cvv" in spelled or is_security_code(name)
 
@@ -127,7 +127,7 @@ def email_key(address: str) -> str:
 def reachable(address: str) -> str:
     """Return an address with its domain as an A-label, as mails are sent to it.
 
-    Python's own `idna` is the one of 2003, by which `straße.example` is somebody else's domain.
+    Python's own `idna` is the one of 2003, by which `straße.example` is another domain.
     """
     local, at, domain = address.strip().rpartition("@")
     return f"{local}{at}{_a_label(domain)}"
@@ -159,7 +159,7 @@ _BLANK = "\u115f\u1160\u2800\u3164\uffa0"
 
 
 def is_legible(name: str) -> bool:
-    """Tell whether a name is one line of text, in one direction, with something to see in it."""
+    """Return whether a name is one line of text, in one direction, with something to see in it."""
     return not _ILLEGIBLE.search(name) and any(
         unicodedata.category(one) not in _UNSEEN and one not in _BLANK for one in name
     )

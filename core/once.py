@@ -30,7 +30,7 @@ class once(Generic[T]):  # noqa: N801 (a decorator, as `functools.cache`)
             return self._first(args)
 
     def cache_clear(self) -> None:
-        """Forget what was made; the next call makes it anew."""
+        """Forget the value; the next call makes it again."""
         self._made.clear()
 
     def _first(self, args: tuple[Hashable, ...]) -> T:

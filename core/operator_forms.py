@@ -12,7 +12,7 @@ REASON_MAX = 500
 
 
 class WithReason(forms.Form):
-    """An act of an operator, who says why; the words are kept, so no card number may be in them."""
+    """An operator's act with its reason, which is kept: no card number may be in it."""
 
     why = forms.CharField(max_length=REASON_MAX, widget=forms.Textarea, label="Why, in your words")
 

@@ -1,7 +1,7 @@
 """Statements that run many times a second: PostgreSQL plans them once per connection.
 
-Django writes the values into a statement's text, and so PostgreSQL parses and plans every one anew,
-which can take as long as its work. Here the text stays the same and the values travel beside it.
+Django writes the values into a statement's text, so PostgreSQL parses and plans each one, which can
+take as long as its work. Here the text stays the same and the values travel separately.
 """
 
 import re
@@ -35,7 +35,7 @@ def rows(
 ) -> list[tuple[Any, ...]]:
     """Execute a prepared statement on Django's connection and return its rows.
 
-    Types are told in the text (`%(ids)s::text[]`): PostgreSQL cannot guess them from the values.
+    The text names the types (`%(ids)s::text[]`): PostgreSQL cannot guess them from the values.
 
     :raises OperationalError: among others, when the connection has lost what was prepared.
     :raises DatabaseError: Django's, as from any cursor of its.
@@ -79,9 +79,9 @@ def _executed(
 def _execute_as_django_does(
     call: StatementCall, query: str, values: Mapping[str, Any], connection: BaseDatabaseWrapper
 ) -> None:
-    """Let whoever watches Django's statements see this one; its log tells of it without values.
+    """Pass the statement through Django's wrappers and log, which shows it without values.
 
-    That takes a sixth of the time of a short statement, and so it is done only if one watches.
+    It takes a sixth of a short statement's time, and so is done only if something watches.
     """
     bare: Any = call
     log: AbstractContextManager[None] = nullcontext()

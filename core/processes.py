@@ -15,12 +15,12 @@ OVER = "ZX"
 
 
 def own_name() -> str:
-    """Return the name of the process at hand; empty where the system does not tell enough."""
+    """Return the name of the process at hand; empty where the system does not say enough."""
     return _name_of(os.getpid())  # Asked each time: a web worker is forked from one that was named.
 
 
 def has_ended(name: str) -> bool:
-    """Tell whether the process of a name is known to be gone.
+    """Return whether the process of a name is known to be gone.
 
     One of another machine or container is never known to be: it cannot be seen from here.
     """

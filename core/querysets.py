@@ -23,7 +23,7 @@ class MerchantRows(QuerySet[Any]):
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether these are all rows of the merchant, with none of them left out."""
+        """Return whether these are all rows of the merchant, with none of them left out."""
         return self.merchant is not None and len(self.query.where) == 1
 
     def _clone(self) -> Self:

@@ -67,10 +67,7 @@ class PromptTlsConnection(SSLConnection, PromptConnection):
 
 
 def _addresses(host: str, port: int, *, seconds: float) -> list[tuple[str, int]]:
-    """Return the name's addresses.
-
-    :raises OSError: it has none, or the resolver did not answer in time.
-    """
+    """Return the name's addresses."""
     answer: Future[list[tuple[str, int]]] = Future()
     # The resolver takes no time-out; a thread that waits for it can be left behind.
     Thread(target=_resolve, args=(host, port, answer), daemon=True).start()

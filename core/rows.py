@@ -1,8 +1,8 @@
 """Rows of our models, written and found by statements that are put together once.
 
 For what is done for every payment, for every read, and for every merchant at night, and for nothing
-else (docs/adr/0031). Django builds a statement anew for each `save()` and each query; here the text
-of each is kept, and PostgreSQL keeps its plan. Neither `save()` nor signals run.
+else (docs/adr/0031). Django builds a statement for each `save()` and each query; here each text
+is kept, and PostgreSQL keeps its plan. Neither `save()` nor signals run.
 """
 
 import json
@@ -41,7 +41,7 @@ def insert_all(rows: Sequence[Model]) -> None:
 
 
 def insert_new(row: Model) -> bool:
-    """Insert a row unless there is one that a unique column keeps it from; tell whether it was.
+    """Insert a row unless a unique column already has its value; return whether it was.
 
     It gets the id that the database gives. One that is inserted this moment is waited for.
     """
@@ -62,7 +62,7 @@ def insert_lossily(row: Model) -> None:
 
 
 def insert_after(row: Model, first: str, **values: str) -> bool:
-    """Insert a row in one statement with another, if that one returns a row; tell whether it did.
+    """Insert a row in one statement with another, if that one returns a row; return whether it did.
 
     :param first: a constant, such as an INSERT that returns what it wrote.
     """
@@ -83,7 +83,7 @@ def update(row: Model, *names: str) -> None:
 def find(model: type[M], condition: str, **values: str) -> M | None:
     """Return the row that a condition finds, None if there is none.
 
-    :param condition: all that follows WHERE: a constant that tells the types of its values, such
+    :param condition: all that follows WHERE: a constant that names the types of its values, such
         as `id = %(id)s::text`.
     :raises DataError: a value holds a NUL.
     """

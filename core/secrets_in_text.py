@@ -35,7 +35,7 @@ def hide_secrets(text: str) -> str:
 
 
 def holds_secret_key(text: str) -> bool:
-    """Tell whether a text holds an API key or a signing secret."""
+    """Return whether a text holds an API key or a signing secret."""
     return bool(_API_KEY.search(text) or _SIGNING_SECRET.search(text))
 
 
@@ -132,7 +132,7 @@ def _without_secrets(text: str) -> str:
 
 
 def _is_a_plain_word(text: str) -> bool:
-    """Tell of ids, statuses and the like, with one cheap look, that nothing is hidden in them."""
+    """Return whether a text is an id, a status or the like, which cannot hide a secret."""
     return (
         text.isidentifier()
         and text.isascii()

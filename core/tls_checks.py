@@ -38,7 +38,7 @@ def _databases() -> Iterator[tuple[str, str, str]]:
 
 
 def is_open_on_the_way(database: Mapping[str, Any]) -> bool:
-    """Tell whether a database of the settings is at another host, and TLS may be left out."""
+    """Return whether a database of the settings is at another host, and TLS may be left out."""
     options = database.get("OPTIONS", {})
     given = (options.get("hostaddr"), options.get("host"), database.get("HOST"))
     hosts = next((one for one in given if one), "")
@@ -53,7 +53,7 @@ def _redis() -> Iterator[tuple[str, str, str]]:
 
 
 def _is_here(host: str) -> bool:
-    """Tell whether a host is this machine: a socket's path, or a loopback's name or address."""
+    """Return whether a host is this machine: a socket's path, or a loopback's name or address."""
     if host.lower() in HERE or host.startswith(("/", "@")):
         return True
     try:

@@ -1,4 +1,4 @@
-"""How busy this process is with banks, told in one line of the log a minute.
+"""Traffic of this process with banks: one line of the log each minute.
 
 A minute without traffic writes no line. Imports nothing of Django: the web
 server counts here too, before there is a request.
@@ -68,7 +68,7 @@ class Traffic:
             self._of(acquirer).seconds.append(seconds)
 
     def tell(self) -> None:
-        """Write the line of what was counted, if anything was, and begin anew."""
+        """Write the counts in one line, if anything was counted, and begin again at 0."""
         with self._lock:
             if self._timer is None:
                 return

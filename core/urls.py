@@ -62,7 +62,7 @@ def parse(text: str) -> Url:
 
 
 def is_host_and_port(text: str) -> bool:
-    """Tell whether a text is `host:port` as `parse` takes them apart: in lower case, no more."""
+    """Return whether a text is `host:port` as `parse` takes them apart: in lower case, no more."""
     try:
         url = parse(f"http://{text}")
     except BadUrl:
@@ -71,7 +71,7 @@ def is_host_and_port(text: str) -> bool:
 
 
 def is_public_name(host: str) -> bool:
-    """Tell whether the host is a name with a dot, and no address literal."""
+    """Return whether the host is a name with a dot, and no address literal."""
     return "." in host and not _is_address(host)
 
 

@@ -63,7 +63,7 @@ class Children:
             self._pumps.append(pump(name, process.stdout))
 
     def adopt(self, named: dict[str, subprocess.Popen]) -> None:
-        """Watch processes that somebody else started and will stop: the servers."""
+        """Watch processes that another launcher started and will stop: the servers."""
         for name, process in named.items():
             self._leash.hold(process)
             self._adopted.append((name, process))

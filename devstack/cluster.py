@@ -2,8 +2,8 @@
 
 Making and migrating them takes seconds for each worker of a run and each test with servers of
 its own; unpacking what was kept takes a quarter of a second. They are kept in one archive, named
-by what they are made of. It is renamed into place when it is whole, and who reads it has it open:
-runs beside each other can neither meet half of it nor lose it to a sweep.
+by what they are made of. It is renamed into place when it is whole, and readers keep it open:
+runs at the same time can neither meet half of it nor lose it to a sweep.
 """
 
 import fcntl
@@ -52,7 +52,7 @@ def kept() -> Path:
 
 
 def fits(root: Path) -> bool:
-    """Tell whether code in another directory would make and migrate the same files."""
+    """Return whether code in another directory would make and migrate the same files."""
     return _digest(root) == _digest()
 
 
@@ -93,10 +93,7 @@ def _make(archive: Path) -> None:
 
 
 def _migrate(servers: Servers) -> None:
-    """Migrate both databases at once.
-
-    :raises CannotContinue: a migration fails.
-    """
+    """Migrate both databases at once."""
     app, bank = (servers.database_address(name) for name in ("app", "bank"))
     for url in (app, bank):
         storage.make_if_missing(url)

@@ -26,7 +26,7 @@ KEPT = ("secret_key", "merchant_id", "panel_email", "panel_password")
 def merchant(
     file: Path, *, base_url: str, mail_directory: Path, create: Callable[[], str]
 ) -> dict[str, str]:
-    """Return the demo merchant, written to `file`; made anew when the old key is refused.
+    """Return the demo merchant, written to `file`; made again when the old key is refused.
 
     :param mail_directory: where the sandbox writes the mails that it sends.
     :param create: runs `create_merchant` and returns what it prints

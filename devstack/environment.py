@@ -51,7 +51,7 @@ def mail_directory(state: Path) -> Path:
 
 
 def throw_away(storage: Storage, directory: Path) -> dict[str, str]:
-    """Return a sandbox's environment with secrets that nobody keeps, written to `directory`."""
+    """Return a sandbox's environment with throw-away secrets, written to `directory`."""
     return sandbox(
         storage,
         base_url="http://127.0.0.1:8000",

@@ -61,7 +61,7 @@ def _moments_of(path: Path, shown: Path) -> Iterator[Moment]:
 
 
 def _is_in_utc(node: ast.AST) -> bool | None:
-    """Tell it of a call or a statement; None if it makes no moment."""
+    """Return whether a call's or a statement's moment is in UTC; None if it makes none."""
     match node:
         case ast.Call():
             return _is_call_in_utc(node)
@@ -88,7 +88,7 @@ def _is_call_in_utc(call: ast.Call) -> bool | None:
 
 
 def _called(node: ast.AST) -> tuple[str, str]:
-    """Return the last word of a dotted name, and the word before it."""
+    """Return the last part of a dotted name, and the part before it."""
     match node:
         case ast.Attribute(value=value, attr=name):
             return _called(value)[1], name

@@ -64,7 +64,7 @@ def give_role_its_limits(sockets: Path) -> None:
 
 
 def answers(sockets: Path) -> bool:
-    """Tell whether the console answers."""
+    """Return whether the console answers."""
     try:
         console(sockets, "SHOW VERSION")
     except psycopg.OperationalError:

@@ -13,7 +13,7 @@ BACKLOG = 2048
 def take_port(*, variable: str, first: int) -> socket.socket:
     """Return a socket that listens at the port that the environment names, or the first free one.
 
-    Nobody else can have it from now on: of two launchers that start at once, both come up.
+    No other process can have it from now on: two launchers that start at once both come up.
 
     :raises CannotContinue: the named port is taken, or all are.
     """
@@ -33,7 +33,7 @@ def take_port(*, variable: str, first: int) -> socket.socket:
 
 
 def free_port(*, variable: str, first: int) -> int:
-    """Return such a port for a server that opens its socket itself; nobody keeps it until then.
+    """Return such a port for a server that opens its socket itself; it is not kept until then.
 
     :raises CannotContinue: the named port is taken, or all are.
     """

@@ -1,7 +1,7 @@
 """`./dev prove [--seed N] [part ...]`: every proof at its full length, one part after the other.
 
 A part that held is remembered with its commit and seed, so that a run that was broken off goes
-on where it was. When all parts have held, the next run begins anew with another seed.
+on where it was. When all parts have held, the next run begins again with another seed.
 """
 
 import argparse
@@ -117,7 +117,7 @@ def git(*words: str) -> str | None:
 def files_of_parts() -> dict[str, list[str]]:
     """Return the files that have proofs of each part: no part's workers read any others.
 
-    :raises SystemExit: pytest cannot read the tests; its words say why.
+    :raises SystemExit: pytest cannot read the tests; its output says why.
     """
     file = state_directory() / "files_of_parts.json"
     find = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-m", "proof"]
@@ -130,7 +130,6 @@ def files_of_parts() -> dict[str, list[str]]:
 
 
 def _prove(part: str, files: dict[str, list[str]], run: Run) -> str:
-    """Run the proofs of a part; return its verdict."""
     print(f"prove   | {part}: {PARTS[part]}", flush=True)
     tally = state_directory() / "tried.jsonl"
     tally.write_text("")

@@ -72,6 +72,6 @@ def _pooled(early_config: pytest.Config, servers: Servers) -> dict[str, str]:
 
 
 def _only_hands_out_work(early_config: pytest.Config) -> bool:
-    """Tell whether worker processes will run the tests, each on servers of its own."""
+    """Return whether worker processes will run the tests, each on servers of its own."""
     has_workers = getattr(early_config.known_args_namespace, "numprocesses", None)
     return bool(has_workers) and "PYTEST_XDIST_WORKER" not in os.environ

@@ -112,7 +112,7 @@ class Servers:
         self._wait(process, "pgbouncer", pooler.answers, self.sockets)
 
     def start_behind_pooler(self) -> dict[str, str]:
-        """Start PostgreSQL and PgBouncer before it; return what the service is to be told."""
+        """Start PostgreSQL and PgBouncer before it; return the service's settings."""
         self.start_postgres()
         pooler.give_role_its_limits(self.sockets)
         self.start_pgbouncer()

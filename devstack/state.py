@@ -73,7 +73,7 @@ def _identity(state: Path) -> str:
 
 
 def server_user() -> pwd.struct_passwd:
-    """Return the user that PostgreSQL runs as: oneself, or somebody harmless for root."""
+    """Return the user that PostgreSQL runs as: oneself, or a harmless user for root."""
     if os.getuid() != 0:
         return pwd.getpwuid(os.getuid())
     for name in ("postgres", "nobody"):
@@ -87,9 +87,9 @@ def server_user() -> pwd.struct_passwd:
 
 
 def private_directory(path: Path) -> Path:
-    """Make a directory that is closed to everybody but the servers' user (and root).
+    """Make a directory that is closed to all but the servers' user (and root).
 
-    :raises CannotContinue: somebody else made it first.
+    :raises CannotContinue: another user made it first.
     """
     path.mkdir(mode=0o700, exist_ok=True)
     owner = path.lstat().st_uid

@@ -39,7 +39,7 @@ def open_storage(servers: Servers, given: Mapping[str, str], *, prefix: str = ""
 
 
 def bank_address(database_url: str) -> str:
-    """Return the address of the test bank's database beside one's own: `shop`, `shop_bank`."""
+    """Return the address of the test bank's database next to one's own: `shop`, `shop_bank`."""
     parts = urlsplit(database_url)
     return urlunsplit(parts._replace(path=f"{parts.path}_bank"))
 

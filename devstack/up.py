@@ -33,7 +33,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(BaseException):
-    """Somebody asked the launcher to end; raised wherever it happens to be."""
+    """The launcher was asked to end; raised wherever it happens to be."""
 
 
 class Ports(NamedTuple):
@@ -160,10 +160,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
 
 
 def _provide_keys(path: Path, places: storage.Storage, everything: dict[str, str]) -> None:
-    """Make the key ring, or add what one of an earlier version lacks.
-
-    :raises CannotContinue: there is one that cannot be used.
-    """
+    """Make the key ring, or add what one of an earlier version lacks."""
     try:
         if not path.exists():
             finish(begin(["create_keyring", path], everything))

@@ -23,7 +23,7 @@ RIDDLES = re.compile(
     r"\b(?:told|tells?|telling|nobody|somebody|words?|beside|anew|for\s+ever|call\w*\s+off)\b", re.I
 )
 # Each may only fall: who needs one of these words again finds another place that needs it less.
-DOCSTRINGS_WITH_RIDDLES = 600
+DOCSTRINGS_WITH_RIDDLES = 20
 RIDDLES_IN_DOCS = 322
 
 

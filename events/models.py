@@ -32,11 +32,11 @@ _Manager = models.Manager.from_queryset(EventRows)
 
 
 class EventManager(_Manager):
-    """Gives events their rows; named, for the reason that `core.querysets` tells."""
+    """The manager of events; named, for the reason in `core.querysets`."""
 
 
 class Event(models.Model):
-    """One change of one object, as it was told: immutable, body frozen as bytes."""
+    """One change of one object: immutable, its body frozen as bytes."""
 
     id = id_field()
     merchant = models.ForeignKey(

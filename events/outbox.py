@@ -1,4 +1,4 @@
-"""Recording facts: the event is written in the transaction of the change it tells."""
+"""Recording facts: an event is written in the transaction of its change."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -57,7 +57,7 @@ def record(
     *,
     request_id: str | None = None,
 ) -> Event:
-    """Write the event of one change, with the object's next sequence, and tell subscribers.
+    """Write the event of one change, with the object's next sequence, and call subscribers.
 
     Called inside the transaction that makes the change, so that both commit or neither.
 

@@ -22,7 +22,7 @@ class UnlistedTransition(Exception):
 class StatusChange(NamedTuple):
     """One allowed change of a status.
 
-    :param event: the type of the event that tells of it; None if no event does.
+    :param event: the type of its event; None if it has none.
     :param cause: a sentence for merchants, in docs/states.md.
     """
 
@@ -75,7 +75,7 @@ def register(*tables: Table) -> None:
 
 
 def change(row: Any, status: str, *, table: Table) -> str | None:
-    """Give a locked row its next status, in memory; the caller saves it and tells the event.
+    """Give a locked row its next status, in memory; the caller saves it and records the event.
 
     :returns: the event of the change, None if it has none.
     :raises UnlistedTransition: the table has no such pair.
@@ -87,7 +87,7 @@ def change(row: Any, status: str, *, table: Table) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """The door of objects whose changes are told: their table, and how events show them.
+    """The door of objects with events: their table of changes, and how events show them.
 
     :param write: saves a row that is there; the rows of every payment have a faster way.
     """

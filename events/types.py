@@ -54,7 +54,7 @@ def scope_of(event_type: str) -> str | None:
 def readable(may_read: Callable[[str], bool]) -> tuple[str, ...]:
     """Return the types of the events that a key may read.
 
-    :param may_read: tells whether it may read the objects of a scope.
+    :param may_read: returns whether it may read the objects of a scope.
     """
     return tuple(
         name

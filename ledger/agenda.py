@@ -93,8 +93,8 @@ class Pot(NamedTuple):
 def note() -> int:
     """Note the dates of new entries; return a boundary below which nothing can be committed.
 
-    While a transaction of before stays open, that is the boundary of the last time: what it holds
-    back, or what came since, is noted by a later look. Safe to kill anywhere, and beside itself.
+    While an earlier transaction stays open, the last boundary is returned; a later look notes
+    the rest. Safe to kill anywhere, and to run twice at a time.
     """
     reached = _reached()
     newest = LedgerEntry.objects.aggregate(newest=Max("id"))["newest"] or 0
@@ -110,9 +110,9 @@ def note() -> int:
 
 
 def is_up_to_date() -> bool:
-    """Note the dates of new entries; tell whether all that were committed before are noted.
+    """Note the dates of new entries; return whether all that were committed before are noted.
 
-    Not while a transaction of before stays open: it holds back runs, too.
+    False while an earlier transaction stays open: it holds back runs, too.
     """
     newest = LedgerEntry.objects.aggregate(newest=Max("id"))["newest"] or 0
     note()

@@ -37,11 +37,11 @@ class Funds(NamedTuple):
         return max(0, -self.available)
 
     def allow(self, taken: int) -> bool:
-        """Tell whether a refund may take so much (contract-money, Refund)."""
+        """Return whether a refund may take so much (contract-money, Refund)."""
         return self.available + self.pending - taken >= -self.negative_limit
 
     def would_cross_limit(self, taken: int) -> bool:
-        """Tell whether so much less takes `available` below its limit, where it was not before."""
+        """Return whether so much less takes `available` below a limit that it kept before."""
         return self.available >= -self.negative_limit > self.available - taken
 
 
@@ -83,7 +83,7 @@ def shown(merchant: Merchant) -> dict[str, Any]:
 def tell(event_type: str, movement: Movement, lines: Sequence[Line]) -> None:
     """Record an event of the merchant's balance, in the transaction of the movement behind it.
 
-    `previous_attributes` shows the movement's own change: charges may have come beside it.
+    `previous_attributes` shows the movement's own change: charges may have come at the same time.
     """
     merchant = rows.find(Merchant, OF_MERCHANT, id=movement.merchant_id)
     assert merchant is not None  # noqa: S101  # The movement's row refers to it.

@@ -1,7 +1,7 @@
 """A safe boundary of the journal: every entry up to it is committed, or never will be.
 
 Entries get their ids before they are committed, and a later id may be committed first. A sum up to
-the highest id that is visible would miss an entry that comes below it, for ever.
+the highest visible id would miss an entry that is committed below it later.
 """
 
 import time

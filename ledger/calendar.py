@@ -20,7 +20,7 @@ SATURDAY = 5
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """The business days of a country; the one place that tells them.
+    """The business days of a country; no other place knows them.
 
     :param added: holidays by operators; `removed`: dates that are none, by operators.
     """
@@ -30,7 +30,7 @@ class Calendar:
     removed: frozenset[date] = frozenset()
 
     def is_business_day(self, day: date) -> bool:
-        """Tell whether banks of the country settle on a day."""
+        """Return whether banks of the country settle on a day."""
         if day.weekday() >= SATURDAY or day in self.added:
             return False
         return day in self.removed or day not in _public_holidays(self.country, day.year)

@@ -5,7 +5,7 @@ therefore goes only as far as a boundary that nothing can be committed below any
 newest id as the next boundary, and adds the entries up to it once every transaction has ended that
 ran then. While one of them is open, it leaves that to its next run.
 
-PostgreSQL keeps with each row the number of the transaction that wrote it (`xmin`): it tells when
+PostgreSQL keeps with each row the number of the transaction that wrote it (`xmin`): it shows when
 the boundary was noted. As no column has that number, a restored dump has none of another cluster:
 there the row is as old as the restore.
 """
@@ -83,7 +83,7 @@ def advance() -> int:
     """Add new entries to the checkpoints, for 3 s at most; return how many it were.
 
     Each chunk is a transaction of its own that locks nothing which others need: safe to kill at any
-    place, to run late, and to run beside itself. A transaction that was open at the last run and
+    place, to run late, and to run twice at a time. A transaction that was open at the last run and
     still is holds it back, which is logged; balances stay right, and take longer to read.
     """
     ends_at = time.monotonic() + RUN_SECONDS
@@ -123,7 +123,7 @@ def _note_next() -> None:
 def _safe() -> int:
     """Return the boundary below which nothing can be committed any more; 0 if it is to be awaited.
 
-    Once it is safe, it stays safe: nobody needs to hold it.
+    Once it is safe, it stays safe: no lock is needed.
     """
     with connection.cursor() as cursor:
         cursor.execute(SAFE)
@@ -132,7 +132,6 @@ def _safe() -> int:
 
 
 def _is_awaited() -> bool:
-    """Tell whether an earlier run has noted a boundary that nobody has reached so far."""
     return Boundary.objects.filter(reached__lt=F("next")).exists()
 
 

@@ -25,7 +25,7 @@ def write_off(
 ) -> Movement:
     """Write a merchant's debt off, or a part of it; the same act again changes nothing.
 
-    It tells no event: `balance.available` is of settlements (contract 8).
+    It records no event: `balance.available` is of settlements (contract 8).
 
     :param account: the merchant's `available` of the currency.
     :param amount: above 0, in minor units.

@@ -66,7 +66,7 @@ def settled_by(run: Run) -> QuerySet[LedgerEntry]:
 
 
 def latest_runs(merchant_id: str, most: int) -> list[Run]:
-    """Return the newest settlements of a merchant, and the last one of each currency beside them.
+    """Return the newest settlements of a merchant, and the last one of each currency.
 
     :param most: so many, newest first; the last ones of further currencies come on top.
     """

@@ -37,9 +37,9 @@ class _Overtaken(Exception):
 
 
 def settle(merchant: Merchant, currency: str, *, on: date) -> Run | None:
-    """Make available whatever is due on a date, or before it, and tell the event.
+    """Make available all that is due on a date, or before it, and record the event.
 
-    One run per merchant, currency and date; safe to call at any time, twice, or beside itself.
+    One run per merchant, currency and date; safe to call at any time, and twice at a time.
 
     :param on: the merchant's local date.
     :returns: None if nothing is due, if the date is settled, or if the run is put off: while a
@@ -58,10 +58,10 @@ def settle(merchant: Merchant, currency: str, *, on: date) -> Run | None:
 
 
 def settle_due(*, job: str) -> int:
-    """Settle every merchant of whom something is due where it is; return how many runs it were.
+    """Settle every merchant with something due by local time; return the number of runs.
 
     Each in a transaction of its own, for 3 s: the next look goes on. Safe to kill at any place,
-    and beside itself: a merchant whom another look settles is left to it.
+    and to run twice at a time: a merchant whom another look settles is left to it.
 
     :param job: the name of this work in the request logs.
     """
@@ -135,8 +135,6 @@ def _require_not_overtaken(due: Iterable[Day]) -> None:
 
     Whatever takes from them holds the account, so all of it is seen by now. The next run only would
     settle what it took, and until then the merchant would have that money twice.
-
-    :raises _Overtaken: the run begins anew, with another boundary.
     """
     if any(day.is_taken_from for day in due):
         raise _Overtaken

@@ -41,7 +41,6 @@ def shown(movements: Iterable[Movement], merchant: Merchant) -> list[dict[str, A
 
 
 def _pending_among(movements: list[Movement]) -> set[str]:
-    """Return the ids of those of which a part is not settled yet."""
     parts = LedgerEntry.objects.filter(movement__in=movements, available_on__isnull=False)
     return set(parts.filter(~Exists(_HAS_REACHED)).values_list("movement_id", flat=True))
 

@@ -83,7 +83,7 @@ def open_account(
     """Make a merchant with an owner, a key, and its addresses.
 
     An e-mail that is a user's already becomes the owner of one more merchant; the
-    password stays theirs and `password` is None. No event tells of it; the audit log does.
+    password stays theirs and `password` is None. It has no event; the audit log has a row.
 
     :raises sites.SiteRefused: an address that cannot be registered.
     :raises django.core.exceptions.ValidationError: no name, e-mail address or country.
@@ -181,7 +181,7 @@ def change(merchant: Merchant, changes: Mapping[str, Any], reason: str | None = 
     each kind of change (contract: Merchant changes).
 
     :param changes: new values by the names of `merchants.terms`.
-    :param reason: the words of the person who changes it, for the audit log.
+    :param reason: the reason of the person who changes it, for the audit log.
     :returns: the merchant as it is now.
     :raises ChangeRefused: one of the changes cannot be made; then none is.
     """
@@ -214,7 +214,6 @@ def _not_in(others: list[Any], rows: list[Any]) -> list[Any]:
 
 
 def _together(changes: Iterable[LoggedChange]) -> list[LoggedChange]:
-    """Return one change for all of the same kind and subject."""
     merged: dict[tuple[str, str], LoggedChange] = {}
     for one in changes:
         kind = (one.action, one.subject)
@@ -225,7 +224,7 @@ def _together(changes: Iterable[LoggedChange]) -> list[LoggedChange]:
 
 
 def takes_charges(merchant: Merchant) -> bool:
-    """Tell whether a payment would be taken now: the account is active, and the switch is on.
+    """Return whether a payment would be taken now: the account is active, and the switch is on.
 
     Whether an acquirer is set up belongs to the installation, and is not asked here.
     """
@@ -233,7 +232,7 @@ def takes_charges(merchant: Merchant) -> bool:
 
 
 def is_paid_out(merchant: Merchant) -> bool:
-    """Tell whether a payout would be made now: the account is active, and the switch is on."""
+    """Return whether a payout would be made now: the account is active, and the switch is on."""
     return merchant.status == Merchant.Status.ACTIVE and merchant.payouts_enabled
 
 

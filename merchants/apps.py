@@ -28,7 +28,7 @@ def people_of_one_address(
 ) -> list[CheckMessage]:
     """List people whose e-mail addresses have one key: made before the database refused that.
 
-    `manage.py check --database default` asks it. Nobody is merged: a person decides who stays.
+    `manage.py check --database default` asks it. No accounts are merged: a person decides.
     """
     user = apps.get_model("merchants", "User")
     table = user._meta.db_table

@@ -53,7 +53,7 @@ class RequestLogFilters(Filters):
 class Person(Equal):
     """`person=ada@shop.example`: changes by that person, or by an API key of that name.
 
-    Operators of the installation are not told apart to merchants.
+    Merchants see all operators of the installation as one.
     """
 
     def narrowed(self, rows: Rows, wanted: str) -> Rows:

@@ -30,7 +30,7 @@ PLACES_MAX = 100
 
 
 class InvitationUnusable(ResourceMissing):
-    """An invitation that nobody can accept; no client of the API meets it.
+    """The invitation cannot be accepted; no client of the API meets this.
 
     :param why: `unknown`, `used`, `withdrawn`, `expired`, `other_address`, `has_account` or
         `in_team`.
@@ -83,7 +83,7 @@ def invite(by: Member, *, email: str, role: str) -> Invited:
 
 @transaction.atomic
 def withdraw(by: Member, invitation: Invitation) -> bool:
-    """End an invitation that nobody accepted; tell whether it was open.
+    """End an open invitation; return whether it was open.
 
     :raises NoLongerOwner: `by` is an owner no more.
     """
@@ -95,7 +95,7 @@ def withdraw(by: Member, invitation: Invitation) -> bool:
 
 
 def open_invitations(merchant: Merchant) -> list[Invitation]:
-    """Return the invitations that nobody accepted or withdrew, expired ones too, newest first."""
+    """Return the invitations not accepted or withdrawn, expired ones too, newest first."""
     rows = team.open_invitations(merchant).select_related("invited_by")
     return list(rows.order_by("-created_at", "-id"))
 
@@ -131,7 +131,7 @@ def accept_as_new(token: str, password: str) -> Member:
     """Open an account for the invitation's address, and take the place that it offers.
 
     :param password: as `make_password` hashed it: a hash takes long, and locks are held here.
-    :raises InvitationUnusable: as `found`, or somebody of this address has an account by now.
+    :raises InvitationUnusable: as `found`, or the address has an account by now.
     """
     invitation = _locked(token)
     return _joined(invitation, account_of(invitation.email, password), None)
@@ -141,10 +141,7 @@ def accept_as_new(token: str, password: str) -> Member:
 
 
 def _locked(token: str) -> Invitation:
-    """Return an invitation with its team locked.
-
-    :raises InvitationUnusable: as `found`.
-    """
+    """Return an invitation with its team locked."""
     invitation = found(token)
     team.lock(invitation.merchant)
     invitation.refresh_from_db(fields=["accepted_at", "withdrawn_at", "expires_at"])
@@ -204,7 +201,7 @@ def account_of(email: str, password: str) -> User:
     """Open the account of an invited person, in whose name the work at hand is done from here.
 
     :param password: as `make_password` hashed it.
-    :raises InvitationUnusable: somebody of this address has one by now.
+    :raises InvitationUnusable: the address has one by now.
     """
     user = User(email=email, password=password)
     try:
@@ -217,7 +214,6 @@ def account_of(email: str, password: str) -> User:
 
 
 def _require_room(merchant: Merchant) -> None:
-    """:raises TeamRefused: the team is full, or too many were invited within a day."""
     taken = Member.objects.for_merchant(merchant).count() + team.open_invitations(merchant).count()
     if taken >= PLACES_MAX:
         raise TeamRefused("A team has up to 100 people and open invitations.", param="email")

@@ -118,7 +118,7 @@ def roll(
 
 
 def revoke(key: ApiKey, *, reason: str | None = None) -> bool:
-    """Stop a key from the next request on; safe to repeat. Tell whether it was not stopped yet."""
+    """Stop a key from the next request on; safe to repeat. Return whether it was in use."""
     now = timezone.now()
     with transaction.atomic():
         if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=now):
@@ -148,7 +148,7 @@ def _shown(key: ApiKey) -> dict[str, Any]:
 
 
 def is_live(key: ApiKey, now: datetime) -> bool:
-    """Tell whether a key works at an instant, in real time."""
+    """Return whether a key works at an instant, in real time."""
     return key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
 
 
@@ -187,7 +187,7 @@ def prefix() -> str:
 
 
 def is_of_the_other_kind(secret: str) -> bool:
-    """Tell whether a text begins as keys of live installations do in a sandbox, or the reverse."""
+    """Return whether a text begins as a live key in a sandbox, or as a sandbox's key in live."""
     return secret.startswith(SANDBOX if settings.LIVEMODE else LIVE)
 
 
@@ -198,12 +198,12 @@ def new_secret() -> str:
 
 
 def checksum(text: str) -> str:
-    """Return the six characters that tell a mistyped key from an unknown one."""
+    """Return the six check characters by which a mistyped key is known."""
     return ids.base62(zlib.crc32(text.encode()), CHECKSUM_LENGTH)
 
 
 def is_well_formed(secret: str) -> bool:
-    """Tell whether the secret could be one of this installation's keys."""
+    """Return whether the secret could be one of this installation's keys."""
     start = secret[:-CHECKSUM_LENGTH]
     return (
         secret.isascii()

@@ -1,7 +1,7 @@
 """Notices: mails about what a merchant's people should know, each in its reader's language.
 
-Beside the addresses that the merchant names here, changes of keys are told to the owners, and a new
-sign-in to the person: nobody can silence those.
+Besides the addresses that the merchant names here, owners get changes of keys, and the person a
+new sign-in: those cannot be switched off.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ class Reader(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """A notice before it is written in somebody's language.
+    """A notice before it is written in its reader's language.
 
     :param template: of the text.
     """

@@ -1,8 +1,8 @@
 """Rights of operators: who may give which, and to whom.
 
-They come by groups alone, and the groups by migrations. Nobody gives a right that they do not have,
-touches an operator who may do more than they, or changes their own; only the command line of the
-machine makes somebody who may do everything (`createsuperuser`, docs/desk.md).
+They come by groups alone, and the groups by migrations. An operator cannot give a right that they
+do not have, change one who may do more, or change their own rights; only the machine's command
+line makes a person who may do everything (`createsuperuser`, docs/desk.md).
 """
 
 from collections.abc import Iterable
@@ -68,6 +68,6 @@ def require_given(by: User, groups: Iterable[str]) -> list[str]:
 
 
 def rights_of(person: User) -> set[int]:
-    """Return the keys of a person's permissions, also of somebody who is switched off."""
+    """Return the keys of a person's permissions, also of one who is switched off."""
     held = Permission.objects.filter(Q(group__user=person) | Q(user=person))
     return set(held.values_list("pk", flat=True))

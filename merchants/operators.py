@@ -1,6 +1,6 @@
-"""Operators: invited, put into groups, and people switched off; nobody raises their own rights.
+"""Operators: invited, put into groups, switched off; they cannot raise their own rights.
 
-Each act locks who does it with whom it is about, and looks at both anew; the rules are in
+Each act locks actor and subject together, and reads both again; the rules are in
 `merchants.operator_rights` (docs/desk.md).
 """
 
@@ -35,7 +35,7 @@ class InvitedBefore(OperatorRefused):
 def invite(
     by: User, email: str, groups: Iterable[str], *, invitation_id: str, reason: str
 ) -> tuple[OperatorInvitation, str]:
-    """Offer somebody to become an operator; an earlier invitation to the address ends with it.
+    """Invite a person to become an operator; an earlier invitation to the address ends with it.
 
     :param invitation_id: the act's: sent twice, it invites once.
     :return: the invitation with its token, which is for the mail alone.
@@ -68,7 +68,7 @@ def invite(
 
 @transaction.atomic(durable=True)
 def withdraw(by: User, invitation: OperatorInvitation, *, reason: str) -> bool:
-    """End an invitation that nobody accepted; tell whether it was open."""
+    """End an open invitation; return whether it was open."""
     _locked(by, by, MANAGE)
     row = open_invitations().select_for_update().filter(pk=invitation.pk).first()
     if row:
@@ -78,7 +78,7 @@ def withdraw(by: User, invitation: OperatorInvitation, *, reason: str) -> bool:
 
 @transaction.atomic(durable=True)
 def set_groups(by: User, person: User, groups: Iterable[str], *, seen: str, reason: str) -> bool:
-    """Put an operator into these groups and no others; tell whether they were in others.
+    """Put an operator into these groups and no others; return whether they were in others.
 
     In none they are an operator no more. Their sessions end.
 
@@ -111,7 +111,7 @@ def set_groups(by: User, person: User, groups: Iterable[str], *, seen: str, reas
 
 @transaction.atomic(durable=True)
 def switch_off(by: User, person: User, *, reason: str) -> bool:
-    """Let a person sign in no more, and end their sessions; tell whether they could.
+    """Let a person sign in no more, and end their sessions; return whether they could.
 
     :raises OperatorRefused: oneself, or an operator who may do more.
     :raises merchants.team.LastOwner: a merchant would be left without an owner who can sign in.
@@ -138,7 +138,7 @@ def switch_off(by: User, person: User, *, reason: str) -> bool:
 
 @transaction.atomic(durable=True)
 def switch_on(by: User, person: User, *, reason: str) -> bool:
-    """Let a person sign in again who was switched off; tell whether they were.
+    """Let a person sign in again who was switched off; return whether they were.
 
     :raises OperatorRefused: an operator who may do more.
     """
@@ -153,7 +153,7 @@ def switch_on(by: User, person: User, *, reason: str) -> bool:
 
 
 def open_invitations() -> QuerySet[OperatorInvitation]:
-    """Return the invitations that nobody accepted or withdrew, expired ones too."""
+    """Return the invitations not accepted or withdrawn, expired ones too."""
     return OperatorInvitation.objects.filter(accepted_at=None, withdrawn_at=None)
 
 
@@ -194,7 +194,7 @@ def accept_as_new(token: str, password: str) -> User:
     """Open an account for the invitation's address, as an operator's.
 
     :param password: as `make_password` hashed it.
-    :raises InvitationUnusable: as `accept`, or somebody of this address has an account by now.
+    :raises InvitationUnusable: as `accept`, or the address has an account by now.
     """
     invitation = _usable(token)
     user = invitations.account_of(invitation.email, password)
@@ -203,10 +203,7 @@ def accept_as_new(token: str, password: str) -> User:
 
 
 def _usable(token: str) -> OperatorInvitation:
-    """Return an invitation, locked behind its sender, who may still give what it offers.
-
-    :raises InvitationUnusable: as `accept`.
-    """
+    """Return an invitation, locked behind its sender, who may still give what it offers."""
     sender = found(token).invited_by
     try:
         sender = _locked(sender, sender, MANAGE)
@@ -233,10 +230,7 @@ def _join(invitation: OperatorInvitation, user: User, session_key: str | None) -
 
 
 def _locked(by: User, person: User, permission: str) -> User:
-    """Lock who acts and whom it is about, and return the first as they are now.
-
-    :raises PermissionDenied: they may not any more.
-    """
+    """Lock who acts and whom it is about, and return the first as they are now."""
     rows = User.objects.select_for_update(no_key=True).filter(pk__in={by.pk, person.pk})
     actor = {row.pk: row for row in rows.order_by("pk")}.get(by.pk)
     if actor is None or not actor.is_staff or not actor.has_perm(permission):
@@ -249,7 +243,6 @@ def _again(person: User) -> User:
 
 
 def _written(row: OperatorInvitation) -> OperatorInvitation:
-    """:raises OperatorRefused: somebody else invites the same person at this moment."""
     try:
         with transaction.atomic():
             row.save(force_insert=True)
@@ -260,7 +253,7 @@ def _written(row: OperatorInvitation) -> OperatorInvitation:
 
 
 def _end_all_to(address: str, reason: str) -> None:
-    """End the open invitations to an address: nobody comes back by an old one."""
+    """End the open invitations to an address: old ones must not work."""
     for row in open_invitations().filter(email=address).select_for_update():
         _end(row, reason)
 

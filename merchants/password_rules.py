@@ -73,7 +73,7 @@ def replace(user: User, password: str) -> None:
 
 
 def has_no_letter(password: str) -> bool:
-    """Tell whether a password is of digits alone, or of those and signs between them."""
+    """Return whether a password is of digits alone, or of those and signs between them."""
     return not any(one.isalpha() for one in password)
 
 

@@ -89,6 +89,5 @@ def make_default(merchant: Merchant, reference: str) -> None:
 
 
 def _checks(iban: str) -> bool:
-    """Tell whether the check digits are right (ISO 13616)."""
     turned = iban[4:] + iban[:4]
     return int("".join(str(int(letter, 36)) for letter in turned)) % 97 == 1

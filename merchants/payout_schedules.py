@@ -18,7 +18,7 @@ ANCHORS = {"weekly_anchor": "weekly", "monthly_anchor": "monthly"}
 
 
 def of(merchant: Merchant) -> PayoutSchedule:
-    """Return a merchant's schedule; the default one, unsaved, if nobody has set one."""
+    """Return a merchant's schedule; the default one, unsaved, if none is set."""
     found = PayoutSchedule.objects.filter(merchant=merchant).first()
     return found or PayoutSchedule(merchant=merchant)
 

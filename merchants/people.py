@@ -7,7 +7,7 @@ from merchants.models import Member, User
 
 
 def let_in_again(user: User, *, reason: str) -> bool:
-    """Forget the wrong passwords and codes of a person; tell whether there were any.
+    """Forget the wrong passwords and codes of a person; return whether there were any.
 
     :param reason: the operator's, kept in the audit log.
     """
@@ -28,7 +28,7 @@ def end_sessions(user: User, *, reason: str) -> int:
 
 @transaction.atomic(durable=True)
 def take_off_second_factors(by: User, user: User, *, reason: str) -> bool:
-    """Remove the second factors that a person lost; tell whether there were any.
+    """Remove the second factors that a person lost; return whether there were any.
 
     :param reason: the operator's, kept in the audit log.
     :raises merchants.operator_rights.OperatorRefused: their own, or of an operator who may do more.

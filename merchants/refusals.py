@@ -2,4 +2,4 @@
 
 
 class ChangeRefused(ValueError):
-    """The change cannot be made; the text tells the person at the desk or the terminal why."""
+    """The change cannot be made; the text says why, to the person at the desk or the terminal."""

@@ -20,23 +20,23 @@ FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
 
 def is_required_of(user: Any) -> bool:
-    """Tell whether a person has to have a second factor; operators always do in live."""
+    """Return whether a person has to have a second factor; operators always do in live."""
     is_operator_in_live = settings.LIVEMODE and user.is_staff
     return settings.SECOND_FACTOR == "required" or is_operator_in_live
 
 
 def is_missing(user: Any) -> bool:
-    """Tell whether a person needs a second factor and has none."""
+    """Return whether a person needs a second factor and has none."""
     return is_required_of(user) and not has_one(user)
 
 
 def has_one(user: Any) -> bool:
-    """Tell whether a password alone does not let the person in."""
+    """Return whether a password alone does not let the person in."""
     return Authenticator.objects.filter(user_id=user.pk, type__in=FACTORS).exists()
 
 
 def has_app(user: Any) -> bool:
-    """Tell whether the person has an authenticator app."""
+    """Return whether the person has an authenticator app."""
     rows = Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP)
     return rows.exists()
 
@@ -56,7 +56,7 @@ def use_up(user: Any, code: str) -> None:
 
 @transaction.atomic
 def counts_on(passkey: Authenticator, counter: int) -> bool:
-    """Keep what a passkey counted at its use; tell whether it counts on from the use before.
+    """Keep what a passkey counted at its use; return whether it counts on from the use before.
 
     Many count nothing, and always say 0.
     """
@@ -74,7 +74,7 @@ def take_off(user: User, *, reason: str) -> bool:
 
     Their password alone lets them in then, as far as `SECOND_FACTOR` allows: to making another.
 
-    :param reason: the words of the operator, for the audit log.
+    :param reason: the operator's, for the audit log.
     :return: whether there were any.
     """
     had, _ = Authenticator.objects.filter(user_id=user.pk).delete()
@@ -102,5 +102,5 @@ def opened(sealed: str) -> str:
 
 
 def are_sealed() -> bool:
-    """Tell whether any secret is stored that the key of this purpose opens."""
+    """Return whether any secret is stored that the key of this purpose opens."""
     return Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).exists()

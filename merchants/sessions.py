@@ -94,7 +94,7 @@ class SessionStore(db.SessionStore):
         return _end_of(self._session)  # type: ignore[attr-defined]  # Its stubs leave it out.
 
     def cycle_key(self) -> None:
-        """Begin anew under another key: the password was just given."""
+        """Begin again under another key: the password was just given."""
         self.pop(BEGUN_AT, None)
         super().cycle_key()
 
@@ -152,7 +152,7 @@ def of(user: User, current: str | None) -> list[Shown]:
 
 
 def end(user: User, name: str) -> bool:
-    """End one session of a person; tell whether there was one."""
+    """End one session of a person; return whether there was one."""
     deleted, _ = Session.objects.filter(user=user, session_key=name).delete()
     return bool(deleted)
 

@@ -3,8 +3,8 @@
 A try is counted before what was typed is looked at, so that tries at the same moment cannot pass
 the limit together, and is taken back if it was right. Only a sign-in that is complete forgets the
 others: a password alone would let the codes of a second factor be guessed without end. A name that
-is unknown, locked or given a wrong password is answered alike and takes as long: nobody learns
-from here who has an account (docs/signing-in.md).
+is unknown, locked or given a wrong password is answered alike and takes as long: the answer
+does not show who has an account (docs/signing-in.md).
 """
 
 from collections.abc import Callable
@@ -102,7 +102,7 @@ def count_address(request: HttpRequest) -> None:
 
 
 def is_proved_by(user: User, password: str) -> bool:
-    """Tell whether a signed-in user has typed their own password; wrong ones count as in a sign-in.
+    """Return whether a signed-in user typed their password; wrong ones count as in a sign-in.
 
     :raises passwords.PasswordsBusy: too many passwords are being looked at in this moment.
     """
@@ -110,7 +110,7 @@ def is_proved_by(user: User, password: str) -> bool:
 
 
 def is_code_right(user: User, compare: Callable[[], bool]) -> bool:
-    """Tell whether a code of the user's second factor is right; wrong ones count like passwords.
+    """Return whether a code of the user's second factor is right; wrong ones count like passwords.
 
     :param compare: looks at the code; not called while the user is locked.
     """
@@ -135,7 +135,7 @@ def succeeded(user: User, *, is_by_passkey: bool) -> None:
 
 @transaction.atomic
 def unlock(email: str, *, reason: str | None = None) -> bool:
-    """Forget the wrong passwords and codes of a user; tell whether there were any."""
+    """Forget the wrong passwords and codes of a user; return whether there were any."""
     user = User.objects.filter(email=email_key(email)).first()
     was_counted = user is not None and forget(user)
     if user and was_counted:
@@ -194,7 +194,7 @@ def take_back(user: User) -> None:
 
 
 def forget(user: User) -> bool:
-    """Let nothing be counted, and no lock be; tell whether there was anything."""
+    """Let nothing be counted, and no lock be; return whether there was anything."""
     with connection.cursor() as cursor:
         cursor.execute(FORGET, {"user": user.pk})
         return bool(cursor.rowcount)

@@ -222,7 +222,7 @@ def why_not(merchant: Merchant, address: str) -> SiteVerdict:
 
 
 def is_registered(merchant: Merchant, url: Url) -> bool:
-    """Tell whether an address is on a registered website, or under a registered callback URL.
+    """Return whether an address is on a registered website, or under a registered callback URL.
 
     On a website means: https, its host or a host below it, any port.
     """
@@ -240,7 +240,7 @@ def covering(
 
 
 def _is_known_of_caller(merchant: Merchant, address: str) -> bool:
-    """Tell whether an address is allowed by what came with the caller's key; costs no statement."""
+    """Return whether the rows found with the caller's key allow an address; no statement."""
     found = (merchant.caller or {}).get(CALLER)
     if not found:
         return False

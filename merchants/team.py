@@ -1,8 +1,8 @@
 """A merchant's team: roles changed, people removed; the last owner stays.
 
-Every change locks the merchant first, then reads the team anew: two owners who remove each other at
-the same moment leave one of them. Changes of a place end the person's sessions, so that an open tab
-is refused at its next click (panel contract: Sessions; docs/panel.md, Team).
+Every change locks the merchant first, then reads the team again: of two owners who remove each
+other at the same moment one stays. Changes of a place end the person's sessions, so an open tab is
+refused at its next click (panel contract: Sessions; docs/panel.md, Team).
 """
 
 from django.core.exceptions import ValidationError
@@ -32,11 +32,11 @@ class LastOwner(TeamRefused):
 
 @transaction.atomic
 def change_role(by: Member, member: Member, role: str, *, session_key: str | None = None) -> bool:
-    """Give a member another role; tell whether it is another one. Their sessions end.
+    """Give a member another role; return whether it is another one. Their sessions end.
 
     :param session_key: of the session of `by`, which goes on where it is their own role.
     :raises NoLongerOwner: `by` is an owner no more.
-    :raises LastOwner: nobody else is an owner.
+    :raises LastOwner: there is no other owner.
     :raises TeamRefused: no role, or the person is not in the team any more.
     """
     by = lock_as_owner(by)
@@ -62,10 +62,10 @@ def change_role(by: Member, member: Member, role: str, *, session_key: str | Non
 
 @transaction.atomic
 def remove(by: Member, member: Member) -> None:
-    """Take somebody out of the team, with the invitations that they sent. Their sessions end.
+    """Take a person out of the team, with the invitations that they sent. Their sessions end.
 
     :raises NoLongerOwner: `by` is an owner no more.
-    :raises LastOwner: nobody else is an owner.
+    :raises LastOwner: there is no other owner.
     :raises TeamRefused: the person is not in the team any more.
     """
     lock_as_owner(by)
@@ -77,7 +77,7 @@ def leave(member: Member, *, session_key: str | None = None) -> None:
     """Leave a team, in any role.
 
     :param session_key: of the session that goes on; the person's others end.
-    :raises LastOwner: nobody else is an owner.
+    :raises LastOwner: there is no other owner.
     :raises TeamRefused: the person is not in the team any more.
     """
     lock(member.merchant)
@@ -99,9 +99,9 @@ def _take_out(row: Member, *, session_key: str | None) -> None:
 
 @transaction.atomic
 def appoint_owner(merchant: Merchant, email: str, *, reason: str) -> bool:
-    """Make a person an owner, for a team whose last owner is lost; tell whether they were none.
+    """Make a person an owner, for a team whose last owner is lost; return whether they were none.
 
-    Somebody without an account gets one, and chooses its password by a mail to the address. The
+    A person without an account gets one, and chooses its password by a mail to the address. The
     person's sessions end, and so does an invitation that was open to them.
 
     :param reason: the operator's, kept in the audit log.
@@ -166,7 +166,6 @@ def _again(member: Member) -> Member:
 
 
 def _require_another_person(user: User) -> None:
-    """:raises TeamRefused: an operator would make themselves an owner."""
     actor = context.actor()
     if actor.kind is ActorKind.OPERATOR and actor.id == str(user.pk):
         raise TeamRefused("Nobody makes themselves an owner.", param="email")
@@ -201,7 +200,7 @@ def require_address(email: str) -> str:
 
 
 def open_invitations(merchant: Merchant) -> MerchantRows:
-    """Return the invitations that nobody accepted or withdrew; they may have expired."""
+    """Return the invitations not accepted or withdrawn; they may have expired."""
     return Invitation.objects.for_merchant(merchant).filter(accepted_at=None, withdrawn_at=None)
 
 

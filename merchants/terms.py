@@ -39,7 +39,7 @@ class Term:
     :param name: its name in the changes that `accounts.change` takes.
     :param read: returns its value now: a plain value, or a list of rows as JSON has them.
     :param write: gives it another value; the merchant is locked. Refuses by `ChangeRefused`.
-    :param action: the audit log's word for the change.
+    :param action: the audit log's name of the change.
     :param shown_as: its name in the audit row, if not `name`.
     :param subject: returns from merchant and new value what was changed, as the audit row names
         it; by default that is the merchant.

@@ -1,4 +1,4 @@
-"""The words for the actions of the audit log; the codes stay beside them, to be filtered by."""
+"""Labels for the actions of the audit log; filters take their codes."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -82,5 +82,5 @@ WORDS: dict[str, str | Promise] = {
 
 
 def in_words(action: str) -> str | Promise:
-    """Return an action in words; one that has none yet by its code."""
+    """Return an action's label; its code if it has none."""
     return WORDS.get(action, action)

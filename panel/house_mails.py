@@ -35,25 +35,25 @@ FACTORS_REMOVED: Promise = _("Your passkeys, your app and your recovery codes we
 
 
 def tell_owner_of_account(merchant: Merchant) -> bool:
-    """Tell the owner that the account is open; return whether the mail server took it."""
+    """Mail the owner that the account is open; return whether the mail server took it."""
     subject = _("Your account is open")
     return _send(subject, "opened", _known([merchant.email]), merchant=merchant)
 
 
 def tell_of_revoked_key(key: ApiKey) -> bool:
-    """Tell a merchant's owners, and those who want such notices, that a key was revoked."""
+    """Mail a merchant's owners, and those who want such notices, that a key was revoked."""
     to = [*notices.owners(key.merchant), *notices.readers(key.merchant, MailKind.KEY_CHANGED)]
     return _send(_("An API key was revoked"), "key_revoked", to, key=key)
 
 
 def tell_of_new_owner(merchant: Merchant, email: str) -> bool:
-    """Tell all owners of a merchant, the new one too, that an operator made one."""
+    """Mail all owners of a merchant, the new one too, that an operator made one."""
     to = notices.owners(merchant)
     return _send(_("A new owner"), "new_owner", to, merchant=merchant, email=email)
 
 
 def tell_of_access(user: User, owners: Iterable[str], done: Promise) -> bool:
-    """Tell a person, and the owners of their teams, what was done to their access.
+    """Mail a person, and the owners of their teams, about a change of their access.
 
     :param done: a sentence about it.
     """
@@ -79,7 +79,7 @@ def invite_operator(invitation: OperatorInvitation, token: str) -> bool:
 
 
 def tell_of_withdrawn(invitation: OperatorInvitation) -> bool:
-    """Tell a person that their invitation to become an operator was withdrawn."""
+    """Mail a person that their invitation to become an operator was withdrawn."""
     subject = _("Your invitation was withdrawn")
     return _send(subject, "operator_withdrawn", _known([invitation.email]))
 
@@ -90,7 +90,6 @@ def said(is_sent: bool) -> str:
 
 
 def _known(addresses: Iterable[str]) -> list[Reader]:
-    """Return the readers at addresses that people sign in with."""
     asked = list(addresses)
     rows = User.objects.filter(email__in=[email_key(one) for one in asked])
     known = {user.email: notices.person(user) for user in rows}

@@ -47,16 +47,16 @@ class Language:
 def keep(user: Any, language: str) -> None:
     """Note a person's choice in their account: mails are written in it, and other browsers show it.
 
-    What is no language of ours is left out, and so is the choice of somebody who is not signed in.
+    What is no language of ours is left out, and so is the choice of a person who is not signed in.
     """
     if user.is_authenticated and language in look.CHOICES["language"]:
         User.objects.filter(pk=user.pk).exclude(language=language).update(language=language)
 
 
 def bring(request: HttpRequest, response: HttpResponse, user: User) -> None:
-    """Let a browser in which somebody signs in speak the language of their account.
+    """Show a browser in the language of the account that signs in.
 
-    Where somebody chose another one before signing in, that one becomes the account's.
+    A language chosen before signing in becomes the account's.
     """
     if choice := look.chosen(request, "language"):
         keep(user, choice)

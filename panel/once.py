@@ -208,10 +208,7 @@ class _Sending:
         return answer
 
     def _claim(self) -> None:
-        """Claim the form's token; wait if another sending has, until it is answered or refused.
-
-        :raises IdempotencyKeyInUse: it is still under way.
-        """
+        """Claim the form's token; wait if another sending has, until it is answered or refused."""
         try:
             self._try_to_claim()
         except IdempotencyKeyInUse:

@@ -38,7 +38,7 @@ class PageTime:
     def process_view(
         self, request: HttpRequest, _view: object, _args: object, _kwargs: object
     ) -> HttpResponse | None:
-        """Find the person, and say it in words if that takes too long."""
+        """Find the person, and show a page if that takes too long."""
         if not _is_only_shown(request):
             return None
         try:

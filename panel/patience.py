@@ -54,7 +54,7 @@ def limited(milliseconds: int = LIMIT_MS, *, spent_seconds: float = 0) -> Iterat
 
 
 def is_too_slow(problem: Exception) -> bool:
-    """Tell whether a problem is that the database was not done in time."""
+    """Return whether a problem is that the database was not done in time."""
     if isinstance(problem, OperationalError):
         return getattr(problem.__cause__, "sqlstate", None) == QUERY_CANCELED
     return isinstance(problem, TookTooLong)

@@ -152,10 +152,10 @@ PAGES: dict[str, Rights] = {
 
 
 def may(member: Member, right: Right) -> bool:
-    """Tell whether a member's role has a right."""
+    """Return whether a member's role has a right."""
     return member.role in ROLES[right]
 
 
 def may_open(member: Member, page: str) -> bool:
-    """Tell whether a member's role may see a page, by the name of its address."""
+    """Return whether a member's role may see a page, by the name of its address."""
     return may(member, PAGES[page].see)

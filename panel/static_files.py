@@ -14,7 +14,7 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     def stored_name(self, name: str) -> str:
         """Return the file's name with its digest; its own name if it was not collected.
 
-        An error's page must come even where somebody forgot to collect the files.
+        An error's page must come even if the files were not collected.
         """
         if self.hash_key(self.clean_name(name)) in self.hashed_files:
             return super().stored_name(name)

@@ -1,4 +1,4 @@
-"""Statuses as people see them: a glyph, a word and a colour, never a colour alone."""
+"""Statuses as people see them: a glyph, a label and a colour, never a colour alone."""
 
 from typing import NamedTuple
 
@@ -54,5 +54,5 @@ BADGES: dict[str, Badge] = {
 
 
 def badge(status: str) -> Badge:
-    """Return how a status is shown; one that is not known is grey, in its own word."""
+    """Return how a status is shown; an unknown one is grey, under its own name."""
     return BADGES.get(status) or Badge("○", status.replace("_", " "), "secondary")

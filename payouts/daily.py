@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 
 def pay_out_due(*, job: str) -> None:
-    """Pay out for every merchant whose day has begun and is settled; safe beside itself.
+    """Pay out for every merchant whose day has begun and is settled; safe to run twice at once.
 
     A merchant with something still to settle, who may not be paid out at the moment, or with an
     error is left to the next look: the day is not over for them. All are while a transaction stays
@@ -74,7 +74,6 @@ def _unseen(zone: str, today: date) -> QuerySet[Merchant]:
 
 
 def _automatic() -> QuerySet[Merchant]:
-    """Return the merchants who are paid out by schedule, and may be at the moment."""
     manual = PayoutSchedule.Interval.MANUAL
     rows = Merchant.objects.filter(
         payout_schedule__isnull=False, status=Merchant.Status.ACTIVE, payouts_enabled=True
@@ -110,7 +109,6 @@ def _follow(merchant: Merchant, today: date) -> None:
 
 
 def _is_due(merchant: Merchant, today: date, holidays: Calendar) -> bool:
-    """Tell whether a day of the schedule has come since the last look."""
     terms = payout_schedules.of(merchant)
     seen = ScheduleLook.objects.filter(merchant=merchant).values_list("day", flat=True).first()
     begin = max(seen or today - timedelta(days=1), today - CAUGHT_UP)

@@ -1,6 +1,6 @@
 """Notices of the bank about payouts, applied in the transaction that marks them.
 
-Each may come before the answer to the transfer itself, and twice; the bank's later word wins.
+Each may come before the answer to the transfer itself, and twice; the bank's later notice wins.
 """
 
 from datetime import datetime

@@ -31,4 +31,4 @@ class MakeForm(OnceForm):
 
 
 class CancelForm(WithReason):
-    """A pending payout that is called off."""
+    """The cancellation of a pending payout."""

@@ -1,4 +1,4 @@
-"""Payouts by operators: made for a merchant, and called off before they are sent.
+"""Payouts by operators: made for a merchant, and canceled before they are sent.
 
 The operator and the reason are kept in the same transaction, in the audit log and in Django's log
 of the admin.

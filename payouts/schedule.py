@@ -56,7 +56,7 @@ def _paid_out(merchant: Merchant, wanted: Wanted, *, minimum: int) -> Payout | N
 
 
 def is_due(schedule: PayoutSchedule, day: date, holidays: Calendar) -> bool:
-    """Tell whether a schedule pays out on a day: on its day, or the next business day after it.
+    """Return whether a schedule pays out on a day: on its day, or the next business day after it.
 
     :param holidays: of the merchant's country.
     """

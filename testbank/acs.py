@@ -1,6 +1,6 @@
 """The issuer's pages, where the cardholder decides (3-D Secure: the access control server).
 
-No cookies, and so no CSRF token: the address holds an id that nobody can guess.
+No cookies, and so no CSRF token: the address holds an id that cannot be guessed.
 """
 
 from urllib.parse import parse_qs

@@ -119,7 +119,6 @@ def _eci(brand: str, is_authenticated: bool) -> str:
 
 
 def _facts(row: Authentication) -> dict[str, str]:
-    """Return the fields of a decided authentication that are signed, as texts of the form."""
     assert row.decided_at is not None
     is_authenticated = row.state == AuthenticationState.AUTHENTICATED
     return {

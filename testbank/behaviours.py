@@ -48,7 +48,7 @@ class Behaviour:
     `state` and `response_code` are for an authorisation that comes without authentication.
 
     :param response_code: the ISO 8583 code of the answer.
-    :param silent: the book is written, the caller is never told.
+    :param silent: the book is written, the caller gets no answer.
     :param decides: the state that a pending authorisation takes later; None: it stays pending.
     :param code_if_authenticated: the answer's code to one that comes with authentication,
         where that changes anything.

@@ -1,4 +1,4 @@
-"""Writing the bank's book: every outcome the bank tells comes from a row written here first."""
+"""Writing the bank's book: every outcome of the bank is first a row written here."""
 
 from datetime import datetime
 

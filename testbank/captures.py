@@ -45,7 +45,6 @@ def capture(reference: str, *, amount: int) -> CaptureAnswer:
 
 
 def _refusal(authorization: Authorization, amount: int) -> str | None:
-    """Return the code by which the bank refuses, None if it does not."""
     if authorization.state != State.AUTHORIZED:
         return behaviours.INVALID_TRANSACTION
     if authorization.captured_amount:

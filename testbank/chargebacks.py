@@ -1,6 +1,6 @@
 """Disputes from their beginning to their end, under the lock of their authorisation.
 
-The one place that changes a dispute: with its money, and with the notice that tells of it. The
+The one place that changes a dispute: with its money, and with its notice. The
 money is set aside while a dispute is open and moves when it is lost; an inquiry sets none aside.
 """
 
@@ -128,7 +128,7 @@ def close(dispute: Dispute) -> None:
 
 
 def weigh(dispute: Dispute, verdict: str) -> None:
-    """Take the newest evidence's word: decide by it soon, or leave the decision to a person."""
+    """Let the newest evidence decide soon, or leave the decision to a person."""
     dispute.verdict = verdict
     dispute.due_at = clock.now() + behaviours.DECIDED_AFTER if verdict else None
     dispute.save()

@@ -15,7 +15,7 @@ def expect(authorization: Authorization) -> None:
 
 
 def report_due(authorization: Authorization, now: datetime) -> None:
-    """Tell of what is due with a locked authorisation, once; also of what was voided meanwhile."""
+    """Report a locked authorisation's fraud that is due, once; also if it was voided meanwhile."""
     if not authorization.captured_amount:
         return
     for report in FraudReport.objects.filter(authorization=authorization, due_at__lte=now):

@@ -26,7 +26,7 @@ PAGE = 100
 
 @transaction.atomic(using=BANK, durable=True)
 def expect(order: ExpectedOrder) -> None:
-    """Make a transfer as its sender would; a reference told again is the same transfer."""
+    """Make a transfer as its sender would; a repeated reference is the same transfer."""
     now = clock.now()
     IncomingTransfer.objects.get_or_create(
         expected_under=order.reference,
@@ -46,7 +46,7 @@ def expect(order: ExpectedOrder) -> None:
 
 @transaction.atomic(using=BANK, durable=True)
 def receive(*, amount: int, currency: str, remittance: str, merchant: str = "") -> str:
-    """Take a transfer in that somebody sent; return the bank's name of it.
+    """Take a sender's transfer in; return the bank's name of it.
 
     :param amount: in minor units.
     :param remittance: the text that the sender wrote.

@@ -52,7 +52,6 @@ def _entry(order: RefundOrder, authorization: Authorization) -> dict[str, Any]:
 
 
 def _refusal(authorization: Authorization, amount: int) -> str | None:
-    """Return the code by which the bank refuses, None if it does not."""
     if authorization.state != State.AUTHORIZED or not authorization.captured_amount:
         return behaviours.INVALID_TRANSACTION
     if amount > authorization.available_amount:

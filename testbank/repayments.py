@@ -49,7 +49,7 @@ def decide_due(authorization: Authorization, now: datetime) -> None:
 
 
 def bounce(refund: Refund) -> None:
-    """Take a refund back that the card could not be credited with, and tell the acquirer."""
+    """Take back a refund that the card could not be credited with, and write the notice."""
     authorization = refund.authorization
     _end(refund, state=RefundState.BOUNCED, response_code=behaviours.EXPIRED_CARD)
     Bounce.objects.create(refund=refund, amount=refund.amount, created_at=clock.now())

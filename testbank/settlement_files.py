@@ -168,5 +168,5 @@ def _altered(lines: Iterator[Line], wrong: str) -> Iterator[Line]:
 
 
 def _reference() -> str:
-    """Return a reference that nobody has asked under; a letter parts its digits."""
+    """Return a reference that no request had; a letter parts its digits."""
     return f"EXTRA{ids.random_base62(7)}X{ids.random_base62(7)}".upper()

@@ -1,4 +1,4 @@
-"""The bank's book as its acquirer may read it, to lay it beside its own.
+"""The bank's book as its acquirer may read it, to compare it with its own.
 
 All sums are counted from the rows of moved money: two captures must not look like one.
 """
@@ -69,7 +69,6 @@ def _sums(moved: dict[str, tuple[type[Model], str]]) -> dict[str, Coalesce]:
 
 
 def _sum_of(movements: type[Model], way: str) -> Coalesce:
-    """Return the sum of a line's own movements."""
     own = movements._default_manager.filter(**{way: OuterRef("pk")}).values(way)
     return Coalesce(Subquery(own.values(total=Sum("amount"))), 0, output_field=BigIntegerField())
 

@@ -25,7 +25,7 @@ def send(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def inquire(_request: HttpRequest, reference: str) -> HttpResponse:
-    """Tell what became of a transfer; "no record" is an answer with content."""
+    """Answer how a transfer ended; "no record" is an answer with content."""
     transfer = transfers.look_up(reference)
     if transfer is None:
         return JsonResponse({"reference": reference, "result": "no_record"})
@@ -34,7 +34,7 @@ def inquire(_request: HttpRequest, reference: str) -> HttpResponse:
 
 @require_GET
 def tell_notices(request: HttpRequest) -> HttpResponse:
-    """Tell the notices behind a number, a page at a time; the book is brought up to date first."""
+    """Bring the book up to date; answer a page of the notices behind a number."""
     after = orders.read_notice_number(request.GET.get("after", "0"))
     transfers.catch_up()
     incoming.catch_up()
@@ -43,7 +43,7 @@ def tell_notices(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def statement(request: HttpRequest) -> HttpResponse:
-    """Tell all transfers, in order of the references, a page at a time."""
+    """Answer all transfers, in order of the references, a page at a time."""
     transfers.catch_up()
     after = orders.read_reference(request.GET.get("after", ""))
     lines = [
@@ -63,7 +63,7 @@ def expect(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def statement_of_incoming(request: HttpRequest) -> HttpResponse:
-    """Tell all transfers that came in, in order of the bank's names, a page at a time."""
+    """Answer all transfers that came in, in order of the bank's names, a page at a time."""
     incoming.catch_up()
     after = orders.read_reference(request.GET.get("after", ""))
     lines = [

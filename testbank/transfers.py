@@ -34,7 +34,7 @@ class Manner:
 
     :param failure_code: the reason for which they fail or come back; empty if they do neither.
     :param is_paid: the money arrives at first.
-    :param is_silent: the bank answers no transfer and tells no notice, only inquiries.
+    :param is_silent: the bank answers no transfer and sends no notice; it answers inquiries.
     """
 
     failure_code: str = ""

@@ -40,7 +40,7 @@ RESULTS = {
 
 @require_POST
 def authenticate(request: HttpRequest) -> HttpResponse:
-    """Begin 3-D Secure: tell where the payer's browser has to go, if anywhere."""
+    """Begin 3-D Secure: answer the address for the payer's browser, if there is one."""
     authentication = authentications.begin(orders.read_authentication(request.body))
     told = {"reference": authentication.reference}
     if authentication.state == AuthenticationState.CANNOT_START:
@@ -66,7 +66,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def inquire(_request: HttpRequest, reference: str) -> HttpResponse:
-    """Tell what became of an authorisation.
+    """Answer how an authorisation ended.
 
     "No record" is an answer with content and not a 404, which any proxy could give.
     """
@@ -116,7 +116,7 @@ def refund(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def inquire_refund(_request: HttpRequest, reference: str) -> HttpResponse:
-    """Tell what became of a refund; "no record" is an answer here too."""
+    """Answer how a refund ended; "no record" is an answer here too."""
     found = refunds.look_up(reference)
     if found is None:
         return JsonResponse({"reference": reference, "result": "no_record"})
@@ -125,7 +125,7 @@ def inquire_refund(_request: HttpRequest, reference: str) -> HttpResponse:
 
 @require_GET
 def tell_notices(request: HttpRequest) -> HttpResponse:
-    """Tell the notices behind a number, a page at a time; the book is brought up to date first."""
+    """Bring the book up to date; answer a page of the notices behind a number."""
     after = orders.read_notice_number(request.GET.get("after", "0"))
     book.catch_up()
     return JsonResponse({"notices": [_told_notice(one) for one in notices.behind(after)]})
@@ -152,7 +152,7 @@ def take_end(_request: HttpRequest, reference: str) -> HttpResponse:
 
 @require_GET
 def statement(request: HttpRequest) -> HttpResponse:
-    """Tell what the book holds, in order of the references, a page at a time."""
+    """Answer the book's orders, in order of the references, a page at a time."""
     book.catch_up()
     after = orders.read_reference(request.GET.get("after", ""))
     return JsonResponse({"lines": statements.page(after)})
@@ -160,7 +160,7 @@ def statement(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def statement_of_refunds(request: HttpRequest) -> HttpResponse:
-    """Tell all refunds, in order of their orders' references and their own, a page at a time."""
+    """Answer all refunds, in order of their orders' references and their own, a page at a time."""
     book.catch_up()
     after, refund = (
         orders.read_reference(request.GET.get(name, "")) for name in ("after", "refund")

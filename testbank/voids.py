@@ -27,7 +27,6 @@ def void(reference: str) -> str:
 
 
 def _refusal(authorization: Authorization) -> str | None:
-    """Return the code by which the bank refuses, None if it does not."""
     if authorization.state != State.AUTHORIZED:
         return behaviours.INVALID_TRANSACTION
     if book.behaviour_of(authorization).refuses_void:
@@ -39,7 +38,7 @@ def _refusal(authorization: Authorization) -> str | None:
 
 
 def _is_settled(authorization: Authorization) -> bool:
-    """Tell whether captured money is beyond a void, so that only a refund brings it back."""
+    """Return whether captured money is beyond a void, so that only a refund brings it back."""
     capture = authorization.captures.order_by("created_at").first()
     if capture is None:
         return False

@@ -51,7 +51,7 @@ def _used_key_ids() -> set[str]:
 
 
 def _is_right(ring: keyring.KeyRing, key_id: str) -> bool:
-    """Tell whether the key opens anything of its own; a row or two may have been changed."""
+    """Return whether the key opens anything of its own; a row or two may have been changed."""
     rows = [
         (bytes(getattr(row, column.field.attname)), row.seal_context)
         for column in sealed_rows.columns()

@@ -67,7 +67,7 @@ class SealedCard(models.Model):
 
     @property
     def is_destroyed(self) -> bool:
-        """Tell whether the number is gone for good."""
+        """Return whether the number is gone for good."""
         return self.sealed is None
 
     @property

@@ -30,7 +30,7 @@ REPLACE = sql.SQL("""
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch of a rotation: rows that were sealed anew, and rows that could not be.
+    """One batch of a rotation: rows that were sealed again, and rows that could not be.
 
     :param broken: the reason why each does not open, by primary key.
     """
@@ -47,7 +47,7 @@ def count_left(column: SealedColumn, ring: KeyRing) -> int:
 def rewrap(column: SealedColumn, ring: KeyRing) -> Iterator[Batch]:
     """Rewrap the column's rows, batch by batch, until a pass finds none but broken ones.
 
-    It gives up after some passes: then rows stay locked; `count_left` tells.
+    It gives up after some passes: then rows stay locked; `count_left` counts them.
 
     :raises KeyRingError: a living process seals with another key by now.
     """
@@ -83,8 +83,6 @@ def _rewrap_some(
     A rotation may stand still for days (Ctrl-Z) and its key be purged meanwhile. So each
     transaction looks first: one that stands still after its look is ended by the database
     (`idle_in_transaction_session_timeout`) before its process counts as gone.
-
-    :raises KeyRingError: a living process seals with another key by now.
     """
     peers.require_sealing_with(ring.primary)
     page = rows if after is None else rows.filter(pk__gt=after)

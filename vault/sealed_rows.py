@@ -36,7 +36,7 @@ class SealedColumn:
 
     @property
     def is_indexed(self) -> bool:
-        """Tell whether the database finds the rows of one key without reading them all."""
+        """Return whether the database finds the rows of one key without reading them all."""
         return self.field.key_id_field is not None
 
     def rows(self) -> QuerySet[Any]:

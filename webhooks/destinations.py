@@ -61,7 +61,7 @@ def _parsed(address: str) -> Url:
 
 
 def _is_name_to_all(address: str) -> bool:
-    """Tell whether the sender can read the host: some `xn--` names cannot be decoded."""
+    """Return whether the sender can read the host: some `xn--` names cannot be decoded."""
     try:
         return URL(address).host is not None
     except ValueError:

@@ -134,10 +134,7 @@ def _pass(endpoint_id: str) -> Iterator[int]:
 
 @transaction.atomic(durable=True)
 def _horizon(endpoint_id: str) -> int:
-    """Return the replay's horizon; set it now if the replay was only requested.
-
-    :raises Taken: the endpoint has no replay, or another transaction holds it.
-    """
+    """Return the replay's horizon; set it now if the replay was only requested."""
     replay = _hold(endpoint_id)
     if replay.horizon != REQUESTED:
         return replay.horizon
@@ -153,8 +150,6 @@ def _chunk(endpoint_id: str, horizon: int, after: str) -> tuple[int, str | None,
 
     :return: the number of planned deliveries; the key of the last object, None if there was none;
         and whether an object had to be left for the next run.
-    :raises Taken: another transaction holds the endpoint, another replay has begun, or an event
-        may still be uncommitted.
     """
     replay = _hold(endpoint_id, horizon)
     _require_all_committed(endpoint_id, horizon)

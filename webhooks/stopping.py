@@ -122,7 +122,6 @@ def _stop_some(endpoint_id: str) -> int:
 
 
 def _cancel_some(endpoint_id: str) -> int:
-    """Cancel the deliveries of up to 500 lanes, and return their number."""
     with connection.cursor() as cursor:
         cursor.execute(STILL_STOPPED, {"endpoint": endpoint_id})
         row = cursor.fetchone()

@@ -1,4 +1,4 @@
-"""The chores beside delivering: finish stops and replays of endpoints, and send notices by mail."""
+"""The chores of a sender: finish stops and replays of endpoints, and send notices by mail."""
 
 from webhooks import notices, replay, stopping
 from webhooks.delivery.chores import Chore

@@ -102,11 +102,7 @@ class EventViewSet(DeliveryLists):
         return self._page_of_deliveries(Delivery.objects.filter(event=event))
 
     def _find(self, event_id: str) -> Event:
-        """Return an event of an object that the key may read.
-
-        :raises ResourceMissing: the merchant has no such event.
-        :raises PermissionDenied: the key lacks the scope of its object.
-        """
+        """Return an event of an object that the key may read."""
         event: Event = Event.objects.for_merchant(self.merchant).find(event_id)
         if scope := types.scope_of(event.type):
             require_scope(self.key, scope, "GET")

@@ -40,9 +40,9 @@ def apply_with_retry(row: InDoubt, closing: Callable[[], T]) -> T:
 
 
 def counts(outcome: Outcome, *, asked: InDoubt, locked: InDoubt) -> bool:
-    """Tell whether the asker may apply the answer to the row, which is open and locked.
+    """Return whether the asker may apply the answer to the row, which is open and locked.
 
-    The bank's word counts from every asker; silence and "not sent" from the lease's holder only.
+    The bank's answer counts from every asker; silence and "not sent" from the lease's holder only.
     """
     return outcome.answer in BANKS_WORD or not leases.is_overtaken(asked, locked)
 

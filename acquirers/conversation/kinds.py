@@ -57,7 +57,7 @@ class Said(NamedTuple, Generic[Row]):
 class Effect(NamedTuple):
     """The part of an answer's consequences that every kind has.
 
-    :param status: the subject's next one; None if no event tells of the answer.
+    :param status: the subject's next one; None if the answer has no event.
     :param follow: begins what follows, once the row is saved; returns the row that the asker goes
         on with, its lease held, or None if the sweeper goes on.
     """
@@ -72,7 +72,7 @@ class Kind(ABC, Generic[Row]):
     `slots` are the rows that one process asks about at once: a silent bank costs one time-out
     instead of one for each row. They are the kind's own, so that it delays no other kind.
 
-    `door` moves the object that an answer changes; without one no event tells of it. With
+    `door` moves the object that an answer changes; without one it has no event. With
     `stores_answer` the request is answered by that object, and the answer is stored with its work.
     A row whose id begins with `id_prefix` may become a case, and a person may decide it: the last
     four methods serve `payments.deciding`, because acquirers know no cases.
@@ -118,7 +118,7 @@ class Kind(ABC, Generic[Row]):
         """
 
     def hear_late(self, asked: Row, row: Row, outcome: Outcome) -> None:
-        """Take in the bank's word about a locked row that has ended, or has become another one."""
+        """Take in the bank's answer about a locked row that has ended or become another one."""
 
     def unanswered(self, since: datetime) -> dict[str, QuerySet[Any]]:
         """Return the rows that became unknown before `since`, by the kind of case that they become.

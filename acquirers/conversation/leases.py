@@ -71,7 +71,7 @@ def free(model: type[InDoubt]) -> QuerySet[Any]:
 
 
 def is_ours(row: InDoubt) -> QuerySet[Any]:
-    """Return the row in the database, if nobody has taken its lease over since it was read."""
+    """Return the row in the database, if no process has taken its lease over since it was read."""
     return _rows(type(row)).filter(pk=row.pk, lease_until=row.lease_until)
 
 
@@ -102,7 +102,7 @@ def give_back(row: InDoubt) -> None:
 
 
 def is_overtaken(asked: InDoubt, locked: InDoubt) -> bool:
-    """Tell whether another process has taken the row over since the asker got its lease.
+    """Return whether another process has taken the row over since the asker got its lease.
 
     :param asked: the row as the asker read it before it asked the bank.
     :param locked: the same row as it is now, locked.

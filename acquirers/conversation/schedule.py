@@ -77,5 +77,5 @@ def count_no_record(row: InDoubt) -> None:
 
 
 def absence_is_confirmed(row: InDoubt) -> bool:
-    """Tell whether the bank has answered "no record" three times, late enough to be believed."""
+    """Return whether the bank has answered "no record" three times, late enough to be believed."""
     return row.no_record_count >= NO_RECORDS_NEEDED

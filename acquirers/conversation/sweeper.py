@@ -149,7 +149,6 @@ def _found(kind: Kind[Any], count: int) -> list[InDoubt]:
 
 @transaction.atomic(durable=True)
 def _lease_due(kind: Kind[Any], count: int) -> list[InDoubt]:
-    """Take the leases of so many due rows of a kind at most, the longest due first."""
     if count <= 0:
         return []
     now = clock.now()

@@ -1,4 +1,4 @@
-"""Notices: the things that banks tell on their own, stored as they came and applied once each.
+"""Notices: unasked news from banks, stored as they came and applied once each.
 
 A poller asks the bank of each terminal for the notices behind the last one. Handlers, which a
 setting names by kind, apply them: this room knows neither disputes nor refunds.

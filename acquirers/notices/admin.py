@@ -11,7 +11,7 @@ from core.admin import ReadOnlyAdmin
 
 @admin.register(Notice)
 class NoticeAdmin(ReadOnlyAdmin):
-    """The things that banks told on their own; those that are not applied are looked for first."""
+    """Notices of banks; those that are not applied come first."""
 
     list_display = (
         "id", "terminal", "number", "kind", "reference", "about", "at", "applied_at", "tries",
@@ -25,7 +25,7 @@ class NoticeAdmin(ReadOnlyAdmin):
     actions = ("try_again",)
 
     def has_try_permission(self, request: Any) -> bool:
-        """Tell whether the operator may do more than look."""
+        """Return whether the operator may do more than look."""
         may: bool = request.user.has_perm("notices.change_notice")
         return may
 

@@ -33,7 +33,7 @@ class Notices(applier.Applier):
     model, called, not_known = Notice, "notice", NotKnown
 
     def appliable(self) -> QuerySet[Notice]:
-        """Return those that may be applied; one that nobody knew keeps no later one waiting."""
+        """Return those that may be applied; one that was not known keeps no later one waiting."""
         waiting = Notice.objects.filter(applied_at=None, kind__in=HANDLERS)
         same = {name: OuterRef(name) for name in ("terminal", "about")}
         before = waiting.filter(**same, number__lt=OuterRef("number")).exclude(last_error=NOT_KNOWN)

@@ -8,7 +8,7 @@ from core.fields import CodeField
 
 
 class Notice(models.Model):
-    """A thing that a bank tells on its own, as it came; it is applied at most once.
+    """A notice of a bank, as it came; it is applied at most once.
 
     The bank numbers its notices in the order of its commits. Nothing but the columns of its
     application changes (migration 0002).

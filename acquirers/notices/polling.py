@@ -1,6 +1,6 @@
-"""Polling: ask the bank of each terminal for what it has told since the last time.
+"""Polling: ask the bank of each terminal for its new notices.
 
-Pollers may run beside each other. To hold a terminal's inbox only spares the bank their questions.
+Pollers may run at the same time. To hold a terminal's inbox only spares the bank questions.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def take_in(*, job: str) -> None:
 
 
 def poll() -> Iterator[Terminal]:
-    """Store what the banks have told, and yield each terminal whose bank was asked.
+    """Store the banks' new notices, and yield each terminal whose bank was asked.
 
     The terminal that was not asked for the longest time comes first.
     """
@@ -61,7 +61,7 @@ def poll() -> Iterator[Terminal]:
 
 
 def _free() -> list[Inbox]:
-    """Return the inboxes that nobody holds, of terminals whose bank may be asked."""
+    """Return the inboxes that no poller holds, of terminals whose bank may be asked."""
     asked = Terminal.objects.filter(kind__in=settings.ACQUIRERS)
     asked = asked.exclude(status=Terminal.Status.DISABLED)
     known = Inbox.objects.values("terminal")
@@ -95,7 +95,7 @@ def _take_in(inbox: Inbox) -> None:
 
 
 def _takes_in_a_page(terminal: Terminal) -> bool:
-    """Store the next page of notices; tell whether there may be more of them."""
+    """Store the next page of notices; return whether there may be more of them."""
     last = storing.last_number(terminal)
     told = acquirers.at(terminal).notices(terminal, after=last, limit=PAGE)
     if not told:

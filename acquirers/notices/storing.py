@@ -37,7 +37,6 @@ def store(terminal: Terminal, told: Sequence[noticed.Notice]) -> None:
 
 
 def _cards_of(told: Sequence[noticed.Notice]) -> dict[str, Any]:
-    """Return the cards of the attempts that the bank tells of, by their references."""
     # By its label, as a foreign key to a higher room is.
     attempts: Any = installed_apps.get_model("intents", "Attempt")
     references = [one.reference for one in told]

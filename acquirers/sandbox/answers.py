@@ -94,7 +94,7 @@ def redirect(told: Any, reference: str) -> Redirect | None:
 
 
 def statement_line(told: dict[str, Any], refunds: Mapping[str, int]) -> StatementLine:
-    """Read one line of the bank's book; its refunds, by their references, come beside it."""
+    """Read one line of the bank's book; its refunds, by their references, come with it."""
     is_held = told["state"] == "authorized"
     charged_back = told["charged_back_amount"] - told["regained_amount"]
     taken = told["taken_amount"] - told["returned_amount"]
@@ -113,7 +113,7 @@ def statement_line(told: dict[str, Any], refunds: Mapping[str, int]) -> Statemen
 
 
 def facts_of(told: Any) -> dict[str, Any]:
-    """Read everything that the bank tells of an authorisation, apart from its state.
+    """Read all facts of an authorisation but its state.
 
     :raises UNREADABLE: a value has another form than the bank's.
     """
@@ -133,7 +133,7 @@ def require_about(told: Any, reference: str) -> None:
 
 
 def text(value: Any, form: re.Pattern[str]) -> str | None:
-    """Read a text of a form, None if the bank does not tell it.
+    """Read a text of a form, None if the bank leaves it out.
 
     :raises ValueError: it is none.
     """
@@ -157,7 +157,7 @@ def _score(value: Any) -> int:
 
 
 def amount(value: Any) -> int | None:
-    """Read an amount in minor units, None if the bank does not tell it.
+    """Read an amount in minor units, None if the bank leaves it out.
 
     :raises ValueError: it is none.
     """

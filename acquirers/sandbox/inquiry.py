@@ -17,7 +17,7 @@ ENDS = {"voided": OperationKind.VOID, "lapsed": OperationKind.LAPSE}
 
 
 def standing(told: Any, reference: str, course: Course) -> Standing:
-    """Read the answer; one of any other form tells nothing."""
+    """Read the answer; one of any other form counts as silence."""
     if told == {"reference": reference, "result": "no_record"}:
         return Standing(Finding.NO_RECORD, exchange=course.ended())
     try:
@@ -31,10 +31,7 @@ def standing(told: Any, reference: str, course: Course) -> Standing:
 
 
 def _operations(result: str, captured: int | None) -> tuple[BankOperation, ...]:
-    """Return the operations behind a state.
-
-    :raises KeyError: the bank itself does not know the state, or it is none of its states.
-    """
+    """Return the operations behind a state."""
     state = Answer.APPROVED if result in ENDS else STATES[result]
     operations = [BankOperation(OperationKind.AUTHORIZATION, state)]
     if captured:

@@ -17,7 +17,7 @@ TO_REFUNDS = {
 
 
 def outcome(told: Any, sent: Mapping[str, Any]) -> Outcome:
-    """Read the answer to a refund; about another one, or another amount, it tells nothing."""
+    """Read the answer to a refund; one about another one, or amount, counts as silence."""
     try:
         _require_about(told, sent["reference"], sent["authorization"])
         if told["amount"] != sent["amount"]:

@@ -155,7 +155,7 @@ class SandboxTransfers:
 
 
 def _outcome(told: Any, order: TransferOrder) -> TransferOutcome:
-    """Read an answer; about another transfer, or another amount, it tells nothing."""
+    """Read an answer; one about another transfer, or another amount, counts as silence."""
     if told == {"reference": order.reference, "result": "no_record"}:
         return TransferOutcome(Answer.NO_RECORD, is_from_inquiry=True)
     try:

@@ -6,7 +6,7 @@ from core.admin import ReadOnlyAdmin
 
 @admin.register(TransferNotice)
 class TransferNoticeAdmin(ReadOnlyAdmin):
-    """The things that the bank that pays out told on its own."""
+    """Notices of the bank that pays out."""
 
     list_display = (
         "id", "number", "kind", "reference", "amount", "currency", "at", "applied_at", "tries",

@@ -7,7 +7,7 @@ from core.fields import CodeField
 
 
 class TransferNotice(models.Model):
-    """A thing that the bank tells about a transfer; it is applied at most once.
+    """A notice of the bank about a transfer; it is applied at most once.
 
     Nothing but the columns of its application changes (migration 0002).
     """

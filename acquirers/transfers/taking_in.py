@@ -72,7 +72,6 @@ def last_number() -> int:
 
 
 def _store_new() -> bool:
-    """Write the next notices down; tell whether there were any."""
     try:
         told = rails.rail().notices(after=last_number(), limit=PAGE)
     except (NoticesUnreadable, UpstreamUnavailable):
@@ -99,7 +98,7 @@ def _stored(told: Sequence[rails.TransferNotice]) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return the sender's words as they may be kept: in one line, without a card number."""
+    """Return the sender's text as it may be kept: in one line, without a card number."""
     line = "".join(char if char.isprintable() else " " for char in text)
     return mask_card_numbers(line)[:REMITTANCE_MAX]
 

@@ -1,6 +1,6 @@
 """One request to a bank over HTTP: sent once, bounded in time and size, and honest about doubt.
 
-`requests` bounds each read and not the whole answer, and it cannot tell "never
+`requests` bounds each read and not the whole answer, and it cannot separate "never
 sent" from "sent, no answer". Both matter here: the first ties up a worker, the
 second charges a card twice or never.
 """
@@ -157,7 +157,7 @@ class _Body(io.BytesIO):
 
 
 class _TimedReader(io.RawIOBase):
-    """Read a socket against one deadline, where a time-out would begin anew with each byte."""
+    """Read a socket against one deadline, where a time-out would begin again with each byte."""
 
     def __init__(self, sock: socket.socket, raw: io.RawIOBase) -> None:
         self._socket = sock
@@ -209,7 +209,7 @@ class _TimedAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = {"http": _TimedPool, "https": _TimedTlsPool}
 
     def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
-        """Return the answer's status, headers and stream; nobody asks for more of it."""
+        """Return the answer's status, headers and stream, all that is read of it."""
         response = requests.Response()
         response.status_code, response.headers, response.raw = resp.status, resp.headers, resp
         return response

@@ -1,4 +1,4 @@
-"""Fingerprints of requests, which tell a retry from another request with its key (contract 6)."""
+"""Fingerprints of requests, by which a retry is known (contract 6)."""
 
 import json
 from typing import Any

@@ -25,7 +25,7 @@ class Sending:
 
 
 def with_page(text: str, page: str) -> bytes:
-    """Return what is kept of an answer: its text, and beside it its page with a secret."""
+    """Return what is kept of an answer: its text, and its page with a secret."""
     return orjson.dumps({"text": text, "page": page})
 
 

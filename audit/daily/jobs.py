@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 def run_due() -> None:
-    """Begin the runs of the newest day that is over, unless they are done; safe beside itself.
+    """Begin the runs of the newest day that is over, unless they are done; safe to run twice.
 
     A run that fails stops no other one: its row says so, and it is tried again.
     """
@@ -43,7 +43,7 @@ def run_due() -> None:
 
 
 def is_ours(job: Job) -> bool:
-    """Tell whether beat runs the job: without a source of files a person reads them."""
+    """Return whether beat runs the job: without a source of files a person reads them."""
     return job != Job.RECONCILE or bool(settings.SETTLEMENT_FILES)
 
 

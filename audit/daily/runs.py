@@ -151,7 +151,7 @@ def forget_old() -> int:
 
 
 def was_killed(run: DailyRun, now: datetime) -> bool:
-    """Tell whether a run has not ended for so long that nobody is at it any more."""
+    """Return whether a run has not ended for so long that its process must be gone."""
     return run.status == Status.RUNNING and run.begun_at <= now - LONGEST
 
 

@@ -1,1 +1,1 @@
-"""Reconciliation: the settlement file of a bank beside our books (docs/reconciliation.md)."""
+"""Reconciliation: the settlement file of a bank against our books (docs/reconciliation.md)."""

@@ -108,7 +108,7 @@ def keep_lines(covered: list[date]) -> None:
 
 @transaction.atomic(durable=True)
 def close(operator: User, difference_id: str, *, reason: str) -> Difference:
-    """Close a difference by a person's word: the same file does not open it again.
+    """Close a difference by a person's decision: the same file does not open it again.
 
     :raises MayNotResolve: the operator's permissions do not allow it.
     :raises ReasonUnfit: the reason is too short, too long, or has a card number in it.

@@ -81,7 +81,6 @@ def _separator(header: str) -> str:
 
 
 def _texts(file: BinaryIO, refused: Refused) -> Iterator[tuple[int, str]]:
-    """Return number and text of each line that is text and not too long."""
     number = 0
     while raw := file.readline(LONGEST + 1):
         number += 1

@@ -172,13 +172,13 @@ LOST_HERE_ALONE = """coalesce((
 
 
 class Moved(NamedTuple):
-    """One type of booking that a movement of the ledger tells of.
+    """One type of booking behind a movement of the ledger.
 
     :param doubt: the condition under which there is none yet, and one may come.
     :param only: the condition on the object that the movement is about.
     :param doubtful: the condition under which the bank may not have booked it yet.
-    :param ours_alone: the condition under which the bank need not have it: a line of it agrees all
-        the same, and none is missing.
+    :param ours_alone: the condition under which the bank need not have it: a line of it agrees,
+        and none is missing.
     """
 
     table: str

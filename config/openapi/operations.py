@@ -1,4 +1,4 @@
-"""One action of the API in the words of its schema."""
+"""One action of the API as its schema describes it."""
 
 import re
 from collections import defaultdict
@@ -128,7 +128,7 @@ class ApiSchema(AutoSchema):
         return {"required": is_required, "content": {JSON: as_json, FORM: as_form}}
 
     def _registered(self, form: type[Form]) -> Shape:
-        """Add the form's schemas to the components; `expand` may stand beside its fields."""
+        """Add the form's schemas to the components; `expand` may be one of its fields."""
         found = schema.of_form(form)
         top = schema.form_name(form)
         for parameter in parameters.expand(self.view.expandable):

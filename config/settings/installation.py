@@ -26,7 +26,7 @@ COPIED = ("insecure", "changeme", "change-me", "change_me", "example", "password
 
 
 def is_weak(key: str) -> bool:
-    """Tell whether a secret key is short, repeats few characters, or stands on some page."""
+    """Return whether a secret key is short, repeats few characters, or stands on some page."""
     return len(key) < 50 or len(set(key)) < 10 or any(word in key.lower() for word in COPIED)
 
 

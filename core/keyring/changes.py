@@ -24,7 +24,7 @@ from core.keyring.file import (
 def add(path: Path) -> str:
     """Add a new encryption key, which seals nothing yet, and return its id.
 
-    :raises KeyRingError: the file cannot be used, or somebody else is changing it.
+    :raises KeyRingError: the file cannot be used, or another process is changing it.
     """
     with replacing(path) as content:
         key_id = new_key_id()
@@ -33,10 +33,10 @@ def add(path: Path) -> str:
 
 
 def promote(path: Path, key_id: str) -> None:
-    """Make a key the primary one, that every process seals with from its next start on.
+    """Make a key the primary one: every process seals with it from its next start on.
 
     :raises KeyRingError: there is no such key, it is primary already or retired, the file
-        cannot be used, or somebody else is changing it.
+        cannot be used, or another process is changing it.
     """
     with replacing(path) as content:
         _require_secondary(content, key_id)
@@ -46,10 +46,10 @@ def promote(path: Path, key_id: str) -> None:
 
 
 def retire(path: Path, key_id: str) -> None:
-    """Let a key open what it has sealed, and never be primary again.
+    """Retire a key: it opens what it has sealed, and is never primary again.
 
     :raises KeyRingError: there is no such key, it is the primary one or retired already, the
-        file cannot be used, or somebody else is changing it.
+        file cannot be used, or another process is changing it.
     """
     with replacing(path) as content:
         _require_secondary(content, key_id)
@@ -59,10 +59,10 @@ def retire(path: Path, key_id: str) -> None:
 
 
 def purge(path: Path, key_id: str) -> None:
-    """Take a retired key out for good; the caller has made sure that nothing is sealed with it.
+    """Delete a retired key; the caller has made sure that nothing is sealed with it.
 
     :raises KeyRingError: there is no such key, it is not retired, the file cannot be used, or
-        somebody else is changing it.
+        another process is changing it.
     """
     with replacing(path) as content:
         _require_retired(content, key_id)
@@ -80,11 +80,11 @@ def require_retired(path: Path, key_id: str) -> None:
 
 
 def put_back(path: Path, name: str, *, copy: Path) -> None:
-    """Take a lost key over from another key ring; an encryption key opens then and never seals.
+    """Copy a lost key from another key ring; an encryption key then opens and never seals.
 
     :param name: a key's id, or the purpose of a key for hashes.
     :raises KeyRingError: the copy lacks it, the file has a key of that name, one of the two
-        cannot be used, or somebody else is changing the file.
+        cannot be used, or another process is changing the file.
     """
     kind = "mac" if name in MAC_PURPOSES else "encryption"
     key = _usable(copy)[kind].get(name)
@@ -101,7 +101,7 @@ def put_back(path: Path, name: str, *, copy: Path) -> None:
 def complete(path: Path) -> list[str]:
     """Give a file the keys of purposes that are younger than it, and return those purposes.
 
-    :raises KeyRingError: the file cannot be used, or somebody else is changing it.
+    :raises KeyRingError: the file cannot be used, or another process is changing it.
     """
     missing = missing_purposes(path)
     if missing:

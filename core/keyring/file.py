@@ -57,10 +57,10 @@ def create(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield the file's content, then put what became of it in the file's place at once.
+    """Yield the file's content, then replace the file atomically by the changed content.
 
     :param is_incomplete: purposes that are younger than the file may be missing.
-    :raises KeyRingError: the file cannot be used, or somebody else is changing it.
+    :raises KeyRingError: the file cannot be used, or another process is changing it.
     """
     path = path.resolve()  # The file itself: a link to it stays a link.
     draft = path.with_name(f"{path.name}.new")

@@ -137,7 +137,7 @@ class KeyRing:
         """Encrypt under a key of one purpose, which no rotation of the encryption keys touches.
 
         :param context: names the plaintext and its owner; opening under another context fails.
-        :param secret: of somebody else: without it the ring does not open the blob either.
+        :param secret: held elsewhere: without it the ring does not open the blob either.
         """
         key = self._key_for(purpose, secret)
         sealed = _encrypt(key, plaintext, _associated(purpose, context))

@@ -78,10 +78,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.close()
 
     def _take_place(self) -> None:
-        """Wait for a place among those who change something; who only reads needs none.
-
-        :raises PoolTimeout: none came free while the work at hand could wait.
-        """
+        """Wait for a place among those who change something; who only reads needs none."""
         places, work = places_at(self.pool), context.current()
         if places is None or work is None or not work.changes_something:
             return
@@ -118,10 +115,10 @@ def places_at(pool: ConnectionPool) -> Places | None:
 
 
 def is_alive(connection: Connection) -> bool:
-    """Tell whether the server is still there; usually without asking it.
+    """Return whether the server is still there; usually without asking it.
 
-    An idle connection has nothing to be read. When the server goes, its last words and the end of
-    the stream can be read: only a connection on which something has come is asked for an answer.
+    An idle connection has nothing to be read. When the server goes, a last message or the end of
+    the stream can be read: only such a connection is asked for an answer.
     """
     if connection.closed:
         return False
@@ -141,11 +138,7 @@ def _is_silent(connection: Connection) -> bool:
 
 
 def _taken(pool: ConnectionPool) -> Connection:
-    """Take a connection that is alive out of the pool.
-
-    :raises PoolTimeout: none came free while the work at hand could wait.
-    :raises OperationalError: the database cannot be reached, and nothing obliges to wait for it.
-    """
+    """Take a connection that is alive out of the pool."""
     patience = _patience_seconds()
     ends_at = time.monotonic() + patience
     while True:

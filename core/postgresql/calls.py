@@ -1,6 +1,6 @@
 """Statements as calls of libpq, for those that run many times a second.
 
-A cursor of psycopg looks at each statement anew: its text, a type for each value, whether it is
+A cursor of psycopg looks at each statement again: its text, a type for each value, whether it is
 prepared, and it waits in Python. That takes several times as long as the call. Here the text is
 read once, values travel as text, and psycopg's loaders read the rows as they do everywhere.
 """
@@ -121,10 +121,7 @@ class CursorCall(StatementCall):
 
 @cache
 def _statement(query: str) -> _Statement:
-    """Number the values in a text of psycopg's style: `%(name)s::int` becomes `$1::int`.
-
-    :raises ValueError: the text does not tell a value's type, which PostgreSQL would guess.
-    """
+    """Number the values in a text of psycopg's style: `%(name)s::int` becomes `$1::int`."""
     values: list[str] = []
 
     def numbered(mark: re.Match[str]) -> str:
@@ -167,7 +164,6 @@ def _text(value: Any) -> bytes | None:
 
 
 def _require_done(raw: Connection[Any], result: PGresult) -> None:
-    """:raises psycopg.Error: the statement failed, or the connection is lost."""
     if result.status in _DONE:
         return
     if result.error_field(DiagnosticField.SQLSTATE) is None:

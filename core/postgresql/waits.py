@@ -1,7 +1,7 @@
 """Proof that neither a lock nor an idle transaction is waited for without end.
 
 The service asks for both limits when it connects. A pooler in between may refuse that, or leave it
-out without a word: then a request would wait for a lock as long as somebody else holds it.
+out silently: then a request would wait for a lock as long as another session holds it.
 """
 
 import structlog
@@ -66,7 +66,7 @@ def _prove(raw: Connection) -> None:
 
 
 def refuse_if_options_are_refused(problem: OperationalError) -> None:
-    """Tell a pooler that takes no start-up options from a database that is away.
+    """Refuse a pooler that takes no start-up options; a database that is away passes.
 
     :raises ImproperlyConfigured: it is such a pooler.
     """

@@ -57,7 +57,7 @@ def path(name: str) -> tuple[str, ...]:
 
 
 def is_item(rest: Sequence[str]) -> bool:
-    """Tell whether what follows a list's name says an item of it: nothing, `[]` or `[0]`."""
+    """Return whether what follows a list's name says an item of it: nothing, `[]` or `[0]`."""
     return not rest or (len(rest) == 1 and _INDEX.fullmatch(rest[0]) is not None)
 
 

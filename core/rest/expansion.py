@@ -122,7 +122,6 @@ def expand(shown: Iterable[Shown], tree: Tree, kinds: ObjectKinds, merchant: Mod
 
 
 def _holders(shown: Iterable[Shown], name: str, kinds: ObjectKinds) -> Mapping[str, list[Shown]]:
-    """Return the objects that have the field, by the kind of object whose id it holds."""
     holders: dict[str, list[Shown]] = defaultdict(list)
     for one in shown:
         reference = kinds[one["object"]].fields.get(name)

@@ -1,8 +1,8 @@
 """Fields of request bodies: JSON's own types, and no value in a message.
 
 JSON is never coerced. What is `Written` in a form or a query has no type: the field that
-reads it says what it is. A field's `shape` is what it takes in the words of the schema, its
-`codes` are what it refuses in words of its own.
+reads it says what it is. A field's `shape` describes in the schema what it takes, its
+`codes` name its own refusals.
 """
 
 import re

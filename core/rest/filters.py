@@ -66,7 +66,7 @@ class Filters(FilterSet):
 
     @property
     def takes_any_of_several(self) -> bool:
-        """Tell whether one of several values is enough: what is found is in no index's order."""
+        """Return whether one of several values is enough: what is found is in no index's order."""
         cleaned = self.form.cleaned_data
         return any(len(cleaned[key] or ()) > 1 for key in cleaned if self._is_any_of(key))
 
@@ -116,7 +116,7 @@ class Strict(Filter):
         return copy(self)
 
     def shapes(self, name: str) -> dict[str, Shape]:
-        """Return what it reads, in the words of the schema: by parameter what it may hold."""
+        """Return the schema of each parameter that it reads."""
         raise NotImplementedError
 
     def filter(self, qs: Rows, value: Any) -> Rows:
@@ -145,7 +145,7 @@ class Equal(Strict):
 
 
 class Words(Strict):
-    """A filter by a few known words."""
+    """A filter by a few known values."""
 
     def __init__(self, field_name: str, choices: Collection[str], **options: Any) -> None:
         super().__init__(field_name, **options)
@@ -158,7 +158,7 @@ class Words(Strict):
 
 
 class OneOf(Words):
-    """`x=v`: that word."""
+    """`x=v`: that value."""
 
     def shapes(self, name: str) -> dict[str, Shape]:
         return {name: {"type": "string", "enum": list(self.choices)}}
@@ -169,7 +169,7 @@ class OneOf(Words):
 
 
 class AnyOf(Words):
-    """`x[]=v&x[]=w`: any of the words."""
+    """`x[]=v&x[]=w`: any of the values."""
 
     def shapes(self, name: str) -> dict[str, Shape]:
         words = {"type": "string", "enum": list(self.choices)}

@@ -63,7 +63,7 @@ class Form(serializers.Serializer):
 def _form_of(form: type[Form]) -> Form:
     """Return the one object of a form: all threads share it, and no request leaves a trace in it.
 
-    Made anew, its fields would be copied for each request.
+    A new one would copy its fields for each request.
     """
     return form()
 

@@ -30,7 +30,7 @@ class ListQuery:
     :param cursor: its parameter's name and the id, None on a first page.
     :param sort: the column that the list is sorted by.
     :param created: the column that it is sorted by when nothing is said.
-    :param text: the words of `q`, None without a search.
+    :param text: the terms of `q`, None without a search.
     """
 
     limit: int
@@ -47,7 +47,7 @@ class ListQuery:
 
     @property
     def is_upward(self) -> bool:
-        """Tell whether the rows are read from small to large."""
+        """Return whether the rows are read from small to large."""
         return self.is_ascending != self.is_backward
 
     def place(self, row: Any) -> tuple[Any, ...]:

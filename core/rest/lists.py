@@ -237,7 +237,7 @@ def _beyond(columns: Sequence[str], edge: Edge, *, is_upward: bool) -> Func:
 
 
 def _count(counted: Sequence[tuple[Listing, Rows]], most: int) -> int:
-    """Count the rows, up to one more than is told (spec: List conventions 4)."""
+    """Count the rows, up to one more than `total_count` shows (spec: List conventions 4)."""
     return sum(_number(listing, matching, most + 1) for listing, matching in counted)
 
 

@@ -167,11 +167,7 @@ def _refuse_long(literal: str) -> None:
 
 
 def _form_pairs(raw: bytes) -> Iterator[tuple[str, Written | None]]:
-    """Yield the names and values of a form's body.
-
-    :raises TooManyParameters: `param` names the first that is too many.
-    :raises BodyInvalid: what should be a pair is none.
-    """
+    """Yield the names and values of a form's body."""
     for place, pair in enumerate(filter(None, raw.split(b"&"))):
         raw_name, equals, raw_value = pair.partition(b"=")
         if not equals:

@@ -1,4 +1,4 @@
-"""The words in which the API is described (OpenAPI 3.1), and what every room's part shares.
+"""The parts of the API's description (OpenAPI 3.1) that every room shares.
 
 A room's `schema.py` says what its objects look like and what its views answer; what forms
 and filters take is read from them. `config.schema` puts all of it together.
@@ -19,9 +19,9 @@ Schemas = dict[str, Shape]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One action of the API, as the schema describes it beside its view and its form.
+    """One action of the API, as the schema describes it in addition to its view and form.
 
-    :param summary: its purpose in a few words, an imperative.
+    :param summary: its purpose, a short imperative.
     :param answers: the shape of its answer; `list_of` marks a list.
     :param takes: the form that reads its body.
     :param needs: the query's parameters that must be given.

@@ -69,9 +69,9 @@ def write(movement: Movement, drafted: Iterable[Line]) -> Movement:
 
 
 def take(movement: Movement, drafted: Sequence[Line], funds: Funds) -> Movement:
-    """Write down what takes from a merchant whose account the caller has locked.
+    """Write a movement that takes from a merchant whose account the caller has locked.
 
-    Tells if that brings `available` below its limit; once, until it is back (contract 8).
+    Records an event if `available` falls below its limit; once, until it is back (contract 8).
 
     :param funds: as they were once the account was locked.
     """

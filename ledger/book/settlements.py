@@ -13,7 +13,7 @@ from ledger.models import Account, Movement
 def settlement(
     merchant_id: str, parts: Mapping[date, int], *, currency: str, cause_id: str, now: datetime
 ) -> Movement:
-    """Move what is pending to `available`, and tell it; the caller has locked the account.
+    """Move what is pending to `available`, with an event; the caller has locked the account.
 
     :param parts: the unsettled sums by their dates.
     :param cause_id: the run.

@@ -63,5 +63,5 @@ class Account(models.Model):
 
 
 def account_id(merchant_id: str, currency: str, kind: str) -> str:
-    """Return the id of an account, which tells all that the account is."""
+    """Return the id of an account: merchant, currency and kind."""
     return f"{merchant_id}.{currency}.{kind}"

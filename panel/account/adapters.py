@@ -26,7 +26,7 @@ ASKED_BY_SCRIPT = "mfa_login_webauthn"
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """People sign in with what `merchants.sign_in` lets through, and nobody signs up."""
+    """People sign in as `merchants.sign_in` allows; there is no sign-up."""
 
     def is_open_for_signup(self, _request: HttpRequest) -> bool:
         return False
@@ -39,7 +39,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return match is not None and match.url_name == ASKED_BY_SCRIPT
 
     def is_safe_url(self, url: str) -> bool:
-        """Tell whether a person may be led there: only to a path of this host."""
+        """Return whether a person may be led there: only to a path of this host."""
         is_path = bool(url) and url.startswith("/")
         return is_path and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
 

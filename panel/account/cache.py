@@ -4,6 +4,6 @@ from django.utils.crypto import salted_hmac
 
 
 def hidden_key(key: str, key_prefix: str, version: int) -> str:
-    """Return the name of a row, from which nobody reads what is counted there."""
+    """Return the name of a row; it does not show what is counted there."""
     named = f"{key_prefix}:{version}:{key}"
     return salted_hmac("panel.account.cache", named, algorithm="sha256").hexdigest()

@@ -76,10 +76,7 @@ def _way_back(request: HttpRequest) -> str:
 
 
 def _elsewhere(request: HttpRequest) -> HttpResponse | None:
-    """Lead from the API's host to the panel's, where that is another one.
-
-    :raises Http404: a form at another host, where the panel has one of its own.
-    """
+    """Lead from the API's host to the panel's, where that is another one."""
     if not PAGES.match(request.path_info) or not _is_at_another_host(request):
         return None
     if request.method in ("GET", "HEAD"):

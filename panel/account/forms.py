@@ -1,4 +1,4 @@
-"""Forms of django-allauth: passwords and codes are counted, and one word is used for one thing."""
+"""Forms of django-allauth: passwords and codes are counted, with one name for one thing."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -81,10 +81,7 @@ def accept(request: HttpRequest) -> HttpResponse:
 
 
 def _found(token: str) -> Invitation | OperatorInvitation:
-    """Return the invitation that a token opens, to a team or to the operators.
-
-    :raises InvitationUnusable: there is none, or nobody can accept it.
-    """
+    """Return the invitation that a token opens, to a team or to the operators."""
     try:
         return invitations.found(token)
     except InvitationUnusable as problem:

@@ -1,4 +1,4 @@
-"""A sign-in in a browser in which the person has not signed in before: it is told by mail.
+"""Mails about a sign-in in a browser in which the person has not signed in before.
 
 A browser is known by a signed cookie with the people who have signed in there: addresses change
 from day to day, and programs call themselves alike.
@@ -25,9 +25,9 @@ PEOPLE_MAX = 10
 
 
 def is_new(request: HttpRequest, user: User) -> bool:
-    """Tell whether a person has signed in before, and never in this browser.
+    """Return whether a person has signed in before, and never in this browser.
 
-    Asked before the sign-in is written down: the first one of an account surprises nobody.
+    Asked before the sign-in is written down: the first one of an account needs no mail.
     """
     if user.pk in _people(request):
         return False
@@ -49,7 +49,7 @@ def remember(request: HttpRequest, response: HttpResponse, user: User) -> None:
 
 
 def tell(user: User, browser: str) -> None:
-    """Tell the person, and the addresses of their merchants that want such notices."""
+    """Mail the person, and the addresses of their merchants that want such notices."""
     facts = {
         "email": user.email,
         "browser": browser,

@@ -1,4 +1,4 @@
-"""Passkeys that count their uses: one that counts backward is told by mail, for it may be a copy.
+"""Passkeys that count their uses: one that counts backward may be a copy, and is mailed about.
 
 A device that counts says with each use how often it was used. Said less often than before, the key
 is in two places, or the device was set back. Nothing is refused: whoever has a passkey alone would
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 def look_at(passkey: Authenticator, sent: dict[str, Any]) -> None:
-    """Keep what a passkey counted, and tell its person if that is less than before.
+    """Store a passkey's count, and mail its person if it is less than before.
 
     :param sent: what the browser has sent of its use, and has been found right.
     """

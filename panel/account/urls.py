@@ -1,4 +1,4 @@
-"""Addresses below `/account/`, one by one: nobody signs up or changes their e-mail address."""
+"""Addresses below `/account/`, one by one: without sign-up and change of e-mail address."""
 
 from allauth.account import views as account
 from allauth.mfa.base import views as mfa

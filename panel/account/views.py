@@ -42,7 +42,7 @@ class Index(mfa.IndexView):
 
 
 class _Recorded:
-    """A change of somebody's own account: it ends their other sessions, in its transaction."""
+    """A change of one's own account: it ends their other sessions, in its transaction."""
 
     action: ClassVar[str]
     factor: ClassVar[str | None] = None

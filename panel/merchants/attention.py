@@ -1,4 +1,4 @@
-"""Things that wait for somebody, as the overview says it: each with the page that helps."""
+"""Open tasks of the overview, each with the page that helps."""
 
 from collections.abc import Iterator
 from datetime import datetime

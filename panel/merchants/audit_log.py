@@ -51,7 +51,7 @@ class AuditFilterForm(DayFilters):
 class Shown(NamedTuple):
     """A row as people read it.
 
-    :param who: by whom; operators are not told apart.
+    :param who: by whom; all operators look the same.
     :param key: the id of the API key that it was, if it was one.
     :param subject: of a person the e-mail address.
     :param address: the client's; nothing of operators.
@@ -134,7 +134,6 @@ def _shown(member: Member, row: AuditEntry, people: dict[str, str]) -> Shown:
 
 
 def _form(request: HttpRequest, member: Member) -> AuditFilterForm:
-    """Return the filters of the address, or a refusal alone if a card or a key is there."""
     zone = member.merchant.timezone
     problem = addresses.unsafe(request)
     form = AuditFilterForm(QueryDict() if problem else request.GET, zone=zone)

@@ -106,7 +106,6 @@ def _payouts(merchant: Merchant) -> Page:
 
 
 def _moved(run: Run) -> list[Moved] | None:
-    """Return what a settlement moved; None if that took too long."""
     rows = parts.settled_by(run).values_list("movement__type")
     try:
         with limited():

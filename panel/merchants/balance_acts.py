@@ -61,11 +61,11 @@ def make(
 def cancel(
     request: HttpRequest, member: Member, form: MoneyActForm, change: Callable[[], Any], done: str
 ) -> HttpResponse | None:
-    """Call off what a page shows, once for the form's token, and lead back to its page.
+    """Cancel a page's object, once for the form's token, and lead back to its page.
 
     None if the form was not sent, or was refused and says why.
 
-    :param done: the address of the page of what is called off.
+    :param done: the address of the canceled object's page.
     """
     if request.method != "POST" or not form.is_valid():
         return None

@@ -1,4 +1,4 @@
-"""The balance in words: schedules, types of balance transactions, statuses, refusals."""
+"""Labels of the balance: schedules, types of balance transactions, statuses, refusals."""
 
 from typing import Any, NamedTuple
 
@@ -91,7 +91,7 @@ class Schedule(NamedTuple):
 
 
 def schedule(terms: PayoutSchedule, currency: str) -> Schedule:
-    """Return a schedule in words.
+    """Return a schedule as a sentence.
 
     :param currency: of the merchant, in which the smallest amount is written.
     """

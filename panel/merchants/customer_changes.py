@@ -110,7 +110,6 @@ def _form(request: HttpRequest, form: CustomerForm, **shown: Any) -> HttpRespons
 
 
 def _existing(member: Member, customer: str) -> Customer:
-    """:raises Http404: the merchant has no such customer, or deleted it."""
     row: Customer = listing.find(Customer.objects.for_merchant(member.merchant), customer)
     if row.deleted_at is not None:
         raise Http404

@@ -91,7 +91,6 @@ def _places(body: dict[str, Any]) -> list[tuple[Any, list[str]]]:
 
 
 def _form(request: HttpRequest, member: Member) -> CustomerFilterForm:
-    """Return the filters of the address, or a refusal alone if a card or a key is there."""
     zone = member.merchant.timezone
     problem = addresses.unsafe(request)
     form = CustomerFilterForm(QueryDict() if problem else request.GET, zone=zone)

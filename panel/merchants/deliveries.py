@@ -55,7 +55,7 @@ def delivery(request: HttpRequest, member: Member, delivery: str) -> HttpRespons
 def pane(member: Member, row: Delivery) -> dict[str, Any]:
     """Return what the pane of one delivery shows.
 
-    :param row: one of the attempts; the others of its event at the same endpoint stand beside it.
+    :param row: one of the attempts; the others of its event at the same endpoint are shown with it.
     """
     own = Delivery.objects.for_merchant(member.merchant)
     beside = own.filter(event_id=row.event_id, endpoint_id=row.endpoint_id).order_by("-id")
@@ -71,7 +71,7 @@ def pane(member: Member, row: Delivery) -> dict[str, Any]:
 
 
 def worded(row: Delivery) -> Delivery:
-    """Give a delivery its words: `badge`, `why` and `trigger_word`."""
+    """Give a delivery its labels: `badge`, `why` and `trigger_word`."""
     row.badge = BADGES.get(row.status, row.status)  # type: ignore[attr-defined]
     row.why = ERRORS.get(row.error or "", row.error or "")  # type: ignore[attr-defined]
     row.trigger_word = TRIGGERS.get(row.trigger, row.trigger)  # type: ignore[attr-defined]

@@ -39,5 +39,5 @@ class DeliveryForm(ListForm):
 
     @property
     def is_by_status(self) -> bool:
-        """Tell whether attempts of a status are looked for: those that were tried again, too."""
+        """Return whether attempts of a status are looked for: those that were tried again, too."""
         return any(self.shown.getlist("status[]"))

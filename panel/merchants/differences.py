@@ -1,4 +1,4 @@
-"""Changes that an event tells of, field by field: `previous_attributes` beside the object."""
+"""An event's changes, field by field: `previous_attributes` compared with the object."""
 
 import json
 from typing import Any, NamedTuple

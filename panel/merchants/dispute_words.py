@@ -1,4 +1,4 @@
-"""Disputes in words: reasons, the bank's question, and the evidence that helps."""
+"""Labels of disputes: reasons, the bank's question, and the evidence that helps."""
 
 from typing import Any
 

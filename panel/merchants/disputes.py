@@ -140,7 +140,6 @@ def _answer(
     *,
     name: str,
 ) -> HttpResponse:
-    """Show an act's page, or act once and lead on; a refusal shows the dispute as it is now."""
     row = form.dispute
     looks = name == "dispute_evidence" and request.POST.get("then") == "look"
     # A form with a card number in it comes here without its fields, and does nothing.

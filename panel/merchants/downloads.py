@@ -92,11 +92,7 @@ class Download:
 
 
 def _rows(pages: Iterator[Page], turn: Turn) -> Iterator[Sequence[Any]]:
-    """Return all rows, page by page.
-
-    :raises TookTooLong: a page was not found in time; the client sees that the file is cut off.
-    :raises AnotherIsRunning: the client was so slow that the turn was lost to another export.
-    """
+    """Return all rows, page by page."""
     has_more = True
     while has_more:
         with limited(PAGE_MS):

@@ -176,10 +176,7 @@ def try_endpoint(request: HttpRequest, member: Member, endpoint: str) -> HttpRes
 
 
 def _row(member: Member, endpoint_id: str, *, is_gone_too: bool = False) -> Endpoint:
-    """Return one of the merchant's endpoints, a deleted one too if that is asked for.
-
-    :raises Http404: there is none.
-    """
+    """Return one of the merchant's endpoints, a deleted one too if that is asked for."""
     rows = endpoints.of(member.merchant)
     every = Endpoint.objects.for_merchant(member.merchant)
     return listing.find(every if is_gone_too else rows, endpoint_id)
@@ -188,7 +185,7 @@ def _row(member: Member, endpoint_id: str, *, is_gone_too: bool = False) -> Endp
 class Action(NamedTuple):
     """A form's change.
 
-    :param done: the words when it was made.
+    :param done: the message once it is made.
     :param leads_to: the address to go on at.
     """
 
@@ -199,15 +196,11 @@ class Action(NamedTuple):
 
 
 def _button(request: HttpRequest) -> Refusable:
-    """Return the form of a page that asks with a button alone."""
     return Refusable(request.POST if request.method == "POST" else None)
 
 
 def _sent(request: HttpRequest, member: Member, action: Action) -> HttpResponse | None:
-    """Make the change if the form was sent and is fine; None if it has to be shown.
-
-    :raises Http404: the endpoint is gone.
-    """
+    """Make the change if the form was sent and is fine; None if it has to be shown."""
     if request.method != "POST" or not action.form.is_valid():
         return None
 

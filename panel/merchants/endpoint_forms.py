@@ -28,12 +28,12 @@ class EventTypes(forms.MultipleChoiceField):
 
 
 def as_refusal(problem: Exception) -> Exception:
-    """Return a refusal of an API's form as the API would tell it; others as they are."""
+    """Return a refusal of an API's form as the API would send it; others as they are."""
     return refusal(problem.detail) if isinstance(problem, ValidationError) else problem
 
 
 class Refusable(forms.Form):
-    """A form whose last word the API's form or a room below has."""
+    """A form that the API's form, or a room below, checks again."""
 
     def refuse(self, problem: Exception) -> None:
         """Show a refusal at the input that it is about, else above the form."""

@@ -1,4 +1,4 @@
-"""Event types in words: the groups of the picker, and one sentence for each type."""
+"""Labels of event types: the groups of the picker, and one sentence for each type."""
 
 from collections.abc import Container
 from typing import NamedTuple

@@ -56,7 +56,6 @@ def events(request: HttpRequest, member: Member) -> HttpResponse:
 
 
 def _form(request: HttpRequest, member: Member) -> EventFilterForm:
-    """Return the filters of the address, or a refusal alone if a card or a key is there."""
     zone = member.merchant.timezone
     problem = addresses.unsafe(request)
     form = EventFilterForm(QueryDict() if problem else request.GET, zone=zone)

@@ -74,7 +74,7 @@ def events(_member: Member, rows: Sequence[Event]) -> Iterable[Sequence[Any]]:
 
 
 def audit_entries(member: Member, rows: Sequence[AuditEntry]) -> Iterable[Sequence[Any]]:
-    """Return the cells of audit rows; operators are not told apart, nor are their words told."""
+    """Return the cells of audit rows; all operators look the same, without their reasons."""
     for row in as_shown(member, rows):
         entry = row.entry
         is_of_the_house = entry.actor in HOUSE

@@ -30,7 +30,7 @@ class Exported(NamedTuple):
     """A list that can be exported.
 
     :param page: the name of the list's own address, and the file's.
-    :param form: the filters, for their words.
+    :param form: the filters, for their labels.
     :param columns: the header; `cells` returns as many for each row.
     """
 

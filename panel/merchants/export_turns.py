@@ -1,6 +1,6 @@
 """Turns: a person makes one export at a time, whichever process answers it.
 
-A turn is a key on Redis that ends by itself, so a process that dies keeps nobody out for long.
+A turn is a key on Redis that ends by itself, so a process that dies keeps no person out for long.
 """
 
 import secrets

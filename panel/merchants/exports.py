@@ -113,11 +113,7 @@ def _shown(request: HttpRequest, asked: Asked, *, status: int = 400, **facts: An
 
 
 def _file(asked: Asked, count: int) -> HttpResponse:
-    """Answer the file.
-
-    :raises AnotherIsRunning: the person's last export has not ended.
-    :raises TurnsAway: it is not known whether it has.
-    """
+    """Answer the file."""
     kept = {"filter": _kept(asked.query), "rows": count}
     page = asked.listed.page
     file = File(_name(asked), asked.listed.columns, _pages(asked), subject=page, kept=kept)
@@ -138,7 +134,6 @@ def _kept(query: QueryDict) -> dict[str, list[str]]:
 
 
 def _name(asked: Asked) -> str:
-    """Return the file's name: the list, the merchant and the time that its rows are from."""
     begin = moment_of(asked.query.get("created[gte]") or asked.query.get("created[gt]") or "")
     end = moment_of(asked.query.get("created[lt]") or asked.query.get("created[lte]") or "")
     since = export_columns.utc(begin) if begin else "first"

@@ -1,4 +1,4 @@
-"""The figures of the overview: what was charged, what failed and why, what needs somebody.
+"""The figures of the overview: charges, failures with reasons, open tasks.
 
 A payment counts on the day on which it was made, in the merchant's zone. The week is today with the
 six days before it; it is compared with the seven days before up to the same moment.
@@ -143,7 +143,6 @@ def _ending_keys(merchant: Merchant) -> list[ApiKey]:
 
 
 def _errors(merchant: Merchant, now: datetime) -> list[tuple[str, int]]:
-    """Return the commonest error codes of 24 hours with their numbers."""
     rows = RequestLog.objects.for_merchant(merchant).filter(
         status__gte=400, created_at__gte=now - timedelta(days=1), error_code__isnull=False
     )

@@ -1,4 +1,4 @@
-"""Filters of an address in words: the labels of the form, and its choices."""
+"""Filters of an address as text: the labels of the form, and its choices."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

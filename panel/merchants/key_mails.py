@@ -1,6 +1,6 @@
 """Mails to a merchant's people about keys: each key that is made, rolled or revoked.
 
-Nobody can use a stolen session quietly. No secret is in them.
+A stolen session cannot be used unnoticed. No secret is in them.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ SUBJECTS: dict[str, str | Promise] = {
 
 
 def tell_owners(done: str, key: ApiKey, by: Member, **facts: Any) -> None:
-    """Tell the owners, and the addresses that want such notices, when the answer has left.
+    """Mail the owners, and the addresses that want such notices, when the answer has left.
 
     :param done: one of `SUBJECTS`.
     :param facts: more for the mail's template.

@@ -1,4 +1,4 @@
-"""Scopes of keys in words."""
+"""Labels of keys' scopes."""
 
 from collections.abc import Iterable
 
@@ -32,7 +32,7 @@ DEFAULT = "write"
 
 
 def resource(name: str) -> str:
-    """Return a scope's name in words."""
+    """Return a scope's label."""
     return str(RESOURCES.get(name) or name.replace("_", " ").capitalize())
 
 
@@ -42,7 +42,7 @@ def levels(scopes: dict[str, str]) -> dict[str, str]:
 
 
 def in_words(scopes: dict[str, str]) -> str:
-    """Return a key's scopes in a few words."""
+    """Return a short text about a key's scopes."""
     found = levels(scopes)
     match {*found.values()}:
         case only if only == {"write"}:

@@ -158,7 +158,7 @@ def _made(
 
 
 def _secret(request: HttpRequest, member: Member, key: ApiKey, secret: str, **facts: Any) -> Secret:
-    """Return the secret of a key with the page that shows it; then the owners are told."""
+    """Return the secret of a key with the page that shows it; then the owners get a mail."""
 
     def answer() -> HttpResponse:
         key_mails.tell_owners(facts["done"], key, member, old=facts.get("old"))
@@ -178,10 +178,7 @@ def _secret(request: HttpRequest, member: Member, key: ApiKey, secret: str, **fa
 
 
 def _find(member: Member, key: str) -> ApiKey:
-    """Return one of the merchant's keys by its id.
-
-    :raises Http404: it has no such key; another merchant's is none.
-    """
+    """Return one of the merchant's keys by its id."""
     rows = ApiKey.objects.for_merchant(member.merchant).select_related("created_by", "merchant")
     row = rows.filter(id=key).first() if key.isascii() and key.isprintable() else None
     if row is None:
@@ -190,7 +187,6 @@ def _find(member: Member, key: str) -> ApiKey:
 
 
 def _row(key: ApiKey) -> dict[str, Any]:
-    """Return a key with what pages say of it."""
     now = timezone.now()
     is_live = keys.is_live(key, now)
     last_sign = key.last_used_at or key.created_at
@@ -220,7 +216,6 @@ def _address(key: ApiKey) -> str:
 
 
 def _page(rows: MerchantRows, query: QueryDict, spec: ListSpec, *, limit: str) -> Page | None:
-    """Return the page that the address asks for; None if its place is gone."""
     asked = QueryDict(mutable=True)
     asked["limit"] = limit
     for name in CURSORS:

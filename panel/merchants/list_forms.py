@@ -56,7 +56,7 @@ def day(label: Any) -> forms.DateField:
 
 
 def several_statuses(values: Iterable[str]) -> AnyChoices:
-    """Return the choice of statuses, several at once, in the words of their badges."""
+    """Return the choice of statuses, several at once, as their badges say them."""
     choices = [(value, statuses.badge(value).word) for value in values]
     widget = forms.CheckboxSelectMultiple
     return AnyChoices(label=_("Status"), required=False, choices=choices, widget=widget)
@@ -146,7 +146,7 @@ class ListForm(Refusable):
 
     @property
     def is_narrowed(self) -> bool:
-        """Tell whether an input is filled in."""
+        """Return whether an input is filled in."""
         inputs = [self.shown.getlist(name) for name in self.fields if name != "sort"]
         return bool(self.kept) or any(any(values) for values in inputs)
 
@@ -154,7 +154,7 @@ class ListForm(Refusable):
         return name.partition("[")[0] in self.spec.names
 
     def _is_apart(self, name: str) -> bool:
-        """Tell whether no input that may repeat shows the parameter under another writing."""
+        """Return whether no input that may repeat shows the parameter under another writing."""
         return f"{name.partition('[')[0]}[]" not in self.fields
 
     def _is_day(self, name: str) -> bool:
@@ -173,7 +173,6 @@ class ListForm(Refusable):
         return str(value)
 
     def _shown(self, query: QueryDict) -> QueryDict:
-        """Return the address as the inputs show it."""
         self.given = query
         shown = query.copy()
         for field in [name for name in self.base_fields if name.endswith("[]")]:

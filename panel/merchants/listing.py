@@ -89,7 +89,6 @@ def counted_page(rows: MerchantRows, query: QueryDict, spec: ListSpec) -> Page:
 
 
 def _searched_page(rows: MerchantRows, query: QueryDict, every: QueryDict, spec: ListSpec) -> Page:
-    """Return the page of a search, whose rows are counted first."""
     total = None
     try:
         with limited():

@@ -142,7 +142,7 @@ class LogFilters(forms.Form):
 
     @property
     def has_rare_ones(self) -> bool:
-        """Tell whether one of the filters that are folded away is used or refused."""
+        """Return whether one of the filters that are folded away is used or refused."""
         return any(self.data[name] or name in self.errors for name in RARE)
 
     @property

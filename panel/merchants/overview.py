@@ -1,4 +1,4 @@
-"""A merchant's home: what is to be set up, what needs somebody, and how the week goes."""
+"""A merchant's home: steps to set up, open tasks, and the week's figures."""
 
 from typing import Any
 

@@ -85,7 +85,7 @@ def show(
 
 
 def asks_for_part(request: HttpRequest) -> bool:
-    """Tell whether htmx asks, which puts what it gets into the page that is there."""
+    """Return whether htmx asks, which puts what it gets into the page that is there."""
     return request.headers.get("HX-Request") == "true"
 
 
@@ -102,10 +102,7 @@ def _way_back(request: HttpRequest) -> str:
 
 
 def _member(request: HttpRequest, merchant_id: str) -> Member:
-    """Return the person's place in the merchant's team, as it is now.
-
-    :raises Http404: they have none there, or there is no such merchant.
-    """
+    """Return the person's place in the merchant's team, as it is now."""
     rows = Member.objects.filter(user=request.user.pk, merchant_id=merchant_id)
     member = rows.select_related("merchant").first()
     if member is None:
@@ -135,7 +132,6 @@ def _note_use(request: HttpRequest, member: Member) -> None:
 
 
 def _require_right(request: HttpRequest, member: Member) -> None:
-    """:raises PermissionDenied: the page has no row in the table of roles, or not for this role."""
     match = request.resolver_match
     rights = permissions.PAGES.get(match.url_name or "") if match else None
     right = rights.to(request.method or "") if rights else None

@@ -41,7 +41,7 @@ WORDS: dict[str, Any] = {
 
 
 def acts(member: Member, payment: PaymentIntent) -> tuple[list[Act], list[Refused]]:
-    """Return what the member may do with a payment now, and what nobody may do with it now.
+    """Return the acts that the member may do with a payment now, and those that cannot be done now.
 
     An act that the member's role may not do is neither.
     """

@@ -66,7 +66,7 @@ class PaymentForm(SumForm):
 
     @property
     def has_rare_ones(self) -> bool:
-        """Tell whether one of the filters that are folded away is used or refused."""
+        """Return whether one of the filters that are folded away is used or refused."""
         return any(self.data.get(name) or name in self.errors for name in self.rare)
 
     @property

@@ -85,7 +85,6 @@ def listed(
 
 
 def _page(rows: MerchantRows, query: QueryDict, form: ListForm) -> Any:
-    """Return the page that the address asks for; None if it was refused, and the form says why."""
     try:
         found = listing.counted_page(rows, query, form.spec)
         for row in found.rows:

@@ -32,7 +32,7 @@ class Parts(NamedTuple):
 
     @property
     def is_under_way(self) -> bool:
-        """Tell whether something may change without anybody's doing."""
+        """Return whether something may change without anybody's doing."""
         waits = (PaymentStatus.PROCESSING, PaymentStatus.REQUIRES_ACTION)
         moving = [row.status == RefundStatus.PENDING and not row.is_waiting for row in self.refunds]
         return self.payment.status in waits or any(moving) or bool(self._in_flight)

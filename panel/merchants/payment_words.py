@@ -1,4 +1,4 @@
-"""Payments in words: why one failed, what the risk rules saw, how the payer was authenticated."""
+"""Texts about payments: the failure, the risk rules' finding, the authentication."""
 
 from typing import Any, NamedTuple
 
@@ -144,7 +144,7 @@ def reason_of(error: dict[str, Any] | None, bank_text: str | None = None) -> Rea
     """Return why an attempt failed, None without an error.
 
     :param error: as `last_payment_error` shows it.
-    :param bank_text: the bank's own words for its answer.
+    :param bank_text: the bank's own text of its answer.
     """
     if not error:
         return None

@@ -1,4 +1,4 @@
-"""Payouts: one of them, asked for by a form, and called off as long as it was not sent."""
+"""Payouts: one of them, asked for by a form, and canceled as long as it was not sent."""
 
 from typing import Any
 
@@ -114,7 +114,6 @@ def _head(row: Payout) -> dict[str, Any]:
 
 
 def _why_not(row: Payout) -> Any:
-    """Return why a payout cannot be called off; nothing if it can."""
     return "" if row.status == PayoutStatus.PENDING else TOO_LATE.get(row.status, "–")
 
 

@@ -127,7 +127,6 @@ def _caused(member: Member, row: RequestLog) -> list[Caused]:
 
 
 def _same_key(member: Member, row: RequestLog) -> list[tuple[RequestLog, str]]:
-    """Return the other requests with the same `Idempotency-Key`, and their pages."""
     if row.idempotency_key is None:
         return []
     rows = RequestLog.objects.for_merchant(member.merchant).exclude(id=row.id)

@@ -56,7 +56,6 @@ def _by_id(request: HttpRequest, member: Member, text: str) -> HttpResponse:
 
 
 def _found(member: Member, form: LogFilters) -> Page | None:
-    """Return the page that the address asks for; None if it was refused, and the form says why."""
     rows = RequestLog.objects.for_merchant(member.merchant)
     try:
         return _page(rows, form.asked)
@@ -68,7 +67,6 @@ def _found(member: Member, form: LogFilters) -> Page | None:
 
 
 def _page(rows: MerchantRows, asked: QueryDict) -> Page:
-    """:raises TookTooLong: the rows were not found in time; the count is left out if it was not."""
     asked.setdefault("limit", ROWS_SHOWN)
     counted = asked.copy()
     for name in CURSORS:

@@ -43,7 +43,7 @@ TEMPLATE = "panel/search.html"
 class Found(NamedTuple):
     """A row of the results.
 
-    :param text: what tells it from others of its kind: a description, an address, a path.
+    :param text: by which it differs from others of its kind: a description, an address, a path.
     :param url: of its page, if it has one.
     """
 

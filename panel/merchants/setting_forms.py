@@ -1,4 +1,4 @@
-"""The form of a merchant's settings; `merchants.terms` has the last word."""
+"""The form of a merchant's settings; `merchants.terms` checks them again."""
 
 from typing import Any, ClassVar
 
@@ -81,5 +81,5 @@ class SettingsForm(forms.Form):
 
 
 def kinds_of(merchant: Merchant) -> list[Any]:
-    """Return in words what the merchant's addresses get mails about."""
+    """Return the labels of the notices that the merchant's addresses get."""
     return [word for kind, word in KINDS.items() if kind not in merchant.silenced_notices]

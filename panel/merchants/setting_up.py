@@ -58,7 +58,6 @@ def steps(member: Member) -> Sequence[Step]:
 
 
 def _facts(merchant: Merchant) -> dict[str, bool]:
-    """Return which steps are done, by their names in `WORDS`; one statement for all."""
     own = {"merchant": OuterRef("pk")}
     tries = Attempt.objects.filter(merchant=merchant).order_by("-created_at")
     # Bounded: none of a million may have it, and no index tells.
@@ -114,7 +113,6 @@ WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
 
 
 def _url(step: str, member: Member) -> str:
-    """Return the address of the page that takes a step; nothing if there is none for this role."""
     name, _label = PAGES.get(step, ("", ""))
     if not name or not permissions.may_open(member, name):
         return ""
@@ -122,7 +120,6 @@ def _url(step: str, member: Member) -> str:
 
 
 def _call(step: str, merchant: Merchant) -> str:
-    """Return the command that takes a step over the API; nothing if none does."""
     path, body = CALLS.get(step, ("", {}))
     if not path:
         return ""

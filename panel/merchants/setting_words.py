@@ -1,4 +1,4 @@
-"""The terms of a merchant's account in words, as the settings show them."""
+"""Labels of a merchant's terms, as the settings show them."""
 
 from typing import Any
 

@@ -96,7 +96,7 @@ def resend_invitation(request: HttpRequest, member: Member, invitation: str) -> 
 @page("POST")
 @proof_required
 def withdraw_invitation(request: HttpRequest, member: Member, invitation: str) -> HttpResponse:
-    """Ask, and end an invitation that nobody accepted."""
+    """Ask, and end an open invitation."""
     row = _open_invitation(member, invitation)
     if row is None:
         return _gone(request, member)
@@ -119,7 +119,7 @@ def withdraw_invitation(request: HttpRequest, member: Member, invitation: str) -
 @page("POST")
 @proof_required
 def change_role(request: HttpRequest, member: Member, person: str) -> HttpResponse:
-    """Ask for another role of somebody, oneself too."""
+    """Ask for another role of a member, oneself too."""
     row = _colleague(member, person)
     if row is None:
         return _gone(request, member)
@@ -141,7 +141,7 @@ def change_role(request: HttpRequest, member: Member, person: str) -> HttpRespon
 @page("POST")
 @proof_required
 def remove_member(request: HttpRequest, member: Member, person: str) -> HttpResponse:
-    """Ask, and take somebody out of the team."""
+    """Ask, and take a member out of the team."""
     row = _colleague(member, person)
     if row is None:
         return _gone(request, member)
@@ -243,7 +243,6 @@ def _list(member: Member) -> str:
 
 
 def _colleague(member: Member, number: str) -> Member | None:
-    """Return one of the team's members by their number, None if there is none."""
     is_number = number.isascii() and number.isdecimal() and len(number) < 19
     rows = Member.objects.for_merchant(member.merchant).select_related("user")
     return rows.filter(pk=int(number)).first() if is_number else None
@@ -258,10 +257,7 @@ def _open_invitation(member: Member, invitation: str) -> Invitation | None:
 
 
 def _gone(request: HttpRequest, member: Member) -> HttpResponse:
-    """Answer for somebody who is not there: as before to the form that took them out, sent again.
-
-    :raises Http404: no form of this token has.
-    """
+    """Answer for a member who is gone: as before to the form that took them out, sent again."""
 
     def change() -> None:
         raise Http404

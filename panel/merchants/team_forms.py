@@ -1,4 +1,4 @@
-"""The forms about a team: `merchants.team` and `merchants.invitations` have the last word."""
+"""The forms about a team: `merchants.team` and `merchants.invitations` check again."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The mail that invites somebody to a team: the one place that has the invitation's token."""
+"""The mail that invites a person to a team: the one place that has the invitation's token."""
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives

@@ -1,4 +1,4 @@
-"""The words about a team: roles, and why an invitation cannot be accepted."""
+"""Labels of a team: roles, and why an invitation cannot be accepted."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _

@@ -38,13 +38,13 @@ BODIES = ("request_body", "response_body")
 class Entry(NamedTuple):
     """One thing that happened.
 
-    :param title: in words; `details` are more sentences.
+    :param title: a sentence; `details` are more of them.
     :param status: the API's, for a badge; nothing for what has none.
     :param url: of the thing's page, for those who may open it.
     :param object_id: of the thing, to be copied.
     :param answer: the HTTP status of a request's answer.
     :param deliveries: of an event, how many ended how.
-    :param is_technical: it tells developers how, and nobody what.
+    :param is_technical: only developers need it.
     """
 
     at: datetime
@@ -105,7 +105,6 @@ def _modification(row: Modification, parts: Parts) -> Entry:
 
 
 def _by(parts: Parts, request_id: str) -> Iterator[str]:
-    """Tell who did it, if a person did it in the panel."""
     for act in parts.acts:
         if act.request_id == request_id and act.actor_name:
             yield gettext("By %(person)s.") % {"person": act.actor_name}
@@ -163,7 +162,6 @@ def _notes(parts: Parts) -> Iterator[Entry]:
 
 
 def _judged(parts: Parts) -> Iterator[Entry]:
-    """Tell of a verdict that came from outside, or that saw more than an ordinary risk."""
     fraud = parts.payment.fraud
     if fraud and (fraud.get("rule") or fraud.get("status") in ("review", "fraud")):
         at = datetime.fromtimestamp(fraud["updated"], UTC)
@@ -182,7 +180,6 @@ def _canceled(parts: Parts) -> Iterator[Entry]:
 
 
 def _technical(member: Member, parts: Parts) -> Iterator[Entry]:
-    """Tell of requests and events, for those who may open them."""
     if not permissions.may(member, Right.SEE_LOGS):
         return
     belonging = [*(row.id for row in parts.refunds), *(row.id for row in parts.disputes)]
@@ -218,7 +215,6 @@ def _newest_events(member: Member, ids: Sequence[str]) -> list[Event]:
 
 
 def _deliveries(member: Member, events: Sequence[Event]) -> dict[str, Counter[str]]:
-    """Return by event how many attempts to deliver it ended how."""
     found: dict[str, Counter[str]] = {event.id: Counter() for event in events}
     if events:
         rows = Delivery.objects.for_merchant(member.merchant).filter(event__in=events)

@@ -1,4 +1,4 @@
-"""Top-ups: one of them with what to write into the transfer, asked for, and called off."""
+"""Top-ups: one of them with what to write into the transfer, asked for, and canceled."""
 
 from typing import Any
 
@@ -110,5 +110,4 @@ def _head(row: Topup) -> dict[str, Any]:
 
 
 def _why_not(row: Topup) -> Any:
-    """Return why a top-up cannot be called off; nothing if it can."""
     return "" if row.status == TopupStatus.PENDING else TOO_LATE.get(row.status, "–")

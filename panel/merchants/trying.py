@@ -1,4 +1,4 @@
-"""Test events: an endpoint is told of a thing that is real, never of one that is made up.
+"""Test events: an endpoint gets an event of a real thing, never of one that is made up.
 
 In the sandbox that is a payment of 1.00, or a customer; else the newest event that the endpoint
 asked for is sent again (panel contract: Test event).

@@ -109,7 +109,6 @@ def _with_examples(site: CallbackUrl) -> tuple[CallbackUrl, str, str]:
 
 
 def _tested(merchant: Merchant, url: str) -> dict[str, Any]:
-    """Return the verdicts about an address, by the functions that the API asks."""
     if not url:
         return {}
     if contains_card_number(url):
@@ -147,7 +146,6 @@ def remove_callback(request: HttpRequest, member: Member, site: str) -> HttpResp
 
 
 def _row(rows: MerchantRows, number: str) -> Any:
-    """Return one of the merchant's rows by its number, None if it has no such row."""
     is_number = number.isascii() and number.isdecimal() and len(number) < 19
     return rows.filter(pk=int(number)).first() if is_number else None
 
@@ -158,10 +156,7 @@ def _remove(
     row: Website | CallbackUrl | None,
     wanted: dict[str, str],
 ) -> HttpResponse:
-    """Ask, and then remove a row; the same form sent again finds none, and reads as done.
-
-    :raises Http404: there is no such row, and this form has not removed one.
-    """
+    """Ask, and then remove a row; the same form sent again finds none, and reads as done."""
     back = reverse("panel:websites", args=[member.merchant_id])
 
     def change() -> None:

@@ -1,4 +1,4 @@
-"""The figures of a week as the overview shows them: by currency, with bars, and in words."""
+"""The figures of a week as the overview shows them: by currency, with bars and sentences."""
 
 from collections.abc import Iterable
 from datetime import date, timedelta
@@ -17,7 +17,7 @@ CURRENCIES_MOST = 4
 
 
 class Compared(NamedTuple):
-    """An amount or a share beside the one of a week before.
+    """An amount or a share, and the one of a week before.
 
     :param change: in whole percent; None if there was nothing before.
     """
@@ -72,7 +72,7 @@ class Success(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """A reason of refused payments in words, with how often it was so.
+    """A reason of refused payments, with its number.
 
     :param percent: of all refused payments of the week.
     """
@@ -159,7 +159,7 @@ def _last_week(figures: Figures) -> date:
 
 
 def _is_compared(total: Total, figures: Figures) -> bool:
-    """Tell whether it belongs to the week before, up to the same moment of it."""
+    """Return whether it belongs to the week before, up to the same moment of it."""
     return total.day <= _last_week(figures) and not total.is_late
 
 

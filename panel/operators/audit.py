@@ -86,7 +86,7 @@ def listed(request: HttpRequest) -> HttpResponse:
 
 @desk.page(VIEW)
 def entry(request: HttpRequest, entry_id: str) -> HttpResponse:
-    """Show one row with all that it tells."""
+    """Show one row with all its details."""
     row = AuditEntry.objects.select_related("merchant").filter(id=entry_id).first()
     if row is None:
         raise ResourceMissing
@@ -131,7 +131,7 @@ def _of(email: str) -> Q:
 
 
 def _first_id(day: date, *, days: int) -> str:
-    """Return where the ids of a day begin: an id tells its moment (real time)."""
+    """Return where the ids of a day begin: an id has its moment in it (real time)."""
     seconds = (day - EPOCH).days * DAY_SECONDS + days * DAY_SECONDS
     return f"aud_{ids.base62(max(0, seconds) * 1000, ids.TIME_CHARACTERS)}"
 

@@ -151,7 +151,7 @@ def shown(request: HttpRequest, case_id: str) -> HttpResponse:
 
 @desk.page(RESOLVE, methods=("GET", "POST"))
 def own(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Give the case to an operator, or to nobody."""
+    """Assign the case to an operator, or to none."""
     case = _case(case_id)
     form = OwnerForm(case, request.POST if request.method == "POST" else None)
     if not form.is_valid():
@@ -209,7 +209,6 @@ def _consequences(case: Case) -> str:
 
 
 def _decided(request: HttpRequest, case: Case, form: DecideForm) -> DomainError | None:
-    """Take the decision; return the refusal if it was not taken."""
     typed = form.cleaned_data
     decision, operator = CaseDecision(typed["decision"]), desk.operator(request)
     word = Word(decision, typed["reason"], typed["seen"])
@@ -264,7 +263,6 @@ def _rows(request: HttpRequest, asked: dict[str, Any]) -> QuerySet[Case]:
 
 
 def _who_may_decide() -> QuerySet[User]:
-    """Return the operators who may own a case."""
     label, _, codename = RESOLVE.partition(".")
     may = Permission.objects.filter(content_type__app_label=label, codename=codename)
     by_right = Q(is_superuser=True) | Q(user_permissions__in=may) | Q(groups__permissions__in=may)

@@ -1,7 +1,7 @@
 """The frame of the desk, the operators' own pages below `/admin/`.
 
 A page is a function under `page`, which names the permission that opens it and its methods, and
-asks for a proof if it takes a POST (`core.acts`). A section is a word in the navigation with its
+asks for a proof if it takes a POST (`core.acts`). A section is a link in the navigation with its
 pages; `panel.operators.sections` lists them all, and the admin site wraps each page as it does its
 own: signed-in operators only, a token in each form, nothing kept by browsers (docs/desk.md).
 """
@@ -24,7 +24,7 @@ from merchants.models import User
 
 
 def page(permission: str, *, methods: Iterable[str] = ("GET",)) -> Callable[[View], View]:
-    """Make a function a page of the desk; a `DomainError` that escapes it is shown in words.
+    """Make a function a page of the desk; a `DomainError` that escapes it is shown as a page.
 
     :param permission: `app.codename` of the permission that opens it.
     :param methods: all methods that it answers, of GET and POST.
@@ -45,7 +45,7 @@ def page(permission: str, *, methods: Iterable[str] = ("GET",)) -> Callable[[Vie
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A word in the navigation, and the pages behind it; the first of them is where it leads.
+    """A link in the navigation, and the pages behind it; it leads to the first of them.
 
     :param pages: `path("merchants/", listed, name="desk_merchants")`, below `/admin/desk/`.
     """
@@ -102,7 +102,7 @@ def show(
 
 
 def refused(request: HttpRequest, refusal: DomainError) -> HttpResponse:
-    """Answer a refusal in words, with the status that the API would give it."""
+    """Show a refusal as a page, with the status that the API would give it."""
     title = "There is no such thing" if refusal.http_status == 404 else "That cannot be done"
     return show(request, "desk/refused.html", title, refusal.http_status, refusal=refusal.text)
 

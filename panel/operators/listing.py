@@ -16,7 +16,7 @@ ROWS_SHOWN = "25"
 
 
 class Listed(NamedTuple):
-    """A page of rows, with the addresses of the pages beside it; None where there is none."""
+    """A page of rows, with the addresses of the pages around it; None where there is none."""
 
     rows: Sequence[Any]
     newer: str | None

@@ -1,4 +1,4 @@
-"""An owner named by an operator, for a team whose last owner is lost; all owners are told."""
+"""An owner named by an operator, for a team whose last owner is lost; all owners get a mail."""
 
 from merchants import team
 from merchants.models import Merchant
@@ -6,7 +6,7 @@ from panel import house_mails as mails
 
 
 def appoint(merchant: Merchant, email: str, *, reason: str) -> str:
-    """Make a person an owner; return what the operator is told.
+    """Make a person an owner; return the message for the operator.
 
     :raises merchants.team.TeamRefused: no address, or of an account that is switched off.
     """

@@ -163,7 +163,7 @@ def ask(
 ) -> HttpResponse:
     """Show the form of an act on a person.
 
-    :param words: its title, and what it does.
+    :param words: its title, and its effect.
     """
     title, lead = words
     back = desk.address("desk_person", person.pk)

@@ -21,7 +21,7 @@ VIEW, JUDGE = "intents.view_paymentintent", fraud_updates.JUDGE
 
 
 class JudgeForm(ReasonForm):
-    """A person's word about a payment. `seen` is the verdict that they were shown."""
+    """A person's judgement of a payment. `seen` is the verdict that they were shown."""
 
     verdict = forms.ChoiceField(
         choices=[(FraudStatus.CLEAR.value, "Clear: no fraud"), (FraudStatus.FRAUD.value, "Fraud")],
@@ -44,7 +44,7 @@ def listed(request: HttpRequest) -> HttpResponse:
 
 @desk.page(JUDGE, methods=("GET", "POST"))
 def judge(request: HttpRequest, payment_id: str) -> HttpResponse:
-    """Show a payment's verdict, and take a person's word instead."""
+    """Show a payment's verdict, and let a person replace it."""
     payment = PaymentIntent.objects.select_related("merchant").filter(id=payment_id).first()
     if payment is None or not payment.fraud:
         raise ResourceMissing

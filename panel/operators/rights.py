@@ -1,4 +1,4 @@
-"""Operators: invited, put into groups, and people switched off; nobody raises their own rights."""
+"""Operators: invited, put into groups, and switched off; they cannot raise their own rights."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ def _is_invited(request: HttpRequest, by: User, form: InviteForm) -> bool:
 
 @desk.page(MANAGE, methods=("GET", "POST"))
 def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """End an invitation that nobody accepted."""
+    """End an open invitation."""
     row = OperatorInvitation.objects.filter(pk=invitation_id).first()
     if row is None:
         raise ResourceMissing

@@ -81,7 +81,7 @@ class LinesForm(TermsForm):
 
 
 def number(text: str) -> int:
-    """Return the number that a word of a line is.
+    """Return a part of a line as a number.
 
     :raises ValueError: it is none.
     """

@@ -37,7 +37,7 @@ ANSWERS = {2: ("✓", "green"), 3: ("→", "azure"), 4: ("✕", "yellow"), 5: ("
 
 @register.simple_tag
 def status(value: str) -> SafeString:
-    """Draw a status: glyph, word and colour."""
+    """Draw a status: glyph, label and colour."""
     shown = statuses.badge(value)
     return format_html(
         '<span class="badge bg-{}-lt"><span aria-hidden="true">{}</span> {}</span>',
@@ -162,7 +162,7 @@ def pager(context: RequestContext, page: Page) -> dict[str, Any]:
 
 
 def _counted(total: int | None) -> str:
-    """Return a number of rows in words; nothing where it is not known."""
+    """Return a text for a number of rows; nothing where it is not known."""
     if total is None:
         return ""
     number = number_format(min(total, TOTAL_MAX), force_grouping=True)

@@ -115,7 +115,7 @@ KIND = Attempts()
 
 
 def _is_back(asked: Attempt, now: Attempt, outcome: Outcome) -> bool:
-    """Tell whether the payer may have come back after the bank was asked.
+    """Return whether the payer may have come back after the bank was asked.
 
     Only a charge counts then, also of an attempt that has ended: they may have paid since.
     """
@@ -124,7 +124,7 @@ def _is_back(asked: Attempt, now: Attempt, outcome: Outcome) -> bool:
 
 
 def _was_never_sent(attempt: Attempt) -> bool:
-    """Tell whether no authorisation was sent: the authentication failed or did not begin."""
+    """Return whether no authorisation was sent: the authentication failed or did not begin."""
     is_refused = attempt.authentication.get("result") == "failed"
     return is_refused or (attempt.authentication_demanded and attempt.acs_url is None)
 
@@ -148,7 +148,7 @@ def _expire(attempt: Attempt) -> None:
 
 
 def _is_given_up(attempt: Attempt, said: Said[Attempt]) -> bool:
-    """Tell whether the sweeper has asked about a payer who is away, and nothing was charged."""
+    """Return whether the sweeper has asked about a payer who is away, and nothing was charged."""
     is_away = attempt.status == AttemptStatus.REQUIRES_ACTION
     return is_away and not said.goes_on and said.outcome.answer is not Answer.APPROVED
 
@@ -169,7 +169,7 @@ def _abandon(attempt: Attempt, outcome: Outcome) -> Effect:
 
 
 def _is_soft(attempt: Attempt, outcome: Outcome) -> bool:
-    """Tell whether one more attempt with 3-D Secure follows, once (contract 2).
+    """Return whether one more attempt with 3-D Secure follows, once (contract 2).
 
     The payer of a payment that has become `processing` can no longer be sent to the bank.
     """

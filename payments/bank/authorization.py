@@ -47,7 +47,7 @@ def authorize(
 
 
 def captures_at_once(attempt: Attempt) -> bool:
-    """Tell whether the bank takes the money with its yes."""
+    """Return whether the bank takes the money with its yes."""
     return attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC
 
 

@@ -1,4 +1,4 @@
-"""The bank's word about an attempt, a capture or a release that has ended already.
+"""The bank's late answer about an attempt, a capture or a release that has ended already.
 
 A charge that comes late is given back. The bank may also say late that it captured or released what
 was booked as not done: while the book still holds the money, that yes is booked; otherwise a person
@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 def hear_charge(kind: Kind[Any], attempt: Attempt, outcome: Outcome) -> None:
-    """Take in the bank's word about a locked attempt that has ended; its payment is locked, too.
+    """Take in the bank's answer about a locked attempt that has ended; its payment is locked, too.
 
     :param outcome: "no record" only if it is to be believed.
     """
@@ -57,7 +57,7 @@ def hear_charge(kind: Kind[Any], attempt: Attempt, outcome: Outcome) -> None:
 
 
 def hear_modification(kind: Kind[Any], row: Modification, outcome: Outcome) -> None:
-    """Take in the bank's word about a locked row that has ended; payment and attempt are locked.
+    """Take in the bank's answer about a locked row that has ended; payment and attempt are locked.
 
     :param outcome: "no record" only if it is to be believed.
     """
@@ -118,7 +118,7 @@ def _compare_charge(attempt: Attempt, case: Case, outcome: Outcome) -> Compariso
 
 
 def _was_released(attempt: Attempt) -> bool:
-    """Tell whether the money was given back since, or not captured in time: it was held, then."""
+    """Return whether the money was given back since, or not captured in time: it was held, then."""
     return bool(attempt.intent.refunded_minor) or attempt.status != AttemptStatus.SUCCEEDED
 
 
@@ -126,7 +126,6 @@ def _was_released(attempt: Attempt) -> bool:
 
 
 def _is_done(row: Modification, answer: Answer) -> bool:
-    """Tell whether the bank says that it did what it was asked for."""
     if row.kind == ModificationKind.CAPTURE:
         return answer is Answer.APPROVED
     return answer in RELEASED
@@ -156,7 +155,7 @@ def _effect(row: Modification, outcome: Outcome) -> PaymentStatus:
 
 
 def _open_case(row: Modification, answer: Answer) -> None:
-    """Call for a person, unless the bank is being asked for something else that will tell."""
+    """Open a case, unless another request to the bank will show the answer."""
     if modification_rows.has_open(row.attempt):
         return
     log.error("modification_contradicted", modification=row.id)

@@ -91,5 +91,5 @@ def close(row: Modification, status: ModificationStatus, answer: Answer) -> None
 
 
 def has_open(attempt: Attempt) -> bool:
-    """Tell whether the bank is being asked for a modification of the attempt."""
+    """Return whether the bank is being asked for a modification of the attempt."""
     return attempt.modifications.filter(status=ModificationStatus.PROCESSING).exists()

@@ -1,7 +1,7 @@
 """Money given back at the bank: a void of all that it holds or took, or a refund by reference.
 
 Each function asks the bank; no transaction is open. *Again* means that an earlier request may have
-reached the bank, or may yet: only the bank's own word counts then.
+reached the bank, or may yet: only the bank's own answer counts then.
 """
 
 from dataclasses import replace

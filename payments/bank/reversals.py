@@ -58,7 +58,7 @@ def ask(row: Modification) -> Outcome:
 
 
 def is_about(row: Modification, asked: Modification, outcome: Outcome) -> bool:
-    """Tell whether an answer is about what the row is now.
+    """Return whether an answer is about what the row is now.
 
     The answer to a void says nothing about the refund that the void has become since. A yes to it
     is one too many: a person has to look.
@@ -77,7 +77,7 @@ def go_on(row: Modification, outcome: Outcome) -> None:
 
     The bank's day is over: it goes on as a refund. The refund was refused: it is tried under
     another reference later, because the bank repeats its answer to this one. The bank has decided
-    the dispute: what became of the money, its notice tells; it is asked for again.
+    the dispute: its notice brings the end of the money; it is asked for again.
     """
     if row.dispute_reference is not None:
         if outcome.answer is Answer.DECLINED:

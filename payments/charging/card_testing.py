@@ -60,7 +60,6 @@ def watch_tested() -> list[str]:
 
 
 def _wanted(now: datetime) -> dict[str, Any] | None:
-    """Return what is looked for; None if the rule is off for every merchant."""
     rule = rules.of_installation("")[RuleName.CARD_TESTING]
     own = RiskRule.objects.filter(rule=RuleName.CARD_TESTING).exclude(deed=RuleEffect.OFF)
     windows = list(own.values_list("window_seconds", flat=True))

@@ -144,7 +144,6 @@ def _asked_meanwhile(intent: PaymentIntent) -> Asked | None:
     Otherwise a payer who has just paid would be charged twice.
 
     :returns: None if no attempt awaits its payer.
-    :raises LockTimeout: another process is asking the bank about it this moment, or has ended it.
     """
     awaiting = intent.attempts.filter(status=AttemptStatus.REQUIRES_ACTION).first()
     if awaiting is None:

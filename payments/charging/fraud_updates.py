@@ -1,6 +1,6 @@
-"""Verdicts that come after the attempt: the bank's warning by a notice, and a person's word.
+"""Verdicts that come after the attempt: the bank's warning by a notice, and a person's judgement.
 
-Alone they change `fraud` and nothing else of the payment, and `.fraud_updated` tells of it.
+Alone they change `fraud` and nothing else of the payment, with the event `.fraud_updated`.
 """
 
 from django.db import transaction
@@ -37,7 +37,7 @@ class ReasonMissing(DomainError):
 
 
 def warned(notice: Notice, attempt: Attempt) -> None:
-    """Apply the bank's word that an attempt was fraud; its later ones change nothing.
+    """Apply the bank's warning of fraud about an attempt; later ones change nothing.
 
     In the transaction that marks the notice (`acquirers.notices.applying`).
     """
@@ -49,7 +49,7 @@ def warned(notice: Notice, attempt: Attempt) -> None:
 def judge(
     operator: User, payment_id: str, status: FraudStatus, *, reason: str, seen: str | None = None
 ) -> PaymentIntent:
-    """Call a payment fraud, or clear it; the word stands until the bank says otherwise.
+    """Mark a payment as fraud, or clear it; that stands until the bank says otherwise.
 
     :param status: CLEAR or FRAUD.
     :param reason: the operator's, kept in the audit log.

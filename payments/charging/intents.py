@@ -164,7 +164,7 @@ def _change_terms(intent: PaymentIntent, changes: dict[str, Any]) -> None:
 
 
 def _change_installments(intent: PaymentIntent, count: int | None) -> None:
-    """Check the count anew: it may not be for sale at another amount or in another currency."""
+    """Check the count again: it may not be for sale at another amount or in another currency."""
     intent.installments = count or 1
     wish, amount, currency = Wish(intent.installments), intent.amount, intent.currency
     installments.check(intent.merchant, intent.card, wish, amount=amount, currency=currency)

@@ -88,7 +88,7 @@ def require_billing(billing: dict[str, Any]) -> None:
 
 
 def demands_authentication(shown_card: dict[str, Any], requested: str) -> bool:
-    """Tell whether card or merchant demand 3-D Secure, before the bank is asked (contract 10)."""
+    """Return whether card or merchant demand 3-D Secure, before the bank is asked (contract 10)."""
     return requested == "required" or bins.demand_authentication(shown_card)
 
 

@@ -90,7 +90,7 @@ def _finish_attempt(attempt: Attempt, cvc: str | None) -> None:
 
 
 def _awaits_its_beginning(attempt: Attempt) -> bool:
-    """Tell whether 3-D Secure has not begun yet; to begin it twice charges nothing."""
+    """Return whether 3-D Secure has not begun yet; to begin it twice charges nothing."""
     return attempt.authentication_demanded and attempt.acs_url is None
 
 

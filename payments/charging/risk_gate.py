@@ -180,7 +180,7 @@ def _with_way_back(terms: ChargeTerms) -> Demand:
 
 
 def block(intent: PaymentIntent, attempt: Attempt) -> None:
-    """Fail an attempt that was written a moment ago, and tell `.payment_failed`.
+    """Fail an attempt that was written a moment ago, and record `.payment_failed`.
 
     The message names no rule: it is shown to the payer (contract-terms, "risk and `fraud`").
 

@@ -1,7 +1,7 @@
-"""The bank's later word about a row that a person has decided (contract: Cases).
+"""The bank's later answer about a row that a person has decided (contract: Cases).
 
-For thirty days the bank is asked once a day. Its word wins in the end: what agrees confirms the
-case, and what contradicts opens it again, because another person has to look.
+For thirty days the bank is asked once a day. Its answer wins in the end: if it agrees, it
+confirms the case; if it contradicts, it opens the case again for another person.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 class Comparison(NamedTuple):
-    """The bank's word beside a person's decision.
+    """The bank's answer, compared with a person's decision.
 
     :param remedy: a sentence about what follows by itself where they differ; None if the books stay
         as decided.
@@ -53,7 +53,7 @@ def compare_with_decision(
     """Compare the bank's answer with a person's decision; ask no more once there is one.
 
     :param row: locked; it is saved.
-    :param answer: the bank's word about the order; None if it says nothing that is believed.
+    :param answer: the bank's answer about the order; None if it says nothing that is believed.
     :param compare: changes the row in memory where the answer has more consequences.
     """
     leases.end_with(row)

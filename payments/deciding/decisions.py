@@ -1,4 +1,4 @@
-"""A person's decision about a row whose end the bank does not tell (contract: Cases).
+"""A person's decision about a row with no answer from the bank (contract: Cases).
 
 It takes the way of a bank's answer: the row's lease is held, the bank is asked once more in that
 moment, and its answer wins. Only a silence is replaced by the person's decision.
@@ -44,7 +44,7 @@ class Undecided(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A person's word about a case.
+    """A person's decision on a case, with its reason.
 
     :param decision: one of those that `offered` returns.
     :param reason: 10 to 1000 characters.
@@ -60,7 +60,7 @@ class Word:
 class Decided:
     """The case as the decision left it.
 
-    :param by_bank: the bank had an answer in the same moment, and the person's word was not used.
+    :param by_bank: the bank answered in the same moment, and the person's decision was not used.
     """
 
     case: Case
@@ -76,7 +76,7 @@ def offered(case: Case) -> tuple[CaseDecision, ...]:
 
 
 def decide(operator: User, case_id: str, word: Word) -> Decided:
-    """Settle what is unknown by a person's word, unless the bank has one in this moment.
+    """Settle an unknown outcome by a person's decision, unless the bank now answers.
 
     :raises MayNotResolve: the operator's permissions do not allow it.
     :raises ReasonUnfit: the reason is too short or too long.
@@ -120,7 +120,7 @@ def _leased(row: InDoubt) -> Iterator[InDoubt]:
 
 @transaction.atomic(durable=True)
 def _settle(operator: User, case_id: str, word: Word, asked: Undecided, said: Outcome) -> Decided:
-    """Apply the bank's answer, and the person's word if it was none; safe to call twice."""
+    """Apply the bank's answer, or else the person's decision; safe to call twice."""
     kind, row = asked
     now = kind.facts(row, Outcome(Answer.UNKNOWN)).row  # Payment, attempt and row are locked.
     case = cases.locked(case_id)

@@ -33,7 +33,7 @@ REVERSED_CASES = (CaseKind.LATE_SUCCESS_REVERSED, CaseKind.REVERSAL_STUCK)
 
 
 def watch() -> None:
-    """Open and close cases; beside others it leaves what they hold to the next run."""
+    """Open and close cases; rows that another run holds are left to the next run."""
     since = clock.now() - timedelta(seconds=settings.CASE_AFTER_SECONDS)
     decidable = [kind for kind in kinds.KINDS.values() if kind.id_prefix]
     steps: list[Callable[[], int]] = [

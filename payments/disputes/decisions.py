@@ -21,7 +21,7 @@ from payments.intents.models import Attempt
 
 
 class Claim(NamedTuple):
-    """The terms of a dispute, as the bank tells them.
+    """The terms of a dispute, as the bank gives them.
 
     :param bank_reference: the bank's own id of it.
     :param amount: in minor units of the payment's currency, surcharge included.
@@ -60,7 +60,7 @@ def inquire(attempt: Attempt, claim: Claim) -> Dispute:
 
 
 def escalate(dispute: Dispute, claim: Claim) -> None:
-    """Turn an inquiry into a chargeback, on the terms that the bank tells now.
+    """Turn an inquiry into a chargeback, on the bank's terms of now.
 
     :raises UnlistedTransition: it is no inquiry.
     :raises ClaimUnusable: the amount is not a part of what was captured.

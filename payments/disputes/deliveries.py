@@ -76,14 +76,14 @@ def owe_evidence(dispute: Dispute) -> None:
 
 
 def owe_acceptance(dispute: Dispute) -> None:
-    """Write down that the bank is told that the merchant has closed the locked dispute."""
+    """Write the message to the bank that the merchant has closed the locked dispute."""
     _drafted(dispute, DeliveryKind.ACCEPTANCE).save(force_insert=True)
 
 
 def owe_end(dispute: Dispute) -> None:
-    """Write down that the bank is told that the merchant has closed the locked inquiry.
+    """Write the message to the bank that the merchant has closed the locked inquiry.
 
-    It is told so and no more: the bank may have charged the payment back in the meantime.
+    It says no more: the bank may have charged the payment back in the meantime.
     """
     _drafted(dispute, DeliveryKind.END).save(force_insert=True)
 
@@ -91,7 +91,7 @@ def owe_end(dispute: Dispute) -> None:
 def supersede(dispute: Dispute) -> None:
     """End what is still owed about the locked dispute: it goes on, or ends, without it.
 
-    The bank's later word wins: an acceptance that is on its way must not answer it.
+    The bank's later decision wins: an acceptance that is on its way must not answer it.
     """
     owed = dispute.deliveries.filter(status=DeliveryStatus.OWED)
     for row in owed.select_for_update():

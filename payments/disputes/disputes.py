@@ -55,7 +55,7 @@ def update(merchant: Merchant, dispute_id: str, changes: dict[str, Any]) -> Disp
 
 @transaction.atomic(durable=True)
 def close(merchant: Merchant, dispute_id: str) -> Dispute:
-    """Accept a dispute, which is lost then, or end an inquiry; the bank is told by the sweeper.
+    """Accept a dispute, which is lost then, or end an inquiry; the sweeper informs the bank.
 
     :raises ResourceMissing: the merchant has no such dispute.
     :raises DisputeUnexpectedState: it does not wait for its merchant.

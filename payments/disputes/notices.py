@@ -1,7 +1,7 @@
 """Notices of disputes applied: the handlers that the app registers, by kind.
 
-Each is called in the transaction that marks its notice, and does nothing if the bank tells again
-what is known already. An unlisted change (`UnlistedTransition`) leaves the notice to a person.
+Each is called in the transaction that marks its notice, and does nothing if the notice
+brings nothing new. An unlisted change (`UnlistedTransition`) leaves the notice to a person.
 A dispute of a late charge is no merchant's: it decides how that charge goes back (`late_charges`).
 """
 
@@ -85,7 +85,6 @@ def _known(notice: Notice, attempt: Attempt) -> Dispute:
     """Return the dispute that the notice is about, locked.
 
     :param attempt: locked behind its payment.
-    :raises NotKnown: the bank has not told of its beginning.
     """
     dispute = locks.told_by_bank(attempt, _bank_reference(notice))
     if dispute is None:
@@ -100,11 +99,9 @@ def _bank_reference(notice: Notice) -> str:
 
 
 def _claim(notice: Notice, attempt: Attempt) -> Claim:
-    """Return the terms that the bank tells.
+    """Return the terms that the bank gives.
 
     :param attempt: locked.
-    :raises NotKnown: as far as we know nothing was captured yet.
-    :raises ClaimUnusable: it names no amount of the attempt's money.
     """
     if not attempt.captured_minor:
         raise NotKnown

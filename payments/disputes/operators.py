@@ -1,7 +1,7 @@
-"""Disputes opened and decided by an operator, for a bank that does not tell by itself.
+"""Disputes opened and decided by an operator, for a bank that sends no notices.
 
 The same functions as for a bank's notice. The operator and the reason are kept in the same
-transaction (Django's log of the admin), and the bank's later word wins over theirs.
+transaction (Django's log of the admin), and the bank's later decision wins over theirs.
 """
 
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry

@@ -16,7 +16,7 @@ def move(dispute: Dispute, status: str, before: dict[str, Any]) -> None:
     """Write the locked dispute with its next status, and the event, in the caller's transaction.
 
     The event names the work at hand as its cause: a merchant's request, or the job that brings the
-    bank's word.
+    bank's decision.
 
     :param before: the dispute as `render` showed it right after it was locked.
     :raises UnlistedTransition: `payments.disputes.states` has no such change.

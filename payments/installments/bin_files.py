@@ -97,7 +97,7 @@ class Seen:
         self._bits = bytearray(PREFIXES // 8 + 1)
 
     def add(self, prefix: str) -> bool:
-        """Note a prefix; tell whether it is new."""
+        """Note a prefix; return whether it is new."""
         place, bit = divmod(FIRST_OF_LENGTH[len(prefix)] + int(prefix), 8)
         is_new = not self._bits[place] >> bit & 1
         self._bits[place] |= 1 << bit

@@ -37,7 +37,7 @@ class AnotherIsActive(Exception):
 class Wish(NamedTuple):
     """A person's wish to change the active version.
 
-    :param reason: in their words, for the audit log.
+    :param reason: theirs, for the audit log.
     :param instead_of: the number of the version that they saw as the active one, 0 for none; None
         if they did not look.
     """
@@ -101,10 +101,7 @@ def _stored(file: BinaryIO, wish: Wish) -> BinImport:
 
 
 def _copied(version: BinImport, rows: Iterable[Row], problems: Problems) -> int:
-    """Write the rows in one stream; return how many there are.
-
-    :raises BinsRefused: at the end of the file, with all that is wrong in it.
-    """
+    """Write the rows in one stream; return how many there are."""
     count = 0
     with connection.cursor() as cursor, cursor.copy(COPY) as copy:
         for row in rows:

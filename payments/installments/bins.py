@@ -68,7 +68,7 @@ def frozen(facts: IssuerFacts, merchant: Merchant) -> dict[str, Any]:
 
 
 def demand_authentication(card: Mapping[str, Any]) -> bool:
-    """Tell whether a card demands 3-D Secure: a domestic debit card's, or its issuer does.
+    """Return whether a card demands 3-D Secure: a domestic debit card's, or its issuer does.
 
     :param card: the `frozen` facts.
     """
@@ -85,7 +85,7 @@ def _active_version(merchant: Merchant | None) -> str | None:
 
 @lru_cache(maxsize=PREFIXES_KEPT)
 def _imported(version: str, prefixes: tuple[str, ...]) -> list[FoundBin]:
-    """Return what a version says of the prefixes: the same for ever, for its lines never change."""
+    """Return a version's facts by prefix; cached, because a version's lines never change."""
     values = {"version": version, "prefixes": prepared.array(prefixes)}
     return [FoundBin(prefix, IssuerFacts(*facts)) for prefix, *facts in prepared.rows(FIND, values)]
 

@@ -72,7 +72,7 @@ def option(
 
 
 def is_listed(merchant: Merchant, count: int, *, currency: str) -> bool:
-    """Tell whether some card may pay in that many installments."""
+    """Return whether some card may pay in that many installments."""
     plans = InstallmentPlan.objects.for_merchant(merchant)
     return count == 1 or (currency == CURRENCY and plans.filter(installments=count).exists())
 

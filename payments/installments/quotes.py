@@ -1,4 +1,4 @@
-"""Quotes: the ways in which a card may pay an amount, told before it is charged."""
+"""Quotes: the ways in which a card may pay an amount, shown before it is charged."""
 
 from typing import Any
 

@@ -80,7 +80,7 @@ class Limit(NamedTuple):
     per_day: int | None
 
     def holds(self, amount: int, *, of_day: int = 0) -> bool:
-        """Tell whether a payment fits, and its day with it."""
+        """Return whether a payment fits, and its day with it."""
         is_within = self.per_payment is None or amount <= self.per_payment
         return is_within and (self.per_day is None or of_day <= self.per_day)
 

@@ -22,7 +22,7 @@ class NoteUnusable(DomainError):
 
 @transaction.atomic(durable=True)
 def note(merchant: Merchant, intent_id: str, text: str) -> None:
-    """Keep a person's words about a payment; they are shown in its timeline.
+    """Keep a person's note about a payment; it is shown in the timeline.
 
     :raises ResourceMissing: the merchant has no such payment.
     :raises NoteUnusable: it is empty or too long, or holds a card number or a secret key.

@@ -48,7 +48,7 @@ def card_of(payment_id: str, merchant: Merchant | None = None) -> tuple[Merchant
 
     An operator names a card by a payment, for no number is typed at a desk.
 
-    :param merchant: the payment's, if somebody named one; None if it does not matter.
+    :param merchant: the payment's, if one was named; None if it does not matter.
     :raises EntryUnusable: no card was tried for such a payment, or it is another merchant's.
     """
     rows = Attempt.objects.filter(intent_id=payment_id).select_related("merchant")

@@ -47,7 +47,7 @@ def press(attempt: Attempt, browser: str | None) -> Form | None:
 
 @transaction.atomic(durable=True)
 def _bind(attempt: Attempt, browser: str) -> bool:
-    """Keep the first browser that presses; tell whether the attempt awaits its payer.
+    """Keep the first browser that presses; return whether the attempt awaits its payer.
 
     The cookie itself is not stored: a copy of the database opens no form.
     """

@@ -83,7 +83,6 @@ def _button(request: HttpRequest, attempt: Attempt) -> HttpResponse:
 
 
 def _pressed(request: HttpRequest, attempt: Attempt) -> HttpResponse:
-    """Answer the button with the form for the bank's gate; it holds the card."""
     try:
         form = handoffs.press(attempt, _browser(request))
     except handoffs.PressedElsewhere:
@@ -127,10 +126,7 @@ def bank_return(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _brought(request: HttpRequest) -> bytes:
-    """Return the body as it came, which only the adapter can decode.
-
-    :raises Forged: it is bigger than what any bank sends; not read to its end.
-    """
+    """Return the body as it came, which only the adapter can decode."""
     if int(request.META.get("CONTENT_LENGTH") or 0) > returned_forms.BYTES_MAX:
         raise Forged("There is too much of it.")
     raw = request.read(returned_forms.BYTES_MAX + 1)

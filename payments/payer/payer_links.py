@@ -39,7 +39,7 @@ def return_address(attempt: Attempt) -> str:
 
 
 def is_return(path: str) -> bool:
-    """Tell whether a path has the form of a `return_path`."""
+    """Return whether a path has the form of a `return_path`."""
     return RETURN.fullmatch(path) is not None
 
 

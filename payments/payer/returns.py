@@ -101,7 +101,7 @@ def _look_for_a_late_charge(attempt: Attempt) -> None:
 def _await_the_first_arrival(attempt: Attempt) -> None:
     """Keep a payer who pressed twice until the first press has resolved the payment, at most 2 s.
 
-    Otherwise the shop would read `requires_action` and tell them that they did not pay. With a
+    Otherwise the shop would read `requires_action` and say that they did not pay. With a
     bank that takes longer that can happen: the shop then learns the end from the event.
     """
     patience = min(SECOND_ARRIVAL_WAITS_SECONDS, context.remaining_seconds())
@@ -115,7 +115,6 @@ def _await_the_first_arrival(attempt: Attempt) -> None:
 
 
 def _is_awaited(attempt: Attempt, answer: Return) -> bool:
-    """Tell whether the answer is to the authentication that the attempt began, if it has an id."""
     begun = attempt.authentication.get("transaction_id")
     if not isinstance(answer, Authenticated) or begun is None:
         return True
@@ -146,7 +145,6 @@ def _use_up(attempt: Attempt, answer: Return) -> Attempt | None:
 
 
 def _shown(attempt: Attempt, answer: Authenticated | NotAuthenticated) -> dict[str, str | None]:
-    """Return the part of 3-D Secure that the API shows and that the answer tells."""
     if isinstance(answer, NotAuthenticated):
         return {"result": "failed"}
     result = "authenticated" if answer.md_status == FULL else "attempted"
@@ -158,7 +156,7 @@ def _shown(attempt: Attempt, answer: Authenticated | NotAuthenticated) -> dict[s
 
 
 def is_enough(attempt: Attempt, answer: Return) -> bool:
-    """Tell whether the authentication suffices to ask the bank for the money (contract 3)."""
+    """Return whether the authentication suffices to ask the bank for the money (contract 3)."""
     if not isinstance(answer, Authenticated):
         return False
     if answer.md_status == FULL:

@@ -138,7 +138,7 @@ KIND = Refunds()
 
 
 def reason_of(response_code: str | None) -> FailureReason | None:
-    """Return the reason that a bank's code stands for, in the words of `failure_reason`.
+    """Return the `failure_reason` that a bank's code stands for.
 
     :param response_code: ISO 8583.
     """

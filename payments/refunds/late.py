@@ -1,7 +1,7 @@
-"""The bank's word about a refund that has ended already (contract: Cases).
+"""The bank's late answer about a refund that has ended already (contract: Cases).
 
-A refund that has failed stays so: the merchant was told, and may have refunded it again. A yes that
-comes late moves nothing, and a person has to look.
+A failed refund stays so: the merchant knows of it, and may have refunded again. A late yes moves
+nothing, and a person has to look.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 
 def hear(kind: Kind[Any], refund: Refund, answer: Answer) -> None:
-    """Take in the bank's word about a locked refund that has ended.
+    """Take in the bank's answer about a locked refund that has ended.
 
     :param answer: "no record" only if it is to be believed.
     """
@@ -40,7 +40,7 @@ def hear(kind: Kind[Any], refund: Refund, answer: Answer) -> None:
 
 
 def hear_void(refund: Refund, answer: Answer) -> None:
-    """Take in the bank's word about a void that a locked refund has been before."""
+    """Take in the bank's answer about a void that a locked refund has been before."""
     if answer is Answer.APPROVED:
         log.error("refund_done_another_way", refund=refund.id)
         _call_for_person(refund, "by the void that it was before it became a refund")

@@ -118,5 +118,5 @@ class Refund(InDoubt):
 
     @property
     def is_waiting(self) -> bool:
-        """Tell whether it waits for the merchant's funds: then it is not in the ledger."""
+        """Return whether it waits for the merchant's funds: then it is not in the ledger."""
         return self.pending_reason == PendingReason.INSUFFICIENT_FUNDS

@@ -42,7 +42,7 @@ def needed(merchant_id: str, currency: str) -> int:
 def send_waiting(merchant_id: str, currency: str, *, job: str) -> None:
     """Send a merchant's refunds that wait, the oldest first, as far as the funds reach.
 
-    One that the funds do not reach keeps the younger ones waiting, or it would wait for ever.
+    One that the funds do not reach keeps the younger ones waiting, or it might never be sent.
     """
     for refund in _oldest_first(merchant_id, currency):
         if context.remaining_seconds() <= 0:
@@ -59,7 +59,7 @@ def _oldest_first(merchant_id: str, currency: str) -> list[Refund]:
 
 @transaction.atomic(durable=True)
 def _send(found: Refund) -> bool:
-    """Take the refund's money and let the sweeper send it; tell whether the funds reached."""
+    """Take the refund's money and let the sweeper send it; return whether the funds reached."""
     refund = steps.locked(found)
     if not refund.is_waiting or _is_crowded(refund.intent):
         return True  # It was sent or canceled since it was found, or it is about to fail.

@@ -146,7 +146,7 @@ def take_off(row: ListEntry, *, reason: str) -> None:
 
 
 def _told(row: ListEntry) -> dict[str, Any]:
-    """Return an entry as the audit log tells of it: never with the value itself."""
+    """Return an entry as the audit log shows it: never with the value itself."""
     until = row.expires_at.isoformat() if row.expires_at else None
     return {"list": row.list, "kind": row.kind, "shown": row.shown, "expires_at": until}
 

@@ -31,7 +31,7 @@ class ReasonUnusable(DomainError):
 
 
 def is_operators(row: ListEntry) -> bool:
-    """Tell whether an entry is the operator's: written by one, or by somebody who is gone."""
+    """Return whether an entry is the operator's: written by one, or by a person who is gone."""
     return row.by is None or row.by.is_staff
 
 
@@ -49,7 +49,7 @@ def current(merchant: Merchant, values: Collection[tuple[str, str]]) -> list[Lis
 
 @transaction.atomic
 def block(merchant: Merchant, by: User, entry: BlockEntry) -> ListEntry:
-    """Block a card or an e-mail for the merchant; one that is blocked gets reason and expiry anew.
+    """Block a card or an e-mail for the merchant; a blocked one gets the new reason and expiry.
 
     :param by: a person of the merchant's team.
     :raises BlockedByOperator: an operator has blocked it already.

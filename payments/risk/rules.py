@@ -35,12 +35,12 @@ class Rule(NamedTuple):
 
     @property
     def is_on(self) -> bool:
-        """Tell whether the rule can hit at all."""
+        """Return whether the rule can hit at all."""
         return self.deed != RuleEffect.OFF
 
 
 class Setting(NamedTuple):
-    """A rule as somebody wants it; None takes the value that is there."""
+    """A rule as it is asked for; None takes the value that is there."""
 
     rule: str
     currency: str

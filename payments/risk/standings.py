@@ -40,7 +40,7 @@ class RiskStanding(NamedTuple):
     watched_until: datetime | None
 
     def is_watched(self, now: datetime) -> bool:
-        """Tell whether `card_testing` holds."""
+        """Return whether `card_testing` holds."""
         return self.watched_until is not None and now < self.watched_until
 
 

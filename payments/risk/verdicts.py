@@ -80,7 +80,7 @@ class RiskVerdict:
     :param rule: the heaviest hit, None if there was none.
     :param at: when it was given, unix seconds.
     :param demands_authentication: the payer must authenticate.
-    :param is_warned: the bank has told of fraud, which it does once.
+    :param is_warned: the bank has warned of fraud, which it does once.
     """
 
     level: str
@@ -93,7 +93,7 @@ class RiskVerdict:
 
     @property
     def is_blocked(self) -> bool:
-        """Tell whether a rule of ours has blocked the attempt."""
+        """Return whether a rule of ours has blocked the attempt."""
         return self.status == FraudStatus.FRAUD and self.rule in RuleName.values
 
     def stored(self) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def with_banks_answer(
 ) -> RiskVerdict:
     """Return the verdict with what the bank's answer says; unchanged if it says nothing new.
 
-    The bank's highest risk is its block. A person's word stands until the bank says so.
+    The bank's highest risk is its block. A person's judgement stands until the bank says so.
     """
     if level is None or (verdict.rule == PERSON and level != Level.HIGHEST):
         return verdict
@@ -192,7 +192,7 @@ def with_banks_answer(
 
 
 def with_banks_warning(verdict: RiskVerdict, *, at: int) -> RiskVerdict:
-    """Return the verdict once the bank has told of fraud; unchanged from the second time on."""
+    """Return the verdict once the bank has warned of fraud; unchanged from the second time on."""
     if verdict.is_warned:
         return verdict
     told = _certain(verdict, rule=BANK_WARNING, at=at)

@@ -25,7 +25,7 @@ def sources(
 
     :param payments: all payments of the merchant, as cursors.
     :param found: those of them that a text may find.
-    :param may_read: tells it by the name that a key's scopes have for the kind.
+    :param may_read: returns whether, by the name that a key's scopes have for the kind.
     """
     merchant = payments.merchant
     assert merchant is not None

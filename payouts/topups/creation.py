@@ -29,8 +29,8 @@ OF_A_SANDBOX = (FAILS, IS_REVERSED, NEVER_COMES)
 class Wanted:
     """A topup that is to be made; the amount in minor units.
 
-    :param source: one of a sandbox's words; empty for a transfer that comes.
-    :param is_told: the bank is told that the transfer is to come.
+    :param source: a code of a sandbox; empty for a transfer that comes.
+    :param is_told: the transfer is announced to the bank.
     """
 
     amount: int
@@ -47,7 +47,7 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> Topup:
 
     :param draft: a body that `CreateTopupForm` has validated; the amount in minor units.
     :raises MerchantRestricted: the account is closed.
-    :raises ParameterInvalid: a source is given that is none of a sandbox's words.
+    :raises ParameterInvalid: a source is given that is no code of a sandbox.
     :raises UpstreamUnavailable: the installation has no bank that takes transfers.
     """
     require_topups(merchant)
@@ -119,7 +119,7 @@ def _source(given: str | None) -> str:
 
 @transaction.atomic(durable=True)
 def update(merchant: Merchant, topup_id: str, changes: dict[str, Any]) -> Topup:
-    """Change the given fields and leave the rest; null clears. A change is told.
+    """Change the given fields and leave the rest; null clears. A change has an event.
 
     :param changes: a body that `UpdateTopupForm` has validated.
     :raises ResourceMissing: the merchant has no such topup.

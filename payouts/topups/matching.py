@@ -25,12 +25,11 @@ def waiting(remittance: str, amount: int, currency: str) -> Topup | None:
 
 
 def is_for(topup: Topup, amount: int, currency: str) -> bool:
-    """Tell whether a topup waits for a transfer of an amount, in minor units."""
+    """Return whether a topup waits for a transfer of an amount, in minor units."""
     told = (topup.status, topup.amount, topup.currency)
     return told == (TopupStatus.PENDING, amount, currency)
 
 
 def _references(remittance: str) -> set[str]:
-    """Return what may be references; people write in small letters, in groups, with words."""
     words = NO_PART.split(remittance.upper())
     return {word for word in (*words, "".join(words)) if REFERENCE.fullmatch(word)}

@@ -26,7 +26,7 @@ class MakeForm(OnceForm):
 
 
 class CancelForm(WithReason):
-    """A pending topup that is called off."""
+    """The cancellation of a pending topup."""
 
 
 class AssignForm(WithReason):

@@ -1,6 +1,6 @@
-"""The bank told that transfers are to come: a sandbox's one makes them, others may expect them.
+"""Announcements of transfers to the bank: a sandbox's bank makes them, others may expect them.
 
-A topup is in the database before the bank hears of it, and telling twice makes one transfer.
+A topup is in the database before it is announced, and two announcements make one transfer.
 """
 
 from datetime import timedelta
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 def tell() -> None:
-    """Tell the bank of all topups that it has to know of; safe beside itself."""
+    """Announce all topups to the bank that need it; safe to run twice at once."""
     while context.remaining_seconds() > 0 and (topup := _claimed()):
         if not _tells(topup):
             return  # The bank is away.

@@ -1,4 +1,4 @@
-"""Guards: the bank's book forgets nothing, and money that was moved, or was told, stays as it was."""
+"""Guards: the bank's book forgets nothing, and moved money and sent notices never change."""
 
 from django.db import migrations
 

@@ -7,7 +7,7 @@ from testbank.models.authorizations import Authorization
 
 
 class FraudReport(models.Model):
-    """A report about one charge; `due_at` is null once the acquirer was told."""
+    """A report about one charge; `due_at` is null once the notice is written."""
 
     authorization = models.OneToOneField(Authorization, models.PROTECT, related_name="fraud_report")
     due_at = models.DateTimeField(null=True)

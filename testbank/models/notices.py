@@ -28,7 +28,7 @@ class NoticeCounter(models.Model):
 
 
 class Notice(models.Model):
-    """One notice about a dispute, a refund or fraud, as it was told; amount in minor units."""
+    """One notice about a dispute, a refund or fraud, as sent; amount in minor units."""
 
     number = models.BigIntegerField(primary_key=True)
     kind = models.CharField(max_length=32, choices=NoticeKind)

@@ -138,7 +138,7 @@ class TransferNoticeCounter(models.Model):
 
 
 class TransferNotice(models.Model):
-    """One notice about a transfer, as it was told; they have numbers of their own."""
+    """One notice about a transfer, as sent; these notices have numbers of their own."""
 
     number = models.BigIntegerField(primary_key=True)
     kind = models.CharField(max_length=32, choices=TransferNoticeKind)

@@ -1,4 +1,4 @@
-"""Chores: work beside delivering, each in a thread of its own that deliveries never wait for."""
+"""Chores: repeated work, each in a thread of its own that deliveries never wait for."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 
 class Chore(NamedTuple):
-    """Work that is repeated beside the deliveries.
+    """Repeated work of the process that delivers.
 
     :param work: returns the number of rows or mails it dealt with; above 0 it is called again at
         once.

@@ -258,7 +258,7 @@ def _fewest_first(claimed: Sequence[Claimed]) -> Sequence[Claimed]:
 
 
 def _is_signed(claimed: Claimed) -> bool:
-    """Tell whether the delivery has a secret to sign with.
+    """Return whether the delivery has a secret to sign with.
 
     Without one it is not sent, and is claimed again when its lease ends. If the lease were given
     back now, the next round would claim it again, and so would every round after.
@@ -277,7 +277,6 @@ def _claim(capacity: Capacity) -> tuple[list[Claimed], timedelta]:
 
 
 def _finish(answers: Sequence[Answer]) -> list[Answer]:
-    """Write answers down; return those that have to be written later."""
     try:
         return lanes.finish(answers)
     except TEMPORARY:

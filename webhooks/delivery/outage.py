@@ -1,4 +1,4 @@
-"""Outages of our own network, told from failures of receivers: an outage must cost no attempts.
+"""Outages of our own network, and failures of receivers: an outage must cost no attempts.
 
 An attempt that reached no receiver is held back for a few seconds before it counts. If another
 receiver answers meanwhile, our network works, and the attempt counts. If so few receivers can be
@@ -109,7 +109,7 @@ class OutageDetector:
         return Reachability(finish, release)
 
     def may_probe(self) -> bool:
-        """Tell whether probes may be sent now, in a pause; true once every two seconds."""
+        """Return whether probes may be sent now, in a pause; true once every two seconds."""
         if self._now() - self._probed_at < PROBE_EVERY_SECONDS:
             return False
         self._probed_at = self._now()

@@ -1,4 +1,4 @@
-"""Guards: a notice stays as the bank told it, and is applied once."""
+"""Guards: a notice stays as the bank sent it, and is applied once."""
 
 from django.db import migrations
 

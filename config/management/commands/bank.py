@@ -16,7 +16,6 @@ from payments.intents.models import Attempt
 
 
 def _charge_of(payment: str) -> str | None:
-    """Return the reference of the attempt by which a payment was charged."""
     charged = Attempt.objects.filter(intent=payment, captured_minor__gte=1)
     return charged.values_list("acquirer_reference", flat=True).first()
 
@@ -40,7 +39,7 @@ def _transfer_in(topup: str) -> str | None:
 
 
 class BankCommand(NamedTuple):
-    """One thing that the bank can be told to do.
+    """One command to the test bank.
 
     :param of: finds the bank's reference by the service's id.
     """

@@ -96,7 +96,7 @@ class Modification(InDoubt):
         ]
 
     def ended_with(self, *answers: Answer) -> bool:
-        """Tell whether one of these answers has ended it."""
+        """Return whether one of these answers has ended it."""
         return self.answer in [answer.value for answer in answers]
 
     def __str__(self) -> str:

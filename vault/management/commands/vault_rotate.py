@@ -37,7 +37,7 @@ class Command(BaseCommand):
             )
 
     def _rotate(self, column: SealedColumn, ring: keyring.KeyRing) -> int:
-        """Rewrap one column, telling how far it is; return how many rows are left."""
+        """Rewrap one column and print its progress; return how many rows are left."""
         found, rewrapped, broken = rotation.count_left(column, ring), 0, set[Any]()
         told_at = time.monotonic()
         for batch in rotation.rewrap(column, ring):

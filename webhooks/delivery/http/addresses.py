@@ -3,7 +3,7 @@
 `ipaddress.is_global` alone lets several kinds of dangerous address through; this list is
 IANA's special-purpose registries (and the multicast and reserved blocks), all of them,
 whether marked as globally reachable or not. Some clouds use addresses of their own for what
-only their machines reach, which no registry tells: those are listed beside them.
+only their machines reach, which no registry lists: those are added here.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -74,7 +74,7 @@ ISATAP = frozenset({0x0000_5EFE, 0x0200_5EFE})
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Tell whether a delivery may go there (architecture: the address rule)."""
+    """Return whether a delivery may go there (architecture: the address rule)."""
     if isinstance(address, IPv4Address):
         return not any(address in block for block in SPECIAL_IPV4 + PLATFORM_IPV4)
     if address not in GLOBAL_IPV6 or address.scope_id is not None:

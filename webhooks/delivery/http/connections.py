@@ -51,7 +51,7 @@ class BlockedAddress(OSError):
 
 
 def is_our_lack(problem: BaseException | None) -> bool:
-    """Tell whether no connection opened because this machine has run out of files or memory."""
+    """Return whether no connection opened because this machine has run out of files or memory."""
     return getattr(problem, "errno", None) in OUR_LACKS or (
         problem is not None and is_our_lack(problem.__cause__)
     )
@@ -215,10 +215,7 @@ class Names(AbstractResolver):
 
 
 def _open_one_on_trial() -> None:
-    """Find out whether a look-up failed for lack of files, which its own error does not say.
-
-    :raises OSError: this process cannot open a socket.
-    """
+    """Find out whether a look-up failed for lack of files, which its own error does not say."""
     socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
 
 

@@ -1,4 +1,4 @@
-"""The head of a receiver's answer, put in the words that aiohttp reads.
+"""The head of a receiver's answer, put into the form that aiohttp reads.
 
 The status line decides an attempt (contract 9), and receivers write the fields behind it clumsily:
 aiohttp would refuse all of the answer for that, and the event would be sent again.
@@ -15,7 +15,7 @@ class Head:
 
     - A blank before a field's colon is left out, and so is a line that is no field.
     - A length that is said several times is said once, if it is the same each time.
-    - Beside chunks a length means nothing (RFC 9112 6.3), and the connection is not used again.
+    - A length next to chunks means nothing (RFC 9112 6.3), and the connection is not used again.
 
     What else is wrong stays as it is, for aiohttp to refuse. An upgrade of aiohttp must pass
     `tests/webhooks/test_clumsy_receivers.py`.
