@@ -10,7 +10,18 @@ from django.conf import settings
 from acquirers.sandbox import answers, refunds
 from devstack.state import ROOT
 
-ROOMS = ("payments", "audit", "ledger", "events", "webhooks", "vault", "merchants", "core")
+ROOMS = (
+    "payments",
+    "payouts",
+    "audit",
+    "ledger",
+    "events",
+    "webhooks",
+    "vault",
+    "api",
+    "merchants",
+    "core",
+)
 # The adapters' own folders; the rest of the room is for every acquirer.
 OF_EVERY_ACQUIRER = ("acquirers/*.py", "acquirers/conversation/*.py", "acquirers/wire/*.py")
 # The one place that finds the adapter of a terminal's kind.
