@@ -6,7 +6,7 @@ from audit.report import Report
 from cases import cases
 from cases.models import Case
 from cases.states import CaseDecision, CaseKind, CaseStatus
-from payments.bank import authorization
+from payments.bank import attempts
 from payments.intents.models import Attempt
 
 KIND = CaseKind.BANK_CONTRADICTS_BOOK
@@ -22,7 +22,7 @@ def note(report: Report) -> None:
 
 @transaction.atomic(durable=True)
 def _open(attempt_id: str, said: str) -> None:
-    _intent, attempt = authorization.locked(Attempt.objects.get(id=attempt_id))
+    _intent, attempt = attempts.locked(Attempt.objects.get(id=attempt_id))
     if not _is_acknowledged(attempt, said):
         cases.open_case(KIND, attempt, finding=said)
 

@@ -1,42 +1,16 @@
-"""Applying the bank's answers: in a closing transaction, once, by whom they may be applied."""
+"""The bank's answers: which asker may apply them, and when "no record" is believed."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
-
-import structlog
-from django.db import DatabaseError
 
 from acquirers.conversation import leases, schedule
 from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
-from api import idempotency
-from core import context
-from core.errors import InternalError
 
-T = TypeVar("T")
 # These answers are facts about the reference: any process may apply them. Silence and our own
 # conclusions, such as "not sent", are about one request: only the lease's holder may apply them.
 BANKS_WORD = (
     Answer.APPROVED, Answer.DECLINED, Answer.SETTLED, Answer.VOIDED, Answer.LAPSED,
 )  # fmt: skip
-log = structlog.get_logger(__name__)
-
-
-def apply_with_retry(row: InDoubt, closing: Callable[[], T]) -> T:
-    """Run the closing transaction; retry once if the database fails: money may have moved already.
-
-    :param closing: applies the bank's answer in a transaction of its own; safe to call twice.
-    :raises InternalError: no time is left for a second try.
-    """
-    try:
-        return closing()
-    except DatabaseError:
-        log.warning("bank_answer_applied_again", row=str(row))
-        idempotency.take_answer_back()
-    if context.remaining_seconds() <= 0:
-        raise InternalError
-    return closing()
 
 
 def counts(outcome: Outcome, *, asked: InDoubt, locked: InDoubt) -> bool:

@@ -7,7 +7,8 @@ says what differs (`acquirers.conversation.kinds`); the order of things is the s
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from django.db import transaction
+import structlog
+from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 
 from acquirers import exchanges, slots
@@ -17,10 +18,13 @@ from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Outcome
 from api import idempotency
 from core import context
+from core.errors import InternalError
 
 Row = TypeVar("Row", bound=InDoubt)
+T = TypeVar("T")
 Ask = Callable[[Any], Outcome]
 Then = Callable[[Row], Row]
+log = structlog.get_logger(__name__)
 
 
 class Settled(NamedTuple, Generic[Row]):
@@ -45,9 +49,7 @@ def pursue(
     context.mark_irrevocable()
     with leases.given_back(leased):
         outcome = (ask or kind.ask)(leased)
-        ended = answers.apply_with_retry(
-            leased, lambda: settle(kind, leased, outcome, goes_on=True)
-        )
+        ended = apply_with_retry(leased, lambda: settle(kind, leased, outcome, goes_on=True))
     if ended.next is None:
         return ended.row
     return then(ended.next) if then else go_on(kind, ended.next, ask=ask)
@@ -83,6 +85,22 @@ def resume(
     with slots.for_merchant(merchant_id):
         leased = resuming.leased(open_rows)
         return go_on(kind, leased, ask=ask) if leased else None
+
+
+def apply_with_retry(row: InDoubt, closing: Callable[[], T]) -> T:
+    """Run the closing transaction; retry once if the database fails: money may have moved already.
+
+    :param closing: applies the bank's answer in a transaction of its own; safe to call twice.
+    :raises InternalError: no time is left for a second try.
+    """
+    try:
+        return closing()
+    except DatabaseError:
+        log.warning("bank_answer_applied_again", row=str(row))
+        idempotency.take_answer_back()
+    if context.remaining_seconds() <= 0:
+        raise InternalError
+    return closing()
 
 
 @transaction.atomic(durable=True)

@@ -20,11 +20,12 @@ from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
 from cases.states import CaseDecision, CaseKind
 from core import clock, ids, rows
+from core.errors import ResourceMissing
 from payments.bank import authorization, fraud, late, modification_rows
 from payments.bank.authorization import end_unpaid
 from payments.bank.orders import order_of
 from payments.intents import deadlines
-from payments.intents.models import Attempt
+from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import (
     EXPIRED,
     OPEN_ATTEMPT,
@@ -34,6 +35,7 @@ from payments.intents.states import (
 )
 from payments.intents.transition import DOOR
 
+BY_ID = "id = %(id)s::text"
 INQUIRY = BankExchange.Operation.AUTHORIZATION_INQUIRY
 SILENT = (Answer.UNKNOWN, Answer.PENDING)
 # A soft decline's attempt and its successor have these in common.
@@ -52,9 +54,10 @@ class Attempts(Kind[Attempt]):
     slots = 8
     door = DOOR
     stores_answer = True
+    save = staticmethod(rows.update)
 
     def facts(self, asked: Attempt, outcome: Outcome) -> Facts[Attempt]:
-        intent, attempt = authorization.locked(asked)
+        intent, attempt = locked(asked)
         # An authorisation that was answered at once needs no row: its columns say the same.
         spoken = Spoken(attempt, INQUIRY) if outcome.is_from_inquiry else None
         # While the payer is away nothing was sent that could still arrive.
@@ -62,9 +65,6 @@ class Attempts(Kind[Attempt]):
         known = outcome if is_away else answers.believed(attempt, outcome)
         is_open = attempt.status in OPEN_ATTEMPT and not _is_back(asked, attempt, outcome)
         return Facts(attempt, intent, spoken, known, is_open)
-
-    def save(self, row: Attempt) -> None:
-        rows.update(row)
 
     def begun(self, row: Attempt) -> Attempt | None:
         # Before its end an authorisation is due if a person has decided that there is one.
@@ -89,7 +89,7 @@ class Attempts(Kind[Attempt]):
         fraud.hear_bank(row, outcome)
         if status == PaymentStatus.PROCESSING == intent.status:
             return Effect()  # Still no answer: no event.
-        authorization.show_attempt(intent, row)
+        show_attempt(intent, row)
         return Effect(status)
 
     def hear_late(self, asked: Attempt, row: Attempt, outcome: Outcome) -> None:
@@ -114,6 +114,41 @@ class Attempts(Kind[Attempt]):
 KIND = Attempts()
 
 
+def locked(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
+    """Return the payment and its attempt, locked in this order; decide on these only."""
+    intent = rows.lock(PaymentIntent, BY_ID, id=attempt.intent_id)
+    fresh = rows.lock(Attempt, BY_ID, id=attempt.id)
+    if intent is None or fresh is None:
+        raise ResourceMissing
+    fresh.intent = intent
+    if Attempt.intent.is_cached(attempt) and PaymentIntent.merchant.is_cached(attempt.intent):
+        intent.merchant = attempt.intent.merchant  # Its changing columns are none of the payment's.
+    return intent, fresh
+
+
+def show_attempt(intent: PaymentIntent, attempt: Attempt) -> None:
+    """Copy into the payment what it shows of the attempt that its new status comes from.
+
+    Earlier attempts that it does not list yet are listed too: a soft decline had no event.
+    """
+    if attempt.id not in intent.attempt_ids:
+        intent.attempt_ids = (
+            _up_to(attempt, intent)
+            if attempt.authentication_demanded
+            else [*intent.attempt_ids, attempt.id]
+        )
+    intent.card, intent.return_url = attempt.card, attempt.return_url
+    intent.installments = attempt.installments
+    intent.three_d_secure_requested = attempt.three_d_secure_requested
+    intent.three_d_secure_effective = "required" if attempt.authentication_demanded else "none"
+    fraud.show(intent, attempt)
+
+
+def _up_to(attempt: Attempt, intent: PaymentIntent) -> list[str]:
+    earlier = intent.attempts.filter(created_at__lte=attempt.created_at)
+    return list(earlier.order_by("created_at", "id").values_list("id", flat=True))
+
+
 def _is_back(asked: Attempt, now: Attempt, outcome: Outcome) -> bool:
     """Return whether the payer may have come back after the bank was asked.
 
@@ -135,7 +170,7 @@ def _expire(attempt: Attempt) -> None:
 
     Locks the payment before the attempt. Does nothing while a modification is under way.
     """
-    _intent, attempt = authorization.locked(attempt)
+    _intent, attempt = locked(attempt)
     if attempt.status == AttemptStatus.AUTHORIZED and not modification_rows.has_open(attempt):
         modification_rows.leave_to_sweeper(
             attempt, ModificationKind.VOID, reason=EXPIRED, request_id=""

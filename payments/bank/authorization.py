@@ -11,14 +11,12 @@ from acquirers.declines import AUTHENTICATION_FAILED, PROCESSING_ERROR, Decline,
 from acquirers.gateway import AuthorizationRequest
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.three_d_secure import AuthenticationProof
-from core import clock, local_days, rows
-from core.errors import ResourceMissing
+from core import clock, local_days
 from events import transitions
 from ledger import book
 from ledger.book import Sale
 from ledger.models import Movement
-from payments.bank import fraud
-from payments.bank.orders import keep_numbers, order_of
+from payments.bank.orders import order_of
 from payments.intents import deadlines, non_secure
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import (
@@ -26,8 +24,6 @@ from payments.intents.states import (
     AttemptStatus,
     PaymentStatus,
 )
-
-BY_ID = "id = %(id)s::text"
 
 log = structlog.get_logger(__name__)
 
@@ -51,18 +47,6 @@ def captures_at_once(attempt: Attempt) -> bool:
     return attempt.capture_method == PaymentIntent.CaptureMethod.AUTOMATIC
 
 
-def locked(attempt: Attempt) -> tuple[PaymentIntent, Attempt]:
-    """Return the payment and its attempt, locked in this order; decide on these only."""
-    intent = rows.lock(PaymentIntent, BY_ID, id=attempt.intent_id)
-    fresh = rows.lock(Attempt, BY_ID, id=attempt.id)
-    if intent is None or fresh is None:
-        raise ResourceMissing
-    fresh.intent = intent
-    if Attempt.intent.is_cached(attempt) and PaymentIntent.merchant.is_cached(attempt.intent):
-        intent.merchant = attempt.intent.merchant  # Its changing columns are none of the payment's.
-    return intent, fresh
-
-
 def apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> PaymentStatus:
     """Write the answer's consequences into both locked rows; return the payment's next status.
 
@@ -77,6 +61,17 @@ def apply(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> PaymentS
     if outcome.answer is Answer.APPROVED:
         return _authorized(intent, attempt)
     return _failed(intent, attempt, outcome)
+
+
+def keep_numbers(attempt: Attempt, outcome: Outcome, *, operation: str = "") -> None:
+    """Keep the numbers that the bank has given an operation: a void or a refund may need them.
+
+    Changes the locked attempt in memory; the caller saves it.
+
+    :param operation: such as "capture."; empty for the authorisation.
+    """
+    numbers = {f"{operation}{name}": value for name, value in outcome.exchange.numbers.items()}
+    attempt.bank_numbers = {**(attempt.bank_numbers or {}), **numbers} or None
 
 
 def _still_unknown(intent: PaymentIntent, attempt: Attempt) -> PaymentStatus:
@@ -203,26 +198,3 @@ def _reason(attempt: Attempt, outcome: Outcome) -> Decline:
     if outcome.answer is Answer.AUTHENTICATION_REQUIRED and attempt.authentication_demanded:
         return AUTHENTICATION_FAILED
     return explain(outcome)
-
-
-def show_attempt(intent: PaymentIntent, attempt: Attempt) -> None:
-    """Copy into the payment what it shows of the attempt that its new status comes from.
-
-    Earlier attempts that it does not list yet are listed too: a soft decline had no event.
-    """
-    if attempt.id not in intent.attempt_ids:
-        intent.attempt_ids = (
-            _up_to(attempt, intent)
-            if attempt.authentication_demanded
-            else [*intent.attempt_ids, attempt.id]
-        )
-    intent.card, intent.return_url = attempt.card, attempt.return_url
-    intent.installments = attempt.installments
-    intent.three_d_secure_requested = attempt.three_d_secure_requested
-    intent.three_d_secure_effective = "required" if attempt.authentication_demanded else "none"
-    fraud.show(intent, attempt)
-
-
-def _up_to(attempt: Attempt, intent: PaymentIntent) -> list[str]:
-    earlier = intent.attempts.filter(created_at__lte=attempt.created_at)
-    return list(earlier.order_by("created_at", "id").values_list("id", flat=True))

@@ -18,7 +18,7 @@ from cases.models import Case
 from cases.states import CaseDecision, CaseKind
 from core import context
 from payments.bank import modification_answers, modification_rows
-from payments.bank.orders import keep_numbers
+from payments.bank.authorization import keep_numbers
 from payments.bank.repayments import RELEASED
 from payments.deciding.comparing import Comparison, compare_with_decision
 from payments.intents import render

@@ -5,7 +5,6 @@ from acquirers.declines import PROCESSING_ERROR
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from payments.bank import authorization, modification_rows, reversals
 from payments.bank.modification_rows import close
-from payments.bank.orders import keep_numbers
 from payments.bank.repayments import RELEASED
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.states import (
@@ -55,7 +54,7 @@ def capture(modification: Modification, outcome: Outcome) -> PaymentStatus:
     attempt, intent = modification.attempt, modification.attempt.intent
     amount = outcome.captured or modification.amount or 0
     status = authorization.take_money(intent, attempt, amount)
-    keep_numbers(attempt, outcome, operation="capture.")
+    authorization.keep_numbers(attempt, outcome, operation="capture.")
     attempt.save()
     return status
 

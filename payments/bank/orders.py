@@ -1,7 +1,6 @@
-"""Attempts as their acquirer knows them: our reference, and the bank's numbers by operation."""
+"""Attempts as their acquirer knows them."""
 
 from acquirers.gateway import Order
-from acquirers.outcomes import Outcome
 from payments.intents.models import Attempt
 
 
@@ -16,17 +15,6 @@ def order_of(attempt: Attempt) -> Order:
         installments=attempt.installments,
         numbers=_numbers(attempt),
     )
-
-
-def keep_numbers(attempt: Attempt, outcome: Outcome, *, operation: str = "") -> None:
-    """Keep the numbers that the bank has given an operation: a void or a refund may need them.
-
-    Changes the locked attempt in memory; the caller saves it.
-
-    :param operation: such as "capture."; empty for the authorisation.
-    """
-    numbers = {f"{operation}{name}": value for name, value in outcome.exchange.numbers.items()}
-    attempt.bank_numbers = {**(attempt.bank_numbers or {}), **numbers} or None
 
 
 def _numbers(attempt: Attempt) -> dict[str, str]:

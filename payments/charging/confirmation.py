@@ -11,7 +11,7 @@ from django.db import transaction
 
 import acquirers
 from acquirers import exchanges, references, slots, standings
-from acquirers.conversation import answers, leases, settling
+from acquirers.conversation import leases, settling
 from acquirers.conversation.models import begun
 from acquirers.conversation.settling import Ask
 from acquirers.outcomes import Answer, Outcome
@@ -152,7 +152,7 @@ def _asked_meanwhile(intent: PaymentIntent) -> Asked | None:
         outcome = standings.authorization(acquirers.of(attempt).inquire(order_of(attempt)))
         if outcome.answer not in (Answer.APPROVED, Answer.UNKNOWN, Answer.PENDING):
             return Asked(attempt, outcome)
-        ended = answers.apply_with_retry(
+        ended = settling.apply_with_retry(
             attempt, lambda: settling.settle(attempts.KIND, attempt, outcome, goes_on=True)
         )
     resolved = ended.row.intent

@@ -12,7 +12,7 @@ from core.errors import DomainError, PermissionDenied
 from events import outbox
 from merchants import audit_log
 from merchants.models import User
-from payments.bank import authorization, fraud
+from payments.bank import attempts, fraud
 from payments.intents import render
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
@@ -41,7 +41,7 @@ def warned(notice: Notice, attempt: Attempt) -> None:
 
     In the transaction that marks the notice (`acquirers.notices.applying`).
     """
-    intent, attempt = authorization.locked(attempt)
+    intent, attempt = attempts.locked(attempt)
     at = clock.unix(clock.now())
     _change(intent, attempt, verdicts.with_banks_warning(fraud.verdict_of(attempt), at=at))
 

@@ -17,7 +17,7 @@ from api import idempotency
 from core import clock
 from core.errors import ParameterMissing
 from merchants.models import Merchant, RuleName
-from payments.bank import authorization
+from payments.bank import attempts, authorization
 from payments.charging.terms import ChargeTerms
 from payments.intents import non_secure, render
 from payments.intents.models import Attempt, PaymentIntent
@@ -191,5 +191,5 @@ def block(intent: PaymentIntent, attempt: Attempt) -> None:
     status = authorization.fail(intent, attempt, AttemptStatus.FAILED)
     leases.end_with(attempt)
     attempt.save()
-    authorization.show_attempt(intent, attempt)
+    attempts.show_attempt(intent, attempt)
     move(intent, status, before, request_id=attempt.request_id, answer=idempotency.answer)

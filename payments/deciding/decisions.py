@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 
 from acquirers import slots
-from acquirers.conversation import answers, kinds, leases, settling
+from acquirers.conversation import kinds, leases, settling
 from acquirers.conversation.kinds import Kind
 from acquirers.conversation.models import InDoubt
 from acquirers.outcomes import Answer, Outcome
@@ -97,7 +97,7 @@ def decide(operator: User, case_id: str, word: Word) -> Decided:
         raise NotDecidable
     with slots.for_merchant(case.merchant_id), request_logs.job(DECIDED), _leased(row) as ours:
         said, asked = kind.inquire(ours), Undecided(kind, ours)
-        return answers.apply_with_retry(ours, lambda: _settle(operator, case.id, fit, asked, said))
+        return settling.apply_with_retry(ours, lambda: _settle(operator, case.id, fit, asked, said))
 
 
 def _about(case: Case) -> Undecided:

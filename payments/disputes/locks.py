@@ -7,14 +7,14 @@ architecture 3).
 from typing import Any
 
 from core.errors import ResourceMissing
-from payments.bank import authorization
+from payments.bank import attempts
 from payments.disputes.models import Dispute
 from payments.intents.models import Attempt, PaymentIntent
 
 
 def payment_of(attempt: Attempt) -> Attempt:
     """Return the attempt as it is now, locked behind its payment, which it has with it."""
-    intent, now = authorization.locked(attempt)
+    intent, now = attempts.locked(attempt)
     now.intent = intent
     return now
 

@@ -92,7 +92,7 @@ def _resolve_once(attempt: Attempt, answer: Return) -> bool:
 @transaction.atomic(durable=True)
 def _look_for_a_late_charge(attempt: Attempt) -> None:
     """Let the sweeper ask the bank about an attempt that had ended before its payer came back."""
-    _intent, ended = authorization.locked(attempt)
+    _intent, ended = attempts.locked(attempt)
     if ended.status in UNPAID and ended.authorization_code is None:
         schedule.begin_asking(ended, clock.now())
         ended.save()
@@ -128,7 +128,7 @@ def _use_up(attempt: Attempt, answer: Return) -> Attempt | None:
     :returns: the attempt, its lease held; None if the attempt does not await this answer.
     """
     terminal = attempt.terminal
-    _intent, attempt = authorization.locked(attempt)
+    _intent, attempt = attempts.locked(attempt)
     if attempt.status != AttemptStatus.REQUIRES_ACTION or not _is_awaited(attempt, answer):
         return None
     attempt.terminal = terminal  # It never changes, and need not be read again.

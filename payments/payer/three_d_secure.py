@@ -3,7 +3,7 @@
 from django.db import transaction
 
 import acquirers
-from acquirers.conversation import answers, leases, schedule, settling
+from acquirers.conversation import leases, schedule, settling
 from acquirers.gateway import AuthenticationRequest
 from acquirers.outcomes import Answer, Outcome
 from acquirers.three_d_secure import FormPost, Redirect
@@ -35,12 +35,12 @@ def begin(attempt: Attempt, *, cvc: str | None) -> Attempt:
         if cvc and gateway.capabilities.cvc_at_handoff:
             # Before the payer can come: by the attempt, so that no other one can use it.
             vault_cvc.hold(attempt.id, cvc)
-        return answers.apply_with_retry(attempt, lambda: _await_payer(attempt, beginning))
+        return settling.apply_with_retry(attempt, lambda: _await_payer(attempt, beginning))
 
 
 def _fail(attempt: Attempt) -> Attempt:
     outcome = Outcome(Answer.AUTHENTICATION_REQUIRED)
-    ended = answers.apply_with_retry(
+    ended = settling.apply_with_retry(
         attempt, lambda: settling.settle(attempts.KIND, attempt, outcome)
     )
     return ended.row
@@ -49,7 +49,7 @@ def _fail(attempt: Attempt) -> Attempt:
 @transaction.atomic(durable=True)
 def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> Attempt:
     asked = attempt
-    intent, attempt = authorization.locked(asked)
+    intent, attempt = attempts.locked(asked)
     if attempt.status != AttemptStatus.PROCESSING or leases.is_overtaken(asked, attempt):
         return attempt
     before = render.payment_intent(intent)
@@ -63,7 +63,7 @@ def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> Attempt:
     leases.end_with(attempt)
     schedule.look_at(attempt, clock.now() + deadlines.PAYER_HAS)
     attempt.save()
-    authorization.show_attempt(intent, attempt)
+    attempts.show_attempt(intent, attempt)
     intent.last_payment_error = None
     intent.next_action = {
         "type": "redirect_to_url",

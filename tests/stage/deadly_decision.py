@@ -10,7 +10,7 @@ import django
 
 django.setup()
 
-from acquirers.conversation import answers  # noqa: E402
+from acquirers.conversation import settling  # noqa: E402
 from cases import cases  # noqa: E402
 from cases.states import CaseDecision  # noqa: E402
 from merchants.models import User  # noqa: E402
@@ -27,7 +27,7 @@ def main(case_id: str, operator: str, decision: str, version: str) -> None:
     attempts.KIND.ask = deadly(deadly(attempts.KIND.ask, WORKING), LEASED)  # type: ignore[method-assign]
     asked = deadly(deadly(modifications.KIND.inquire, WORKING), LEASED)
     modifications.KIND.inquire = asked  # type: ignore[method-assign]
-    answers.apply_with_retry = deadly(answers.apply_with_retry, ANSWERED, then=COMMITTED)
+    settling.apply_with_retry = deadly(settling.apply_with_retry, ANSWERED, then=COMMITTED)
     cases.decide = deadly(cases.decide, INSIDE, then=WRITTEN)
     word = Word(CaseDecision(decision), REASON, int(version))
     decisions.decide(User.objects.get(pk=operator), case_id, word)

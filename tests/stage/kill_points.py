@@ -8,7 +8,7 @@ from tests.stage.unseen import application as web
 
 # isort: split
 # Django is set up from here on.
-from acquirers.conversation import answers, settling
+from acquirers.conversation import settling
 from api import idempotency
 from core.rest import expansion
 from payments.bank import authorization, modifications
@@ -23,7 +23,7 @@ ASKS_THE_BANK = ((authorization, "authorize"), (modifications, "run"), (settling
 BOUNDARIES = {
     "after_the_first_transaction": ASKS_THE_BANK,
     "while_the_bank_works": ASKS_THE_BANK,
-    "after_the_bank_answered": ((answers, "apply_with_retry"),),
+    "after_the_bank_answered": ((settling, "apply_with_retry"),),
     "before_the_answer": (
         (idempotency, "kept_answer"),
         (expansion, "expand"),

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 import acquirers
-from acquirers.conversation import answers, kinds, settling
+from acquirers.conversation import kinds, settling
 from acquirers.models import Terminal
 from acquirers.noticed import NoticesUnreadable
 from acquirers.notices import applying, polling, storing
@@ -80,8 +80,8 @@ PRICES = (Terms(250), Terms(250, returns_fee=True), Terms(2_000), Terms(777, 3, 
 BOUNDARIES: dict[str, tuple[Any, str, bool]] = {
     "row committed": (settling, "pursue", False),
     "bank asked": (asking.KIND, "ask", True),
-    "bank answered": (answers, "apply_with_retry", False),
-    "settled": (answers, "apply_with_retry", True),
+    "bank answered": (settling, "apply_with_retry", False),
+    "settled": (settling, "apply_with_retry", True),
     "before the answer": (expansion, "expand", False),
 }
 

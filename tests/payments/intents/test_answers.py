@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
-from acquirers.conversation import answers, settling
+from acquirers.conversation import settling
 from api import idempotency
 from events import outbox
 from merchants.models import IdempotencyKey
@@ -106,7 +106,7 @@ def test_an_answer_that_was_rolled_back_is_given_to_nobody(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second try finds that the sweeper has ended the attempt, and renders what it made."""
-    real = answers.apply_with_retry
+    real = settling.apply_with_retry
     fail_after_the_answer(monkeypatch, times=1)
 
     def meanwhile(row: Any, closing: Callable[[], Any]) -> Any:
@@ -120,10 +120,10 @@ def test_an_answer_that_was_rolled_back_is_given_to_nobody(
                 change_description()
             return closing()
 
-        monkeypatch.setattr(answers, "apply_with_retry", real)
+        monkeypatch.setattr(settling, "apply_with_retry", real)
         return real(row, closing_late)
 
-    monkeypatch.setattr(answers, "apply_with_retry", meanwhile)
+    monkeypatch.setattr(settling, "apply_with_retry", meanwhile)
 
     answer = pay(acme)
 
@@ -135,17 +135,17 @@ def test_an_answer_that_was_rolled_back_is_given_to_nobody(
 def test_a_late_first_request_does_not_overwrite_its_retrys_answer(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, of_the_retry = answers.apply_with_retry, []
+    real, of_the_retry = settling.apply_with_retry, []
 
     def slept(row: Any, closing: Callable[[], Any]) -> Any:
-        monkeypatch.setattr(answers, "apply_with_retry", real)
+        monkeypatch.setattr(settling, "apply_with_retry", real)
         leases_run_out()
         # In a context of its own, as in another thread.
         of_the_retry.append(copy_context().run(pay, acme.twin()))
         change_description()
         return real(row, closing)
 
-    monkeypatch.setattr(answers, "apply_with_retry", slept)
+    monkeypatch.setattr(settling, "apply_with_retry", slept)
 
     late = pay(acme)
 

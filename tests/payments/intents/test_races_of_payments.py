@@ -12,7 +12,7 @@ from core import clock
 from core.querysets import MerchantRows
 from events import outbox
 from events.models import Event
-from payments.bank import authorization
+from payments.bank import attempts
 from payments.intents import render
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import SUCCEEDED
@@ -123,7 +123,7 @@ def test_confirmations_without_lock_and_index_are_seen(
 def test_an_answer_applied_without_lock_and_index_is_seen(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(authorization, "locked", read_both_without_a_lock)
+    monkeypatch.setattr(attempts, "locked", read_both_without_a_lock)
 
     with dropped("ledger_movement", "a_cause_moves_money_once_per_kind"):
         with pytest.raises(AssertionError, match="the bank took"):

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 from django.utils import timezone
 
-from acquirers.conversation import answers
+from acquirers.conversation import settling
 from acquirers.sandbox.gateway import SandboxGateway
 from api import idempotency
 from core import clock
@@ -38,7 +38,7 @@ SAYS_ITS_NAME = "from core import processes; print(processes.own_name())"
 IN_USE = (409, "idempotency_key_in_use", None)
 BEFORE_THE_BANK = (authorization, "authorize", False)
 AFTER_THE_BANK = (authorization, "authorize", True)
-AFTER_THE_APPLYING = (answers, "apply_with_retry", True)
+AFTER_THE_APPLYING = (settling, "apply_with_retry", True)
 WHILE_ANSWERING = (idempotency, "kept_answer", False)
 EVERYWHERE = [BEFORE_THE_BANK, AFTER_THE_BANK, AFTER_THE_APPLYING, WHILE_ANSWERING]
 NAMES = ["before the bank", "after the bank", "after the applying", "while answering"]
@@ -346,7 +346,7 @@ def test_an_authentication_that_was_to_begin_begins_with_the_retry(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     body = payment("4766620000000001", return_url="https://acme.example/back")
-    pay_and_die(acme, (answers, "apply_with_retry", False), body=body)
+    pay_and_die(acme, (settling, "apply_with_retry", False), body=body)
     leases_run_out()
 
     answer = acme.post(PATH, body, idempotency_key="order 7")
@@ -372,15 +372,15 @@ def test_a_crash_of_ours_lets_the_retry_in_at_once(
 def test_the_first_request_may_wake_up_after_all(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, of_the_retry = answers.apply_with_retry, []
+    real, of_the_retry = settling.apply_with_retry, []
 
     def slept(attempt: Attempt, closing: Callable[[], PaymentIntent]) -> PaymentIntent:
-        monkeypatch.setattr(answers, "apply_with_retry", real)
+        monkeypatch.setattr(settling, "apply_with_retry", real)
         leases_run_out()
         of_the_retry.append(acme.twin().post(PATH, payment(), idempotency_key="order 7"))
         return real(attempt, closing)
 
-    monkeypatch.setattr(answers, "apply_with_retry", slept)
+    monkeypatch.setattr(settling, "apply_with_retry", slept)
 
     late = pay(acme)
 
