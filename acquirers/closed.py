@@ -18,7 +18,7 @@ from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Retur
 
 
 class ClosedGateway:
-    """Requests are never sent, and inquiries learn nothing: whatever is open stays open."""
+    """Requests are never sent, and inquiries bring no answer: open rows stay open."""
 
     capabilities = Capabilities(
         references_are_idempotent=False,

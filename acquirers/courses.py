@@ -35,7 +35,7 @@ class Course:
 
         The bank's texts are scrubbed and cut. Its numbers are kept as they are or not at all: a
         void or a refund sends them back, and a part of a number would name something else. One
-        that is named like a security code is not kept, whatever it is.
+        that is named like a security code is never kept.
         """
         return Exchange(
             sent_at=self.sent_at,

@@ -93,7 +93,7 @@ class IssuerFacts:
     :param card_type: `credit`, `debit` or `prepaid`.
     :param country: ISO 3166 alpha-2, None if unknown.
     :param program: of installments, such as `bonus`; None if the card is in none.
-    :param three_d_secure_required: the issuer declines whoever has not authenticated.
+    :param three_d_secure_required: the issuer declines payers who have not authenticated.
     """
 
     brand: str | None

@@ -34,7 +34,7 @@ PAYERS_SHARE, MERCHANTS_SHARE = 8, 16
 # The name of all of them together in the line of traffic: they share a process's slots.
 ACQUIRERS = "acquirers"
 
-# Whether the request at hand holds a slot.
+# Whether the current request holds a slot.
 _held: ContextVar[bool] = ContextVar("slot", default=False)
 
 

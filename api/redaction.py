@@ -51,7 +51,7 @@ def query_text(query: str) -> str | None:
 
 
 def header_text(value: str, *, most: int) -> str:
-    """Return a header's value as it may be shown, up to so many characters."""
+    """Return a header's value as it may be shown, cut to a length."""
     return line(_as_utf8(value), most=most)
 
 

@@ -1,4 +1,4 @@
-"""The request at hand as the web server saw it come.
+"""The current request as the web server saw it come.
 
 Its waiting time, its client's presence, and the headers that WSGI has joined since.
 
@@ -49,19 +49,19 @@ def forget(token: Token[Arrival | None]) -> None:
 
 
 def began_at() -> float:
-    """Return when the request at hand arrived (`time.monotonic`); now, outside of any."""
+    """Return when the current request arrived (`time.monotonic`); now, outside of any."""
     arrival = _current.get()
     return arrival.at if arrival else time.monotonic()
 
 
 def waited_seconds() -> float:
-    """Return how long the request at hand waited for a thread."""
+    """Return how long the current request waited for a thread."""
     arrival = _current.get()
     return arrival.waited_seconds if arrival else 0.0
 
 
 def repeated_headers() -> tuple[str, ...]:
-    """Return the headers of one value that the request at hand has more than once."""
+    """Return the headers of one value that the current request has more than once."""
     arrival = _current.get()
     return arrival.repeated_headers if arrival else ()
 

@@ -20,7 +20,7 @@ class CircuitOpen(Exception):
 
 
 class Circuit:
-    """Closed until so many calls in a row fail, then open; one probe at a time decides.
+    """Closed until a number of calls in a row fail, then open; one probe at a time decides.
 
     :param failure: the exception that counts; any other says nothing about the guarded thing.
     :param seconds: how long it stays open before a probe (real time).

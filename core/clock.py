@@ -67,7 +67,7 @@ def offset_seconds() -> float:
 
 
 def note_offset(seconds: float | None) -> None:
-    """Spare the work at hand its question: another statement's `OFFSET_COLUMN` has answered it."""
+    """Spare the current work its question: another statement's `OFFSET_COLUMN` has answered it."""
     work = context.current()
     if work and work.clock_offset_seconds is None:
         work.clock_offset_seconds = seconds or 0.0

@@ -44,7 +44,7 @@ def give_back() -> None:
 def give_back_to_ask() -> None:
     """Lend this thread's connections to others during a call to a bank.
 
-    The answer has to be written down: from now on the work at hand waits for a connection
+    The answer has to be written down: from now on the current work waits for a connection
     for as long as its time lasts.
 
     :raises RuntimeError: a transaction is open, whose locks would be held for as long as

@@ -1,4 +1,4 @@
-"""The request or job at hand: its id, its time budget in seconds, its clock.
+"""The current request or job: its id, its time budget in seconds, its clock.
 
 Banks, locks and logs read it from here, so that no function passes it on.
 """
@@ -121,30 +121,30 @@ def resumed(work: Work) -> Iterator[None]:
 
 
 def current() -> Work | None:
-    """Return the work at hand, or None outside of any."""
+    """Return the current work, or None outside of any."""
     return _current.get()
 
 
 def act_as(kind: ActorKind, actor_id: str, name: str | None = None) -> None:
-    """Say in whose name the work at hand is done; each door says it once, where work begins."""
+    """Say in whose name the current work is done; each door says it once, where work begins."""
     if work := _current.get():
         work.actor = Actor(kind, actor_id, name)
 
 
 def actor() -> Actor:
-    """Return in whose name the work at hand is done; the service's own outside of any."""
+    """Return in whose name the current work is done; the service's own outside of any."""
     work = _current.get()
     return work.actor if work else SYSTEM
 
 
 def address() -> str | None:
-    """Return the address that the work at hand came from, None if it is no request."""
+    """Return the address that the current work came from, None if it is no request."""
     work = _current.get()
     return work.address if work else None
 
 
 def request_id() -> str:
-    """Return the `req_` id of the work at hand; a fresh one outside of any.
+    """Return the `req_` id of the current work; a fresh one outside of any.
 
     An event's `request_id` is never null (contract 2).
     """
@@ -153,13 +153,13 @@ def request_id() -> str:
 
 
 def is_request() -> bool:
-    """Return whether the work at hand is a client's request, and no job or command."""
+    """Return whether the current work is a client's request, and no job or command."""
     work = _current.get()
     return work is not None and work.is_request
 
 
 def when_answered(call: Callable[[], None]) -> None:
-    """Make a call when the answer to the request at hand has left; at once outside of any.
+    """Make a call when the answer to the current request has left; at once outside of any.
 
     The request's transactions are over by then, and so may be its process: for what may be lost.
     """
@@ -171,7 +171,7 @@ def when_answered(call: Callable[[], None]) -> None:
 
 
 def note_change(merchant_id: str, object_id: str, *, sequence: int | None = None) -> None:
-    """Remember merchant and object that the work at hand has just changed.
+    """Remember merchant and object that the current work has just changed.
 
     :param sequence: of the change's event, if it has one; both may still be undone.
     """
@@ -182,7 +182,7 @@ def note_change(merchant_id: str, object_id: str, *, sequence: int | None = None
 
 
 def last_sequence(merchant_id: str, object_id: str) -> int | None:
-    """Return the sequence of the last event that the work at hand recorded of an object."""
+    """Return the sequence of the last event that the current work recorded of an object."""
     work = _current.get()
     return work.sequences.get((merchant_id, object_id)) if work else None
 
@@ -197,7 +197,7 @@ def mark_irrevocable() -> None:
 
 
 def is_irrevocable() -> bool:
-    """Return whether the work at hand has come so far that money may have moved."""
+    """Return whether the current work has come so far that money may have moved."""
     work = _current.get()
     return work is not None and work.is_irrevocable
 
@@ -209,6 +209,6 @@ def remaining_seconds() -> float:
 
 
 def spent_seconds() -> float:
-    """Return for how long the work at hand has been done; 0 outside of any."""
+    """Return for how long the current work has been done; 0 outside of any."""
     work = _current.get()
     return time.monotonic() - work.began if work else 0.0

@@ -4,7 +4,7 @@ import gc
 
 
 def keep_what_is_loaded() -> None:
-    """Take what is loaded by now out of the garbage collector's full rounds.
+    """Take all loaded objects out of the garbage collector's full rounds.
 
     They look at every object and stop all threads meanwhile: with the service's modules loaded
     for 100 ms, every few seconds under load. What comes later is looked at as ever.

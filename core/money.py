@@ -41,7 +41,7 @@ def is_currency(code: str) -> bool:
 
 
 def split(amount: int, count: int) -> tuple[int, int]:
-    """Return the first of so many parts, which has what is left over, and each of the others."""
+    """Return the first of equal parts, which gets the remainder, and each of the others."""
     part = amount // count
     return amount - (count - 1) * part, part
 

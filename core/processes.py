@@ -15,7 +15,7 @@ OVER = "ZX"
 
 
 def own_name() -> str:
-    """Return the name of the process at hand; empty where the system does not say enough."""
+    """Return the name of this process; empty where the system does not say enough."""
     return _name_of(os.getpid())  # Asked each time: a web worker is forked from one that was named.
 
 

@@ -36,7 +36,7 @@ class Calendar:
         return day in self.removed or day not in _public_holidays(self.country, day.year)
 
     def business_day(self, day: date, *, after: int = 1) -> date:
-        """Return the business day that comes so many after a day; with 0, that day or the next."""
+        """Return the business day a number of days after a day; with 0, that day or the next."""
         for _ in range(after):
             day = self._this_or_next(day + timedelta(days=1))
         return self._this_or_next(day)

@@ -102,7 +102,7 @@ def record(  # noqa: PLR0913  # A row of the log has that much to say, and each 
     """Append a change to the merchant's chain, or to the installation's, in its transaction.
 
     Call it last: after the events of the change, and just before the commit. Actor, address and
-    request come from the work at hand.
+    request come from the current work.
 
     :param action: `noun.verb` of the closed list.
     :param merchant: whose change it is; None for one of the installation.

@@ -198,7 +198,7 @@ def require_usable(row: Offer) -> None:
 
 
 def account_of(email: str, password: str) -> User:
-    """Open the account of an invited person, in whose name the work at hand is done from here.
+    """Open the account of an invited person, in whose name the current work is done from here.
 
     :param password: as `make_password` hashed it.
     :raises InvitationUnusable: the address has one by now.

@@ -53,7 +53,7 @@ def seen_of(person: User) -> str:
 
 
 def watchers() -> list[str]:
-    """Return the addresses of those who may do everything: they hear of each change of rights."""
+    """Return the addresses of superusers: they get a mail of each change of rights."""
     rows = User.objects.filter(is_active=True, is_staff=True, is_superuser=True)
     return list(rows.order_by("email").values_list("email", flat=True))
 

@@ -1,6 +1,6 @@
 """Payouts at the bank: sent when their delay is over, asked about, sent again where that is safe.
 
-The sweeper does all of it: a payout is in transit before the bank hears of it.
+The sweeper does all of it: a payout is in transit before the bank is asked.
 """
 
 import structlog

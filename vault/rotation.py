@@ -45,7 +45,7 @@ def count_left(column: SealedColumn, ring: KeyRing) -> int:
 
 
 def rewrap(column: SealedColumn, ring: KeyRing) -> Iterator[Batch]:
-    """Rewrap the column's rows, batch by batch, until a pass finds none but broken ones.
+    """Rewrap the column's rows, batch by batch, until a pass finds only broken ones.
 
     It gives up after some passes: then rows stay locked; `count_left` counts them.
 

@@ -35,7 +35,7 @@ def begin(row: InDoubt) -> None:
 
 
 def end_with(row: InDoubt) -> None:
-    """End the lease with the transaction at hand: the row is locked, and the caller saves it."""
+    """End the lease with the current transaction: the row is locked, and the caller saves it."""
     row.lease_until = None
 
 

@@ -61,7 +61,7 @@ def answer(shown: dict[str, Any]) -> None:
 
 
 def kept_answer() -> bytes | None:
-    """Return the answer that the request at hand has stored with its work, None if it has not."""
+    """Return the answer that the current request has stored with its work, None if it has not."""
     claim = current()
     return claim.kept_answer if claim else None
 

@@ -204,7 +204,7 @@ def forget() -> None:
 
 
 def current() -> Claim | None:
-    """Return the claim of the work at hand, None if it has no key."""
+    """Return the claim of the current work, None if it has no key."""
     work = context.current()
     return work.idempotency_claim if work else None
 

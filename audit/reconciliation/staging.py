@@ -132,7 +132,7 @@ def count() -> int:
 
 
 def add_kept(covered: list[date]) -> None:
-    """Add the lines that were kept of earlier files, but for those of the covered days."""
+    """Add the kept lines of earlier files, except those of the covered days."""
     with connection.cursor() as cursor:
         cursor.execute(KEPT, [covered])
 

@@ -28,7 +28,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Keep or share connections as Django does, and use none that the server has closed.
 
     Otherwise every kept connection costs a request after the database was restarted. For a shared
-    connection the work at hand waits as long as it can bear (core.connections).
+    connection the current work waits as long as it can bear (core.connections).
     """
 
     _place_at: Places | None = None

@@ -145,7 +145,7 @@ class Listing:
 def listings(sources: Sequence[Source], query: QueryDict) -> list[Listing]:
     """Read a query whole, before the database is asked anything but the place of the cursor.
 
-    :raises DomainError: as `page` does, but for a filter's id.
+    :raises DomainError: as `page` does, except for a filter's id.
     """
     parameters = given(query)
     spec = sources[0].spec

@@ -44,7 +44,7 @@ class Begun(NamedTuple):
     """A payment after the first transaction of a cancellation.
 
     :param void: to be asked of the bank first; None if the payment is canceled.
-    :param held: whatever a security code may be held for; it is dropped.
+    :param held: the card or attempt whose security code is dropped.
     """
 
     intent: PaymentIntent

@@ -40,7 +40,7 @@ def wish_of(body: Mapping[str, Any]) -> Wish:
 
 
 def plan_of(intent: PaymentIntent, card: Card, count: int) -> ChosenPlan:
-    """Return the plan by which an attempt with the card pays in so many installments.
+    """Return the plan of an attempt with the card and a count of installments.
 
     The one place that says so: tests put other plans here.
 

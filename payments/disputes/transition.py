@@ -15,7 +15,7 @@ DOOR = Door(DISPUTES, render.dispute)
 def move(dispute: Dispute, status: str, before: dict[str, Any]) -> None:
     """Write the locked dispute with its next status, and the event, in the caller's transaction.
 
-    The event names the work at hand as its cause: a merchant's request, or the job that brings the
+    The event names the current work as its cause: a merchant's request, or the job that brings the
     bank's decision.
 
     :param before: the dispute as `render` showed it right after it was locked.
