@@ -20,6 +20,7 @@ from core.errors import DomainError, ParameterInvalid
 from core.querysets import MerchantRows
 from core.rest import expansion, query, resources
 from core.rest.expansion import Expandable, Shown
+from core.rest.filters import Filters
 from core.rest.forms import Form
 from core.rest.lists import Listing, ListSpec
 from core.rest.pagination import CursorPagination, ListFilters
@@ -133,6 +134,11 @@ class ApiViewSet(GenericViewSet[Any]):
         earlier = idempotency.earlier()
         assert earlier is not None  # `resume` is called only if there is one.
         return earlier
+
+    @property
+    def filterset_class(self) -> type[Filters]:
+        """The filters of the action's list; the filter backend reads them."""
+        return self.lists[self.action].filters
 
     @property
     def expandable(self) -> Expandable:

@@ -2,11 +2,17 @@
 
 from functools import cache
 
+from django import forms
+from django_filters import ChoiceFilter, Filter
+
 from core.rest.fields import Shape
-from core.rest.filters import Equal, Filters, Instants, OneOf, Rows, Strict
+from core.rest.filters import EXACT, RANGE, AsGiven, Filters, Rows
 from core.rest.parts import Parts
-from core.rest.query import Given, array, scalar
+from core.rest.query import Given, array
+from events.models import Event
 from events.types import AGGREGATES, names
+
+NO_TYPE = "There is no such event type."
 
 
 @cache
@@ -18,48 +24,64 @@ def meanings() -> dict[str, list[str]]:
     }
 
 
-class AnyType(Strict):
+class EventType(forms.Field):
+    """`type=payment_intent.succeeded`, or `type=payment_intent.*`: the types that it means."""
+
+    @property
+    def shape(self) -> Shape:
+        return {"enum": list(meanings())}
+
+    def clean(self, value: str) -> list[str]:
+        if value not in meanings():
+            raise forms.ValidationError(NO_TYPE)
+        return sorted(meanings()[value])
+
+
+class EventTypes(AsGiven):
     """`types[]=refund.*&types[]=payout.paid`."""
 
-    def shapes(self, name: str) -> dict[str, Shape]:
-        return {f"{name}[]": {"type": "array", "items": {"enum": list(meanings())}}}
+    @property
+    def shape(self) -> Shape:
+        return {"type": "array", "items": {"enum": list(meanings())}}
 
-    def read(self, parameters: list[Given]) -> list[str]:
-        for parameter in parameters:
+    def clean(self, value: list[Given]) -> list[str]:
+        for parameter in value:
             if not set(parameter.values) <= meanings().keys():
-                raise parameter.refusal("There is no such event type.")
-        return sorted({name for value in array(parameters) for name in meanings()[value]})
-
-    def narrowed(self, rows: Rows, wanted: list[str]) -> Rows:
-        if len(wanted) > 1:
-            return rows.filter(**{f"{self.field_name}__in": wanted})
-        return rows.filter(**{self.field_name: wanted[0]})
+                raise parameter.refusal(NO_TYPE)
+        return sorted({name for one in array(value) for name in meanings()[one]})
 
 
-class OneType(AnyType):
-    """`type=payment_intent.succeeded`, or `type=payment_intent.*`."""
-
-    def shapes(self, name: str) -> dict[str, Shape]:
-        return {name: {"enum": list(meanings())}}
-
-    def read(self, parameters: list[Given]) -> list[str]:
-        scalar(parameters)
-        return super().read(parameters)
+class EventTypeFilter(Filter):
+    field_class = EventType
 
 
-class AggregateType(OneOf):
-    """`aggregate_type=refund`, which is asked by its types too: those have an index."""
+class EventTypesFilter(Filter):
+    field_class = EventTypes
 
-    def narrowed(self, rows: Rows, wanted: str) -> Rows:
-        return super().narrowed(rows, wanted).filter(type__in=meanings()[f"{wanted}.*"])
+
+def _of_aggregate_type(rows: Rows, name: str, wanted: str) -> Rows:
+    # Asked by its types too: those have an index.
+    return rows.filter(**{name: wanted, "type__in": meanings()[f"{wanted}.*"]})
 
 
 class EventFilters(Filters):
-    type = OneType("type")
-    types = AnyType("type")
-    created = Instants("created_at")
-    aggregate_type = AggregateType("aggregate_type", AGGREGATES)
-    aggregate_id = Equal("aggregate_id")
+    parameters = {**Filters.parameters, "type[]": "types[]"}
+
+    type = EventTypeFilter(lookup_expr="in")
+    vars()["types[]"] = EventTypesFilter("type", lookup_expr="in")
+    aggregate_type = ChoiceFilter(
+        choices=lambda: [(one.name, one.name) for one in AGGREGATES.values()],
+        method=_of_aggregate_type,
+    )
+
+    class Meta(Filters.Meta):
+        model = Event
+        fields = {
+            "type": ["exact", "in"],
+            "created_at": RANGE,
+            "aggregate_type": EXACT,
+            "aggregate_id": EXACT,
+        }
 
     def parts(self, rows: Rows) -> Parts | None:
         """Return the types that are asked for: each has an index in the list's order.
@@ -67,18 +89,18 @@ class EventFilters(Filters):
         Those of one object are few, and have an index of their own.
         """
         types = self._types(rows)
-        if types is None or len(types) < 2 or self.form.cleaned_data["aggregate_id"]:
+        if types is None or len(types) < 2 or "aggregate_id" in self.form.cleaned_data:
             return None
         return Parts("type", sorted(types))
 
     def _types(self, rows: Rows) -> set[str] | None:
         """Return the types that are asked for, of those that may be read; None for all of them."""
         cleaned = self.form.cleaned_data
-        family = cleaned["aggregate_type"]
+        family = cleaned.get("aggregate_type")
         asked = [
             getattr(rows, "types", None),
-            cleaned["type"],
-            cleaned["types"],
+            cleaned.get("type"),
+            cleaned.get("types[]"),
             meanings()[f"{family}.*"] if family else None,
         ]
         named = [set(types) for types in asked if types is not None]

@@ -1,47 +1,60 @@
 """Filters of the list of balance transactions (contract-money)."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import DateField
+from django.http import QueryDict
 
 from core import local_days
-from core.rest.filters import Currency, Equal, Filters, Instants, OneOf
+from core.rest.filters import EXACT, RANGE, CurrencyFilter, Filters, Instant, InstantFilter
 from core.rest.lists import ListSpec
 from ledger.models import Movement
 
-# A day is shown as the second in which it begins. By operator, the lookups that ask for days whose
-# second is so: where the number is that of a day, and where it lies within one.
-AT_ITS_BEGINNING = {operator: operator for operator in ("exact", "gte", "gt", "lt", "lte")}
-WITHIN = {"gte": "gt", "gt": "gt", "lt": "lte", "lte": "lte"}
+
+class Day(Instant):
+    """Unix seconds, of a column of days: a day is shown as the second in which it begins."""
+
+    def __init__(self, *, timezone: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.timezone = timezone
+
+    def ends(self, second: int) -> tuple[Any, Any]:
+        """Return the first day that does not begin before a second, and the last not after it."""
+        moment = datetime.fromtimestamp(second, UTC)
+        day = local_days.of(moment, self.timezone)
+        is_its_beginning = local_days.begins(day, self.timezone) == moment
+        return day if is_its_beginning else day + timedelta(days=1), day
 
 
-class Days(Instants):
-    """Unix seconds, of a column of days in the merchant's timezone."""
-
-    def narrowed(self, rows: Any, wanted: list[tuple[str, int]]) -> QuerySet[Any]:
-        for operator, number in wanted:
-            day, is_its_beginning = _day_of(number, rows.merchant.timezone)
-            lookup = (AT_ITS_BEGINNING if is_its_beginning else WITHIN).get(operator)
-            if lookup is None:
-                return rows.none()
-            rows = rows.filter(**{f"{self.field_name}__{lookup}": day})
-        return rows
-
-
-def _day_of(number: int, timezone: str) -> tuple[date, bool]:
-    """Return the day that has a second, and whether it begins with it."""
-    moment = datetime.fromtimestamp(number, UTC)
-    day = local_days.of(moment, timezone)
-    return day, local_days.begins(day, timezone) == moment
+class DayFilter(InstantFilter):
+    field_class = Day
 
 
 class TransactionFilters(Filters):
-    type = OneOf("type", Movement.Type.values)
-    source = Equal("source_id")
-    currency = Currency("currency")
-    created = Instants("created_at")
-    available_on = Days("available_on")
+    parameters = {**Filters.parameters, "source_id": "source"}
+
+    currency = CurrencyFilter()
+
+    class Meta(Filters.Meta):
+        model = Movement
+        fields = {
+            "type": EXACT,
+            "source_id": EXACT,
+            "currency": EXACT,
+            "created_at": RANGE,
+            "available_on": RANGE,
+        }
+        filter_overrides = {
+            **Filters.Meta.filter_overrides,
+            DateField: {"filter_class": DayFilter, "extra": lambda _field: {"timezone": "UTC"}},
+        }
+
+    def __init__(self, data: QueryDict, queryset: Any, **options: Any) -> None:
+        super().__init__(data, queryset, **options)
+        for one in self.filters.values():
+            if isinstance(one, DayFilter):
+                one.extra["timezone"] = queryset.merchant.timezone
 
 
 TRANSACTIONS = ListSpec(

@@ -2,80 +2,84 @@
 
 import re
 
+from django_filters import ChoiceFilter
+
 from core.context import ActorKind
 from core.names import email_key
-from core.rest.filters import Equal, Filters, Instants, OneOf, Rows
+from core.rest.filters import EXACT, RANGE, Filters, Rows, TextFilter
 from core.rest.lists import ListSpec
 from merchants.audit_log import ACTIONS
-from merchants.models import RequestLog
+from merchants.models import AuditEntry, RequestLog
 
 ANY_ID = "{id}"
 # Behind every other character, so that all texts of one beginning lie before it.
 LAST = "\U0010ffff"
-CLASS = re.compile("([1-5])xx")
 
 
-class Status(Equal):
+def _with_status(rows: Rows, _name: str, wanted: str) -> Rows:
     """`status=404`, or all of a class: `status=4xx`."""
-
-    def narrowed(self, rows: Rows, wanted: str) -> Rows:
-        if found := CLASS.fullmatch(wanted):
-            least = int(found[1]) * 100
-            return rows.filter(status__gte=least, status__lt=least + 100)
-        return rows.filter(status=int(wanted))
+    if wanted.endswith("xx"):
+        least = int(wanted[0]) * 100
+        return rows.filter(status__gte=least, status__lt=least + 100)
+    return rows.filter(status=int(wanted))
 
 
-class Path(Equal):
+def _with_path(rows: Rows, _name: str, wanted: str) -> Rows:
     """`path=/v1/balance`; `{id}` stands for any one part: `/v1/refunds/{id}`."""
-
-    def narrowed(self, rows: Rows, wanted: str) -> Rows:
-        if ANY_ID not in wanted:
-            return super().narrowed(rows, wanted)
-        parts = wanted.split(ANY_ID)
-        pattern = "[^/]+".join(re.escape(part) for part in parts)
-        found = rows.filter(path__regex=f"^{pattern}$")
-        # All that begin alike, as a range: an index of some paths is not used without.
-        return found.filter(path__gte=parts[0], path__lt=parts[0] + LAST) if parts[0] else found
+    if ANY_ID not in wanted:
+        return rows.filter(path=wanted)
+    parts = wanted.split(ANY_ID)
+    pattern = "[^/]+".join(re.escape(part) for part in parts)
+    found = rows.filter(path__regex=f"^{pattern}$")
+    # All that begin alike, as a range: an index of some paths is not used without.
+    return found.filter(path__gte=parts[0], path__lt=parts[0] + LAST) if parts[0] else found
 
 
 class RequestLogFilters(Filters):
-    status = Status("status", form="[1-9][0-9]{2}|[1-5]xx")
-    method = Equal("method", form="[A-Z]{1,16}")
-    path = Path("path")
-    object_id = Equal("object_id")
-    created = Instants("created_at")
-    api_key = Equal("api_key")
-    idempotency_key = Equal("idempotency_key")
-    error_code = Equal("error_code")
-    kind = OneOf("kind", RequestLog.Kind.values)
+    status = TextFilter(form="[1-9][0-9]{2}|[1-5]xx", method=_with_status)
+    method = TextFilter(form="[A-Z]{1,16}")
+    path = TextFilter(method=_with_path)
+
+    class Meta(Filters.Meta):
+        model = RequestLog
+        fields = {
+            "status": EXACT,
+            "method": EXACT,
+            "path": EXACT,
+            "object_id": EXACT,
+            "created_at": RANGE,
+            "api_key": EXACT,
+            "idempotency_key": EXACT,
+            "error_code": EXACT,
+            "kind": EXACT,
+        }
 
 
-class Person(Equal):
+def _by_person(rows: Rows, _name: str, wanted: str) -> Rows:
     """`person=ada@shop.example`: changes by that person, or by an API key of that name.
 
     Merchants see all operators of the installation as one.
     """
-
-    def narrowed(self, rows: Rows, wanted: str) -> Rows:
-        names = {wanted.strip(), email_key(wanted)}
-        return rows.filter(actor__in=(ActorKind.USER, ActorKind.API_KEY), actor_name__in=names)
+    names = {wanted.strip(), email_key(wanted)}
+    return rows.filter(actor__in=(ActorKind.USER, ActorKind.API_KEY), actor_name__in=names)
 
 
-class Object(Equal):
+def _of_object(rows: Rows, _name: str, wanted: str) -> Rows:
     """`object=key_…`: changes of that object; `req_…`: those of that request."""
-
-    def narrowed(self, rows: Rows, wanted: str) -> Rows:
-        text = wanted.strip()
-        if text.startswith("req_"):
-            return rows.filter(request_id=text)
-        return rows.filter(subject=text)
+    text = wanted.strip()
+    return rows.filter(**{"request_id" if text.startswith("req_") else "subject": text})
 
 
 class AuditFilters(Filters):
-    action = OneOf("action", sorted(ACTIONS))
-    person = Person("actor_name")
-    object = Object("subject")
-    created = Instants("created_at")
+    parameters = {**Filters.parameters, "actor_name": "person", "subject": "object"}
+
+    action = ChoiceFilter(choices=lambda: [(name, name) for name in sorted(ACTIONS)])
+    person = TextFilter(method=_by_person)
+    object = TextFilter(method=_of_object)
+
+    class Meta(Filters.Meta):
+        model = AuditEntry
+        fields = {"action": EXACT, "actor_name": EXACT, "subject": EXACT, "created_at": RANGE}
 
 
 REQUEST_LOGS = ListSpec(filters=RequestLogFilters)

@@ -1,15 +1,18 @@
 """Filters of the list of payouts (spec: List conventions; contract 7)."""
 
-from core.rest.filters import AnyOf, Currency, Filters, Instants
+from core.rest.filters import EXACT, RANGE, CurrencyFilter, Filters
 from core.rest.lists import ListSpec
-from payouts.states import PayoutStatus
+from payouts.models import Payout
 
 
 class PayoutFilters(Filters):
-    status = AnyOf("status", PayoutStatus.values)
-    currency = Currency("currency")
-    arrival_date = Instants("arrival_at")
-    created = Instants("created_at")
+    parameters = {**Filters.parameters, "arrival_at": "arrival_date"}
+
+    currency = CurrencyFilter()
+
+    class Meta(Filters.Meta):
+        model = Payout
+        fields = {"status": ["in"], "currency": EXACT, "arrival_at": RANGE, "created_at": RANGE}
 
 
 PAYOUTS = ListSpec(

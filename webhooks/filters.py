@@ -1,54 +1,58 @@
 """Filters and sort keys of the lists of events, endpoints and deliveries (contract 7)."""
 
+from django import forms
 from django.db.models import Exists, OuterRef, Q
+from django_filters import Filter
 
 from core.rest.fields import Shape
-from core.rest.filters import AnyOf, Filters, OneOf, RelatedId, Rows, Strict
+from core.rest.filters import EXACT, Filters, ObjectIdFilter, Rows, of_the_merchant
 from core.rest.lists import ListSpec
 from core.rest.parts import Parts
-from core.rest.query import Given, scalar
-from events.filters import EventFilters, OneType
+from events.filters import EventFilters, EventTypeFilter
 from events.models import Event
 from webhooks.models import UNSUCCESSFUL, Delivery
 
 MEANINGS = {"true": True, "false": False}
 
 
-class Delivered(Strict):
+class TrueOrFalse(forms.Field):
+    shape: Shape = {"type": "boolean"}
+
+    def clean(self, value: str) -> bool:
+        if value not in MEANINGS:
+            raise forms.ValidationError("Must be true or false.")
+        return MEANINGS[value]
+
+
+class DeliveredFilter(Filter):
+    field_class = TrueOrFalse
+
+
+def _delivered(rows: Rows, _name: str, wanted: bool) -> Rows:
     """`delivery_success=false`: a delivery of the event is pending or was missed."""
-
-    def shapes(self, name: str) -> dict[str, Shape]:
-        return {name: {"type": "boolean"}}
-
-    def read(self, parameters: list[Given]) -> bool:
-        if scalar(parameters) not in MEANINGS:
-            raise parameters[0].refusal("Must be true or false.")
-        return MEANINGS[scalar(parameters)]
-
-    def narrowed(self, rows: Rows, wanted: bool) -> Rows:
-        owed = Delivery.objects.filter(
-            Q(status="pending") | Q(is_missed=True), event=OuterRef("id")
-        )
-        return rows.exclude(Exists(owed)) if wanted else rows.filter(Exists(owed))
+    owed = Delivery.objects.filter(Q(status="pending") | Q(is_missed=True), event=OuterRef("id"))
+    return rows.exclude(Exists(owed)) if wanted else rows.filter(Exists(owed))
 
 
 class DeliveredEventFilters(EventFilters):
-    delivery_success = Delivered("id")
+    delivery_success = DeliveredFilter(method=_delivered)
 
     def parts(self, rows: Rows) -> Parts | None:
         # Few events were not delivered, and their deliveries find them.
-        is_for_few = self.form.cleaned_data["delivery_success"] is False
+        is_for_few = self.form.cleaned_data.get("delivery_success") is False
         return None if is_for_few else super().parts(rows)
 
 
 class DeliveryFilters(Filters):
-    status = AnyOf("status", Delivery.Status.values)
-    event_type = OneType("event_type")
-    event = RelatedId("event", Event.objects.all())
-    trigger = OneOf("trigger", Delivery.Trigger.values)
+    event_type = EventTypeFilter(lookup_expr="in")
+    event = ObjectIdFilter(method=of_the_merchant(Event.objects.all(), "event"))
+
+    class Meta(Filters.Meta):
+        model = Delivery
+        fields = {"status": ["in"], "event_type": EXACT, "event": EXACT, "trigger": EXACT}
 
     def parts(self, _rows: Rows) -> Parts | None:
-        statuses = self.form.cleaned_data["status"] or ()
+        statuses = self.form.cleaned_data.get("status[]", ())
         if len(statuses) > 1 and {*statuses} <= {*UNSUCCESSFUL}:
             return Parts("status", statuses)
         return None

@@ -1,6 +1,6 @@
 """Bounds of the column that a list is sorted by, and where that column is read."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from operator import ge, gt, le, lt
 from typing import Any, NamedTuple
 
@@ -20,11 +20,12 @@ class Bound(NamedTuple):
         return COMPARISONS[self.lookup](value, self.value)
 
 
-def as_bounds(lookups: Iterable[tuple[str, Any]]) -> Iterator[Bound]:
-    """Return lookups of a column as bounds; equality is one from both sides."""
-    for lookup, value in lookups:
-        for side in ("gte", "lte") if lookup == "exact" else (lookup,):
-            yield Bound(side, value)
+def as_bounds(lookup: str, value: Any) -> list[Bound]:
+    """Return a lookup of a column as bounds; equality and a range are two of them."""
+    if lookup not in ("exact", "range"):
+        return [Bound(lookup, value)]
+    first, last = value if lookup == "range" else (value, value)
+    return [Bound("gte", first), Bound("lte", last)]
 
 
 def column(rows: Rows, name: str) -> str:

@@ -1,53 +1,300 @@
-"""Filters of lists: declared per resource, combined with AND, strict (spec: List conventions 6).
+"""Filters of lists: django-filter's, strict (spec: List conventions 6; ADR 0043).
 
-Each of them reads its own parameters as the query gave them. What it does not
-understand it refuses by the parameter's name, and never repeats a value.
+A filter set lists its filters in `Meta.fields` and declares what the model's field does not say.
+A filter has the name of its parameter: `currency`, `status[]`, `amount[gte]`.
 """
 
 import re
-from collections.abc import Callable, Collection
-from copy import copy
-from datetime import UTC, datetime
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django import forms
+from django.db import models
 from django.db.models import QuerySet
-from django_filters import Filter, FilterSet
+from django.forms.utils import ErrorDict
+from django.http import QueryDict
+from django_filters import CharFilter, ChoiceFilter, Filter, FilterSet
 
 from core.money import MAX_REQUESTED_MINOR, is_currency
 from core.querysets import MerchantRows
 from core.rest.bounds import Bound, as_bounds, column
 from core.rest.fields import Shape
 from core.rest.parts import Parts
-from core.rest.query import Given, array, scalar
+from core.rest.query import Given, array, given
 
 Rows = QuerySet[Any]
-# The words in a range's brackets, and the lookup that each means.
-OPERATORS = {(): "exact", ("gt",): "gt", ("gte",): "gte", ("lt",): "lt", ("lte",): "lte"}
+# A range is read by these lookups, each of which is a word in the parameter's brackets.
+SEVERAL = "[]"
+EXACT = ["exact"]
+RANGE = ["exact", "gt", "gte", "lt", "lte"]
 WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
 LAST_SECOND = 99_999_999_999  # In the year 5138: what a calendar can still hold.
 
 
+# --- Fields: what a parameter may hold --------------------------------------------------------
+
+
+class Text(forms.Field):
+    """Text of a given form."""
+
+    def __init__(self, *, form: str = ".{1,500}", **options: Any) -> None:
+        super().__init__(**options)
+        self.form = re.compile(form, re.ASCII | re.DOTALL)
+
+    @property
+    def shape(self) -> Shape:
+        return {"type": "string", "pattern": f"^{self.form.pattern}$"}
+
+    def clean(self, value: str) -> Any:
+        if not self.form.fullmatch(value):
+            raise forms.ValidationError("")  # In the words of every refusal.
+        return value
+
+
+class Currency(forms.Field):
+    """`try`, in any case; a currency that the installation does not take finds nothing."""
+
+    shape: Shape = {"type": "string", "pattern": "^[A-Za-z]{3}$"}
+
+    def clean(self, value: str) -> str:
+        # Letters of other alphabets may become small ones of ours.
+        if not value.isascii() or not is_currency(value.lower()):
+            message = "Must be a currency's three letters, as ISO 4217 has them."
+            raise forms.ValidationError(message)
+        return value.lower()
+
+
+class Amount(forms.Field):
+    """A whole number; money in minor units."""
+
+    most = MAX_REQUESTED_MINOR
+
+    @property
+    def shape(self) -> Shape:
+        return {"type": "integer", "minimum": 0, "maximum": self.most}
+
+    def clean(self, value: str) -> Any:
+        if not WHOLE_NUMBER.fullmatch(value) or int(value) > self.most:
+            raise forms.ValidationError("Must be a whole number in the allowed range.")
+        return int(value)
+
+
+class Instant(Amount):
+    """Unix seconds. The API shows whole ones, so that `created=n` is all of second n."""
+
+    most = LAST_SECOND
+
+    def __init__(self, *, lookup: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.lookup = lookup
+
+    def clean(self, value: str) -> Any:
+        first, last = self.ends(super().clean(value))
+        return {"exact": (first, last), "gt": last, "lte": last}.get(self.lookup, first)
+
+    def ends(self, second: int) -> tuple[Any, Any]:
+        """Return the first and the last value of the column within a second."""
+        begins = datetime.fromtimestamp(second, UTC)
+        return begins, begins + timedelta(microseconds=999_999)
+
+
+class ObjectId(Text):
+    """Any text: it is looked for, and an empty one is not found either."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(form=".*", **options)
+
+    def clean(self, value: str) -> str:
+        return value or "-"
+
+
+class AsGiven(forms.Field):
+    """A field that reads its parameters as they were given, and refuses them itself."""
+
+
+# --- Filters ----------------------------------------------------------------------------------
+
+
+class TextFilter(CharFilter):
+    field_class = Text
+
+
+class ObjectIdFilter(CharFilter):
+    field_class = ObjectId
+
+
+class CurrencyFilter(CharFilter):
+    field_class = Currency
+
+
+class AmountFilter(Filter):
+    field_class = Amount
+
+
+class InstantFilter(Filter):
+    field_class: type[forms.Field] = Instant
+
+    def __init__(self, field_name: str | None = None, lookup_expr: str = "exact", **options: Any):
+        lookup = "range" if lookup_expr == "exact" else lookup_expr
+        super().__init__(field_name, lookup, lookup=lookup_expr, **options)
+
+
+class AnyOfFilter(Filter):
+    """`x[]=v&x[]=w`: any of the words."""
+
+    field_class = forms.MultipleChoiceField
+
+
+def shape(one: Filter) -> Shape:
+    """Return the parameter of a filter in the words of the schema."""
+    field = deepcopy(one).field  # A filter keeps its field, and each query would copy it.
+    if not isinstance(field, forms.ChoiceField):
+        return field.shape
+    words = {"type": "string", "enum": words_of(field)}
+    is_several = isinstance(field, forms.MultipleChoiceField)
+    return {"type": "array", "items": words} if is_several else words
+
+
+def of_the_merchant(related: MerchantRows, param: str) -> Callable[[Any, str, str], Rows]:
+    """Return a filter's method that finds rows by the id of another of the merchant's objects."""
+
+    def narrowed(rows: Any, name: str, wanted: str) -> Rows:
+        """:raises ResourceMissing: the merchant of the rows has no such object."""
+        found = related.for_merchant(rows.merchant).find(wanted, param=param)
+        return rows.filter(**{name: found.pk})
+
+    return narrowed
+
+
+# --- Filter sets ------------------------------------------------------------------------------
+
+
+class StrictForm(forms.Form):
+    """A filter set's form: refuses the first parameter that is not right, by its written name.
+
+    It has the parameters of each filter as they were given, and no inputs.
+    """
+
+    def full_clean(self) -> None:
+        """:raises ParameterInvalid: what is given means nothing."""
+        self._errors = ErrorDict()
+        self.cleaned_data = {}
+        for name, field in self.fields.items():
+            written: list[Given] = self.data[name]
+            try:
+                self.cleaned_data[name] = field.clean(_value(written, name, field))
+            except forms.ValidationError as problem:
+                raise written[0].refusal(str(problem.message)) from None
+
+
+def _value(written: list[Given], name: str, field: forms.Field) -> Any:
+    """Return what a field reads: one value, several, or the parameters as they were given."""
+    if isinstance(field, AsGiven):
+        return written
+    if isinstance(field, forms.ChoiceField):
+        _refuse_unknown_words(written, words_of(field))
+    if name.endswith(SEVERAL):
+        return sorted(set(array(written)))
+    for parameter in written:
+        if parameter.name != name or len(parameter.values) > 1:
+            raise parameter.refusal()
+    return written[0].values[0]
+
+
+def bare(name: str) -> str:
+    """Return a parameter's name without its brackets."""
+    return name.partition("[")[0]
+
+
+def words_of(field: Any) -> list[str]:
+    """Return the words that a choice takes."""
+    return [word for word, _label in field.choices if word]
+
+
+def _refuse_unknown_words(written: list[Given], words: list[str]) -> None:
+    for parameter in written:
+        if not set(parameter.values) <= set(words):
+            raise parameter.refusal(f"Must be one of: {', '.join(words)}.")
+
+
 class Filters(FilterSet):
-    """A resource's filters, which take what `query.given` returns."""
+    """A resource's filters.
+
+    `parameters` are names of the API for columns, where it has others.
+    """
+
+    parameters: Mapping[str, str] = {"created_at": "created"}
+    base_filters: Mapping[str, Filter] = {}
+
+    class Meta:
+        form = StrictForm
+        filter_overrides = {
+            models.CharField: {"filter_class": TextFilter},
+            models.BigIntegerField: {"filter_class": AmountFilter},
+            models.DateTimeField: {"filter_class": InstantFilter},
+        }
+
+    def __init__(self, data: QueryDict, queryset: Rows, **options: Any) -> None:
+        """:raises ParameterInvalid: a parameter's name is none."""
+        self.given = given(data)
+        asked: dict[str, list[Given]] = {}
+        for base, parameters in self.given.items():
+            for one in parameters:
+                # The first of these names that a filter has; the list's own are no filter's.
+                possible = (one.name, f"{base}{SEVERAL}", base)
+                for name in [name for name in possible if name in self.base_filters][:1]:
+                    asked.setdefault(name, []).append(one)
+        # In the order of the filters; the ends of a range in the order in which they were given.
+        bases = [bare(name) for name in self.base_filters]
+        names = sorted(asked, key=lambda name: bases.index(bare(name)))
+        # Each filter set has copies of its filters: those that nobody asked for cost the most.
+        self.base_filters = {name: self.base_filters[name] for name in names}
+        super().__init__(asked, queryset, **options)
+
+    @classmethod
+    def get_filter_name(cls, field_name: str, lookup_expr: str) -> str:
+        """Return the parameter that asks for a lookup of a column."""
+        brackets = {"exact": "", "in": SEVERAL}.get(lookup_expr, f"[{lookup_expr}]")
+        name = cls.parameters.get(field_name, field_name) + brackets
+        return cls.parameters.get(name, name)
+
+    @classmethod
+    def get_filters(cls) -> dict[str, Filter]:
+        """Return the filters by their parameters."""
+        filters: dict[str, Filter] = super().get_filters()
+        for one in filters.values():
+            # Nothing shows a label, and django-filter would make one for each query.
+            one.label = ""
+        return filters
+
+    @classmethod
+    def filter_for_lookup(cls, field: Any, lookup_type: str) -> tuple[type[Filter], dict[str, Any]]:
+        """Return the class of a filter, and the options it is made with."""
+        if field.choices:
+            kind = AnyOfFilter if lookup_type == "in" else ChoiceFilter
+            # Of a function: each query would copy a list.
+            return kind, {"choices": lambda: field.choices}
+        return super().filter_for_lookup(field, lookup_type)
 
     def apart_from(self, name: str) -> Rows:
         """Return the rows that match all filters but the ranges of column `name`."""
         rows = self.queryset.all()
         for key, value in self.form.cleaned_data.items():
             if not self._is_range_of(name, key):
-                rows = self.filters[key].filter(rows, value)
+                one = self.filters[key]
+                one.field_name = column(rows, one.field_name)
+                rows = one.filter(rows, value)
         return rows
 
     def bounds(self, name: str) -> list[Bound]:
         """Return what the ranges ask of column `name`."""
-        cleaned = self.form.cleaned_data
         return [
             bound
-            for key in cleaned
+            for key, value in self.form.cleaned_data.items()
             if self._is_range_of(name, key)
-            for asked in cleaned[key] or []
-            for bound in as_bounds(self.filters[key].bounds(*asked))
+            for bound in as_bounds(self.filters[key].lookup_expr, value)
         ]
 
     def rows_for_counting(self) -> Rows | None:
@@ -68,208 +315,10 @@ class Filters(FilterSet):
     def takes_any_of_several(self) -> bool:
         """Return whether one of several values is enough: what is found is in no index's order."""
         cleaned = self.form.cleaned_data
-        return any(len(cleaned[key] or ()) > 1 for key in cleaned if self._is_any_of(key))
-
-    def _is_any_of(self, key: str) -> bool:
-        return isinstance(self.filters[key], AnyOf)
+        return any(
+            len(cleaned[key]) > 1 for key in cleaned if isinstance(self.filters[key], AnyOfFilter)
+        )
 
     def _is_range_of(self, name: str, key: str) -> bool:
         one = self.filters[key]
-        return isinstance(one, Range) and one.field_name == name
-
-
-class _AsGiven(forms.Widget):
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[Given]:
-        return data.get(name, [])
-
-
-class _Read(forms.Field):
-    """The place in FilterSet's form where a filter reads its parameters."""
-
-    widget = _AsGiven
-
-    def __init__(self, read: Callable[[list[Given]], Any]) -> None:
-        self.read = read
-        super().__init__(required=False)
-
-    def clean(self, value: list[Given]) -> Any:
-        return self.read(value) if value else None
-
-
-class Strict(Filter):
-    """A filter that says how it reads its parameters (`read`), None if it has none."""
-
-    @property
-    def field(self) -> forms.Field:
-        return _Read(self.read)
-
-    def read(self, parameters: list[Given]) -> Any:
-        """Return what is asked for.
-
-        :raises ParameterInvalid: what is given means nothing.
-        """
-        raise NotImplementedError
-
-    def __deepcopy__(self, _memo: object) -> Self:
-        # A FilterSet copies its filters for each query and sets itself as their parent; nothing
-        # else of them ever changes.
-        return copy(self)
-
-    def shapes(self, name: str) -> dict[str, Shape]:
-        """Return the schema of each parameter that it reads."""
-        raise NotImplementedError
-
-    def filter(self, qs: Rows, value: Any) -> Rows:
-        return qs if value is None else self.narrowed(qs, value)
-
-    def narrowed(self, rows: Rows, wanted: Any) -> Rows:
-        """Return the rows that have what `read` returned."""
-        return rows.filter(**{self.field_name: wanted})
-
-
-class Equal(Strict):
-    """`x=v`: text of a given form."""
-
-    def __init__(self, field_name: str, *, form: str = ".{1,500}", **options: Any) -> None:
-        super().__init__(field_name, **options)
-        self.form = re.compile(form, re.ASCII | re.DOTALL)
-
-    def shapes(self, name: str) -> dict[str, Shape]:
-        return {name: {"type": "string", "pattern": f"^{self.form.pattern}$"}}
-
-    def read(self, parameters: list[Given]) -> str:
-        text = scalar(parameters)
-        if not self.form.fullmatch(text):
-            raise parameters[0].refusal()
-        return text
-
-
-class Words(Strict):
-    """A filter by a few known values."""
-
-    def __init__(self, field_name: str, choices: Collection[str], **options: Any) -> None:
-        super().__init__(field_name, **options)
-        self.choices = choices  # As given: a registry is complete only once all apps are ready.
-
-    def refuse_unknown(self, parameters: list[Given]) -> None:
-        for parameter in parameters:
-            if not set(parameter.values) <= set(self.choices):
-                raise parameter.refusal(f"Must be one of: {', '.join(self.choices)}.")
-
-
-class OneOf(Words):
-    """`x=v`: that value."""
-
-    def shapes(self, name: str) -> dict[str, Shape]:
-        return {name: {"type": "string", "enum": list(self.choices)}}
-
-    def read(self, parameters: list[Given]) -> str:
-        self.refuse_unknown(parameters)
-        return scalar(parameters)
-
-
-class AnyOf(Words):
-    """`x[]=v&x[]=w`: any of the values."""
-
-    def shapes(self, name: str) -> dict[str, Shape]:
-        words = {"type": "string", "enum": list(self.choices)}
-        return {f"{name}[]": {"type": "array", "items": words}}
-
-    def read(self, parameters: list[Given]) -> list[str]:
-        self.refuse_unknown(parameters)
-        return sorted(set(array(parameters)))
-
-    def narrowed(self, rows: Rows, wanted: list[str]) -> Rows:
-        # By `=` where it can be: only then does an index behind it give the order too.
-        if len(wanted) == 1:
-            return super().narrowed(rows, wanted[0])
-        return rows.filter(**{f"{self.field_name}__in": wanted})
-
-
-class Currency(Strict):
-    """`currency=try`, in any case; a currency that the installation does not take finds nothing.
-
-    Three letters that are no currency's are refused.
-    """
-
-    def shapes(self, name: str) -> dict[str, Shape]:
-        return {name: {"type": "string", "pattern": "^[A-Za-z]{3}$"}}
-
-    def read(self, parameters: list[Given]) -> str:
-        code = scalar(parameters)
-        # Letters of other alphabets may become small ones of ours.
-        if not code.isascii() or not is_currency(code.lower()):
-            raise parameters[0].refusal("Must be a currency's three letters, as ISO 4217 has them.")
-        return code.lower()
-
-
-class Range(Strict):
-    """`x=n`, `x[gte]=n` and so on, any of them at once: whole numbers."""
-
-    most: int
-
-    def shapes(self, name: str) -> dict[str, Shape]:
-        number = {"type": "integer", "minimum": 0, "maximum": self.most}
-        return {f"{name}{''.join(f'[{key}]' for key in keys)}": dict(number) for keys in OPERATORS}
-
-    def read(self, parameters: list[Given]) -> list[tuple[str, int]]:
-        return [self._bound(parameter) for parameter in parameters]
-
-    def _bound(self, parameter: Given) -> tuple[str, int]:
-        if parameter.keys not in OPERATORS or len(parameter.values) > 1:
-            raise parameter.refusal()
-        [text] = parameter.values
-        if not WHOLE_NUMBER.fullmatch(text) or int(text) > self.most:
-            raise parameter.refusal("Must be a whole number in the allowed range.")
-        return OPERATORS[parameter.keys], int(text)
-
-    def narrowed(self, rows: Rows, wanted: list[tuple[str, int]]) -> Rows:
-        name = column(rows, self.field_name)
-        for operator, number in wanted:
-            for lookup, value in self.bounds(operator, number):
-                rows = rows.filter(**{f"{name}__{lookup}": value})
-        return rows
-
-    def bounds(self, operator: str, number: int) -> list[tuple[str, Any]]:
-        """Return what an operator asks of the column, as lookups."""
-        return [(operator, number)]
-
-
-class Amounts(Range):
-    """Money in minor units."""
-
-    most = MAX_REQUESTED_MINOR
-
-
-class Instants(Range):
-    """Unix seconds. The API shows whole ones, so that `created=n` is all of second n."""
-
-    most = LAST_SECOND
-
-    def bounds(self, operator: str, number: int) -> list[tuple[str, Any]]:
-        begins, ends = (datetime.fromtimestamp(at, UTC) for at in (number, number + 1))
-        return {
-            "exact": [("gte", begins), ("lt", ends)],
-            "gte": [("gte", begins)],
-            "gt": [("gte", ends)],
-            "lt": [("lt", begins)],
-            "lte": [("lt", ends)],
-        }[operator]
-
-
-class RelatedId(Equal):
-    """`customer=cus_…`: the id of another of the merchant's objects.
-
-    :param param: the filter's name, where the column has another.
-    """
-
-    def __init__(
-        self, field_name: str, related: MerchantRows, *, param: str | None = None, **options: Any
-    ) -> None:
-        super().__init__(field_name, form=".*", **options)
-        self.related, self.param = related, param or field_name
-
-    def narrowed(self, rows: Any, wanted: str) -> Rows:
-        """:raises ResourceMissing: the merchant of the rows has no such object."""
-        found = self.related.for_merchant(rows.merchant).find(wanted, param=self.param)
-        return rows.filter(**{self.field_name: found.pk})
+        return one.field_name == name and isinstance(one, AmountFilter | InstantFilter)

@@ -15,9 +15,8 @@ from django.http import QueryDict
 from core.errors import ResourceMissing
 from core.rest import parts
 from core.rest.bounds import Bound, column, columns
-from core.rest.filters import Filters
+from core.rest.filters import Filters, bare
 from core.rest.list_query import CURSORS, ListQuery, read
-from core.rest.query import given
 
 TOTAL_MAX = 10_000
 # Parameters of every list; `expand[]` is read by the view, which renders the rows.
@@ -44,15 +43,20 @@ class ListSpec:
     def names(self) -> frozenset[str]:
         """Return the parameters that the list takes, without their brackets."""
         searching = ("q",) if self.search else ()
-        return frozenset((*CONVENTIONS, *searching, *self.filters.base_filters))
+        filtering = map(bare, self.filters.base_filters)
+        return frozenset((*CONVENTIONS, *searching, *filtering))
 
 
 class Source(NamedTuple):
-    """Rows to be listed, and those that may be a cursor where they are more."""
+    """Rows to be listed, and those that may be a cursor where they are more.
+
+    :param filters: those that a view's filter backend has made.
+    """
 
     rows: Rows
     spec: ListSpec
     cursors: Rows | None = None
+    filters: Filters | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +151,9 @@ def listings(sources: Sequence[Source], query: QueryDict) -> list[Listing]:
 
     :raises DomainError: as `page` does, except for a filter's id.
     """
-    parameters = given(query)
+    filters = [source.filters or source.spec.filters(query, source.rows) for source in sources]
     spec = sources[0].spec
-    wanted = read(parameters, names=spec.names, sort_keys=spec.sort_keys)
-    filters = [source.spec.filters(parameters, source.rows) for source in sources]
+    wanted = read(filters[0].given, names=spec.names, sort_keys=spec.sort_keys)
     for one in filters:
         one.form.full_clean()
     edge = _edge(sources, wanted)

@@ -5,7 +5,7 @@
 
 from typing import Any
 
-from rest_framework.filters import BaseFilterBackend
+from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,8 +15,11 @@ from core.rest import lists
 from core.rest.lists import Rows, Source
 
 
-class ListFilters(BaseFilterBackend):
-    """Filters and search of the action's list (spec: List conventions 5 and 6)."""
+class ListFilters(DjangoFilterBackend):
+    """Filters and search of the action's list (spec: List conventions 5 and 6).
+
+    The view's `filterset_class` filters, and its form refuses what it does not understand.
+    """
 
     def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Rows:
         """Return the rows that match.
@@ -24,8 +27,8 @@ class ListFilters(BaseFilterBackend):
         :param queryset: a merchant's rows; any other of its rows of this table may be a cursor.
         :raises DomainError: as `lists.page` does.
         """
-        everything = _all_rows(queryset)
-        source = Source(queryset, view.lists[view.action], cursors=everything)
+        filters = self.get_filterset(request, queryset, view)
+        source = Source(queryset, view.lists[view.action], _all_rows(queryset), filters)
         [view.listing] = lists.listings([source], request.query_params)
         return view.listing.matching()
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from core.rest import filters
 from core.rest.fields import Shape
 from core.rest.forms import Form
 from core.rest.list_query import LIMIT_DEFAULT, SEARCH_MAX
@@ -41,10 +42,10 @@ def _all_of_list(spec: ListSpec) -> Iterator[Shape]:
 
 
 def of_filters(spec: ListSpec) -> Iterator[Shape]:
-    """Yield a list's filters, each as it reads its own parameters."""
+    """Yield a list's filters, each by what its field takes."""
     for name, own in spec.filters.base_filters.items():
-        for written, shape in own.shapes(name).items():
-            yield _in_query(written, shape, f"Only what has this `{name}`.")
+        description = f"Only what has this `{filters.bare(name)}`."
+        yield _in_query(name, filters.shape(own), description)
 
 
 def of_form(form: type[Form]) -> Iterator[Shape]:

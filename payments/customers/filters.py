@@ -1,24 +1,22 @@
 """Filters of the list of customers (contract 7)."""
 
-from typing import Any
-
-from django.db.models import QuerySet
-
-from core.rest.filters import Equal, Filters, Instants
+from core.rest.filters import EXACT, RANGE, Filters, Rows, TextFilter
 from core.rest.lists import ListSpec
 from payments.customers import search
+from payments.customers.models import Customer
 
 
-class Email(Equal):
+def _with_email(rows: Rows, _name: str, wanted: str) -> Rows:
     """`email=…`: exactly that address, in any spelling of its key."""
-
-    def narrowed(self, rows: Any, wanted: str) -> QuerySet[Any]:
-        return search.with_email(rows, wanted)
+    return search.with_email(rows, wanted)
 
 
 class CustomerFilters(Filters):
-    email = Email("email")
-    created = Instants("created_at")
+    email = TextFilter(method=_with_email)
+
+    class Meta(Filters.Meta):
+        model = Customer
+        fields = {"email": EXACT, "created_at": RANGE}
 
 
 CUSTOMERS = ListSpec(filters=CustomerFilters)

@@ -1,17 +1,27 @@
 """Filters of the list of disputes (contract 7)."""
 
-from core.rest.filters import AnyOf, Filters, Instants, OneOf, RelatedId
+from core.rest.filters import EXACT, RANGE, Filters, ObjectIdFilter, of_the_merchant
 from core.rest.lists import ListSpec
-from payments.disputes.states import DisputeStatus, Reason
+from payments.disputes.models import Dispute
 from payments.intents.models import PaymentIntent
 
 
 class DisputeFilters(Filters):
-    status = AnyOf("status", DisputeStatus.values)
-    evidence_due_by = Instants("evidence_due_by")
-    payment_intent = RelatedId("intent", PaymentIntent.objects.all(), param="payment_intent")
-    reason = OneOf("reason", Reason.values)
-    created = Instants("created_at")
+    parameters = {**Filters.parameters, "intent": "payment_intent"}
+
+    payment_intent = ObjectIdFilter(
+        "intent", method=of_the_merchant(PaymentIntent.objects.all(), "payment_intent")
+    )
+
+    class Meta(Filters.Meta):
+        model = Dispute
+        fields = {
+            "status": ["in"],
+            "evidence_due_by": RANGE,
+            "intent": EXACT,
+            "reason": EXACT,
+            "created_at": RANGE,
+        }
 
 
 DISPUTES = ListSpec(

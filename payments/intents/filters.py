@@ -3,17 +3,17 @@
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet
+from django_filters import Filter
 
 from core.rest.fields import METADATA_KEY_MAX, METADATA_VALUE_MAX, Shape
 from core.rest.filters import (
-    Amounts,
-    AnyOf,
-    Currency,
+    EXACT,
+    RANGE,
+    AsGiven,
+    CurrencyFilter,
     Filters,
-    Instants,
-    OneOf,
-    RelatedId,
-    Strict,
+    ObjectIdFilter,
+    of_the_merchant,
 )
 from core.rest.lists import ListSpec
 from core.rest.query import Given
@@ -21,60 +21,62 @@ from merchants.models import Merchant
 from payments.customers.models import Customer
 from payments.intents import search
 from payments.intents.models import MetadataEntry, PaymentIntent
-from payments.intents.states import PaymentStatus
 
 METADATA_FILTERS_MAX = 10
+Pairs = list[tuple[str, str]]
 
 
-class Metadata(Strict):
+class Metadata(AsGiven):
     """`metadata[key]=value`, for up to ten keys."""
 
-    def shapes(self, name: str) -> dict[str, Shape]:
-        value = {"type": "string", "minLength": 1, "maxLength": METADATA_VALUE_MAX}
-        return {
-            name: {
-                "type": "object",
-                "maxProperties": METADATA_FILTERS_MAX,
-                "propertyNames": {
-                    "minLength": 1,
-                    "maxLength": METADATA_KEY_MAX,
-                    "pattern": r"^[^\[\]]*$",
-                },
-                "additionalProperties": value,
-            }
-        }
+    shape: Shape = {
+        "type": "object",
+        "maxProperties": METADATA_FILTERS_MAX,
+        "propertyNames": {
+            "minLength": 1,
+            "maxLength": METADATA_KEY_MAX,
+            "pattern": r"^[^\[\]]*$",
+        },
+        "additionalProperties": {"type": "string", "minLength": 1, "maxLength": METADATA_VALUE_MAX},
+    }
 
-    def read(self, parameters: list[Given]) -> list[tuple[str, str]]:
-        if len(parameters) > METADATA_FILTERS_MAX:
-            raise parameters[-1].refusal(f"Takes up to {METADATA_FILTERS_MAX} keys.")
-        return [_pair(parameter) for parameter in parameters]
+    def clean(self, value: list[Given]) -> Pairs:
+        if len(value) > METADATA_FILTERS_MAX:
+            raise value[-1].refusal(f"Takes up to {METADATA_FILTERS_MAX} keys.")
+        return [_pair(parameter) for parameter in value]
 
-    def narrowed(self, rows: Any, wanted: list[tuple[str, str]]) -> QuerySet[Any]:
-        """Return the payments that have all the pairs, found through the entries of the first one.
 
-        The index of entries has the list's order, so a page reads no more entries than it needs.
-        """
-        (key, value), *others = wanted
-        rows = rows.filter(
-            metadata_entries__merchant=rows.merchant,
-            metadata_entries__key=key,
-            metadata_entries__value=value,
-        ).alias(
-            along_created_at=F("metadata_entries__created_at"),
-            along_id=F("metadata_entries__intent_id"),
-        )
-        return _with_others(rows, rows.merchant, others, payment="pk")
+class MetadataFilter(Filter):
+    field_class = Metadata
 
-    def entries(self, merchant: Merchant, wanted: list[tuple[str, str]]) -> QuerySet[Any]:
-        """Return the entries of the first pair: one for each payment that has them all."""
-        (key, value), *others = wanted
-        rows = MetadataEntry.objects.filter(merchant=merchant, key=key, value=value)
-        rows = rows.alias(along_created_at=F("created_at"), along_id=F("intent_id"))
-        return _with_others(rows, merchant, others, payment="intent_id").values("intent_id")
+
+def _with_metadata(rows: Any, _name: str, wanted: Pairs) -> QuerySet[Any]:
+    """Return the payments that have all the pairs, found through the entries of the first one.
+
+    The index of entries has the list's order, so a page reads no more entries than it needs.
+    """
+    (key, value), *others = wanted
+    rows = rows.filter(
+        metadata_entries__merchant=rows.merchant,
+        metadata_entries__key=key,
+        metadata_entries__value=value,
+    ).alias(
+        along_created_at=F("metadata_entries__created_at"),
+        along_id=F("metadata_entries__intent_id"),
+    )
+    return _with_others(rows, rows.merchant, others, payment="pk")
+
+
+def entries(merchant: Merchant, wanted: Pairs) -> QuerySet[Any]:
+    """Return the entries of the first pair: one for each payment that has them all."""
+    (key, value), *others = wanted
+    rows = MetadataEntry.objects.filter(merchant=merchant, key=key, value=value)
+    rows = rows.alias(along_created_at=F("created_at"), along_id=F("intent_id"))
+    return _with_others(rows, merchant, others, payment="intent_id").values("intent_id")
 
 
 def _with_others(
-    rows: QuerySet[Any], merchant: Merchant, pairs: list[tuple[str, str]], *, payment: str
+    rows: QuerySet[Any], merchant: Merchant, pairs: Pairs, *, payment: str
 ) -> QuerySet[Any]:
     for key, value in pairs:
         own = MetadataEntry.objects.filter(merchant=merchant, key=key, value=value)
@@ -92,13 +94,21 @@ def _pair(parameter: Given) -> tuple[str, str]:
 
 
 class PaymentFilters(Filters):
-    metadata = Metadata()
-    status = AnyOf("status", PaymentStatus.values)
-    amount = Amounts("amount")
-    created = Instants("created_at")
-    customer = RelatedId("customer", Customer.objects.existing())
-    currency = Currency("currency")
-    capture_method = OneOf("capture_method", PaymentIntent.CaptureMethod.values)
+    metadata = MetadataFilter(method=_with_metadata)
+    customer = ObjectIdFilter(method=of_the_merchant(Customer.objects.existing(), "customer"))
+    currency = CurrencyFilter()
+
+    class Meta(Filters.Meta):
+        model = PaymentIntent
+        fields = {
+            "metadata": EXACT,
+            "status": ["in"],
+            "amount": RANGE,
+            "created_at": RANGE,
+            "customer": EXACT,
+            "currency": EXACT,
+            "capture_method": EXACT,
+        }
 
     def rows_for_counting(self) -> QuerySet[Any] | None:
         """Return metadata's entries if only metadata is filtered by; `total_count` counts them.
@@ -106,10 +116,10 @@ class PaymentFilters(Filters):
         To look each entry's payment up would cost forty times as much. A foreign key guarantees
         that the payment exists and is the same merchant's.
         """
-        asked = {name: value for name, value in self.form.cleaned_data.items() if value}
-        if asked.keys() != {"metadata"} or not self.queryset.is_whole:
+        cleaned = self.form.cleaned_data
+        if cleaned.keys() != {"metadata"} or not self.queryset.is_whole:
             return None
-        return self.filters["metadata"].entries(self.queryset.merchant, asked["metadata"])
+        return entries(self.queryset.merchant, cleaned["metadata"])
 
 
 PAYMENTS = ListSpec(

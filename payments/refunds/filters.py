@@ -1,17 +1,27 @@
 """Filters of the list of refunds (spec: List conventions; contract 7)."""
 
-from core.rest.filters import Amounts, AnyOf, Filters, Instants, OneOf, RelatedId
+from core.rest.filters import EXACT, RANGE, Filters, ObjectIdFilter, of_the_merchant
 from core.rest.lists import ListSpec
 from payments.intents.models import PaymentIntent
-from payments.refunds.states import Method, RefundStatus
+from payments.refunds.models import Refund
 
 
 class RefundFilters(Filters):
-    payment_intent = RelatedId("intent", PaymentIntent.objects.all(), param="payment_intent")
-    status = AnyOf("status", RefundStatus.values)
-    method = OneOf("method", Method.values)
-    amount = Amounts("amount")
-    created = Instants("created_at")
+    parameters = {**Filters.parameters, "intent": "payment_intent"}
+
+    payment_intent = ObjectIdFilter(
+        "intent", method=of_the_merchant(PaymentIntent.objects.all(), "payment_intent")
+    )
+
+    class Meta(Filters.Meta):
+        model = Refund
+        fields = {
+            "intent": EXACT,
+            "status": ["in"],
+            "method": EXACT,
+            "amount": RANGE,
+            "created_at": RANGE,
+        }
 
 
 REFUNDS = ListSpec(filters=RefundFilters, sort_keys={"created": "created_at", "amount": "amount"})

@@ -1,14 +1,16 @@
 """Filters of the list of topups (spec: List conventions; contract 7)."""
 
-from core.rest.filters import AnyOf, Currency, Filters, Instants
+from core.rest.filters import EXACT, RANGE, CurrencyFilter, Filters
 from core.rest.lists import ListSpec
-from payouts.topups.states import TopupStatus
+from payouts.topups.models import Topup
 
 
 class TopupFilters(Filters):
-    status = AnyOf("status", TopupStatus.values)
-    currency = Currency("currency")
-    created = Instants("created_at")
+    currency = CurrencyFilter()
+
+    class Meta(Filters.Meta):
+        model = Topup
+        fields = {"status": ["in"], "currency": EXACT, "created_at": RANGE}
 
 
 TOPUPS = ListSpec(filters=TopupFilters, sort_keys={"created": "created_at", "amount": "amount"})
