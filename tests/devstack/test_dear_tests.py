@@ -9,16 +9,19 @@ import pytest
 
 from devstack.state import ROOT
 
-COMPUTES = "sum(range(60_000_000))"
+COMPUTES = "sum(range(30_000_000))"
 COMPUTES_ELSEWHERE = f"subprocess.run([sys.executable, '-c', '{COMPUTES}'])"
 WAITS = "time.sleep(0.3)"
 
 
-def run_of(directory: Path, does: str, *marks: str) -> tuple[int, str]:
-    """Run one test with a limit of a tenth of a second; return the status and what is printed."""
+def run_of(
+    directory: Path, does: str, *marks: str, limits: tuple[str, ...] = ("dear_seconds=0.05",)
+) -> tuple[int, str]:
+    """Run one test with limits of a twentieth of a second; return its status and what it prints."""
     lines = ["import subprocess, sys, time, pytest", *marks, "def test_it():", f"    {does}"]
     (directory / "test_it.py").write_text("\n".join(lines))
-    options = ["-p", "devstack.dear_tests", "-o", "dear_seconds=0.1", "-p", "no:cacheprovider"]
+    options = ["-p", "devstack.dear_tests", "-p", "no:cacheprovider"]
+    options += [f"--override-ini={limit}" for limit in limits]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-rfE", *options, "--rootdir", directory, directory],
@@ -51,5 +54,15 @@ def test_a_test_that_waits_for_long_is_named_and_does_not_fail(tmp_path: Path) -
     status, said = run_of(tmp_path, WAITS)
 
     assert status == 0
-    assert "longer than 0.1 s without a reason" in said
+    assert "longer than 0.05 s without a reason" in said
     assert "s test_it.py::test_it" in said
+
+
+def test_a_function_whose_cases_are_dear_together_says_why(tmp_path: Path) -> None:
+    status, said = run_of(
+        tmp_path, COMPUTES, limits=("dear_seconds=9", "dear_function_seconds=0.05")
+    )
+
+    assert status == 1
+    assert "1 functions read" in said
+    assert "over 0.05 s and unexplained: 1" in said
