@@ -21,7 +21,7 @@ from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers
 from panel import patience
-from tests.stage import both_banks, described, left_out, stripe_calls, through_pooler
+from tests.stage import both_banks, described, left_out, through_pooler
 from tests.stage.bank_transport import BankTransport, bank_in_process
 from tests.stage.client import ApiClient
 from tests.stage.deadly import BANK_WORKS_SECONDS
@@ -36,7 +36,6 @@ from tests.stage.oldbank.way import OldBankWay, old_bank_behind
 from tests.stage.one_way_out import watched
 from tests.stage.own_servers import migrated, throw_away
 from tests.stage.redis_places import patient_budget
-from tests.stage.sdk_service import SdkService, running
 from tests.stage.web_process import READ_SECONDS, WebProcess
 from vault import peers
 from webhooks.delivery import fairness
@@ -292,24 +291,3 @@ def web(
         yield web
         web.stop()
         empty("default")
-
-
-@pytest.fixture(scope="module")
-def sdk_service(
-    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SdkService]:
-    """The service and its bank as processes, for SDKs; Acme's rows are committed."""
-    ring()
-    with django_db_blocker.unblock():
-        with running(tmp_path_factory.mktemp("sdk")) as service:
-            yield service
-        for alias in ("default", "bank"):
-            empty(alias)
-
-
-@pytest.fixture
-def stripe_calls_us(
-    sdk_service: SdkService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Stripe's package for Python calls the service with Acme's key."""
-    stripe_calls.tell(sdk_service, monkeypatch, tmp_path)

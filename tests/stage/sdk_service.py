@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from core.rest import resources
 from devstack.state import ROOT
@@ -48,37 +49,54 @@ class SdkService:
         }
 
 
+class SdkServers(NamedTuple):
+    """The processes that the modules of SDKs have in common."""
+
+    url: str
+    strict_url: str
+    hooks: Receiver
+    story_port: int
+
+    @property
+    def hosts(self) -> tuple[str, str]:
+        """Return where webhooks may be sent."""
+        return self.hooks.host, f"127.0.0.1:{self.story_port}"
+
+
 @contextmanager
-def running(directory: Path) -> Iterator[SdkService]:
-    """Run the web process, a strict twin of it, the bank, and what delivers webhooks."""
+def servers(directory: Path) -> Iterator[SdkServers]:
+    """Run the bank, the web process and a strict twin of it."""
+    with receiver() as hooks:
+        addresses = SdkServers("", "", hooks, _free_port())
+        processes = [WebProcess(directory / "bank.log", "testbank.wsgi")]
+        settings = {
+            "TESTBANK_URL": processes[0].url,
+            "WEBHOOK_DEV_HOSTS": ",".join(addresses.hosts),
+        }
+        try:
+            for name, rate in (("web", "0"), ("strict", "1")):
+                log = directory / f"{name}.log"
+                processes.append(WebProcess(log, **settings, RATE_LIMIT_PER_SECOND=rate))
+            yield addresses._replace(url=processes[1].url, strict_url=processes[2].url)
+        finally:
+            for process in processes:
+                process.begin_to_stop()
+            for process in processes:
+                process.stop()
+
+
+@contextmanager
+def running(at: SdkServers, log: Path) -> Iterator[SdkService]:
+    """Open Acme's account, and run the process that delivers webhooks."""
     opened = open_merchant("Acme Store", website="https://acme.example")
     sandbox_plans.give(opened.merchant)
     read_only = dict.fromkeys(resources.scopes(), "read")
     _key, read_only_key = keys.create(opened.merchant, name="Reader", scopes=read_only)
-    with receiver() as hooks:
-        story_port = _free_port()
-        hosts = (hooks.host, f"127.0.0.1:{story_port}")
-        with _web(directory, *hosts) as urls, worker(directory / "worker.log", *hosts):
-            yield SdkService(
-                *urls, opened.merchant.id, opened.secret_key, read_only_key, hooks, story_port
-            )
-
-
-@contextmanager
-def _web(directory: Path, *hosts: str) -> Iterator[tuple[str, str]]:
-    """Yield the addresses of the web process and of its strict twin."""
-    processes = [WebProcess(directory / "bank.log", "testbank.wsgi")]
-    settings = {"TESTBANK_URL": processes[0].url, "WEBHOOK_DEV_HOSTS": ",".join(hosts)}
-    try:
-        for name, rate in (("web", "0"), ("strict", "1")):
-            log = directory / f"{name}.log"
-            processes.append(WebProcess(log, **settings, RATE_LIMIT_PER_SECOND=rate))
-        yield processes[1].url, processes[2].url
-    finally:
-        for process in processes:
-            process.begin_to_stop()
-        for process in processes:
-            process.stop()
+    with worker(log, *at.hosts):
+        yield SdkService(
+            at.url, at.strict_url, opened.merchant.id, opened.secret_key, read_only_key,
+            at.hooks, at.story_port,
+        )  # fmt: skip
 
 
 def _free_port() -> int:
