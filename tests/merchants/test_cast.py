@@ -46,7 +46,7 @@ def test_a_merchant_that_is_written_again_has_the_rows_of_an_opened_account() ->
 
 def test_the_check_sees_a_row_that_is_not_written_again() -> None:
     opened = rows_after_opening("hooli")
-    factories._opened["hooli", "https://hooli.example"].belongings.pop()
+    factories._templates["hooli", "https://hooli.example"].rows.pop()
 
     assert rows_after_opening("hooli") != opened
 
