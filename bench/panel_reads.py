@@ -31,7 +31,8 @@ from bench.panel_cases import FILTERED, NOTHING, Case
 from core import clock
 from ledger.models import Run
 from merchants.models import AuditEntry, Member, Merchant, User
-from panel.merchants import exports, kept_figures, urls
+from panel.merchants import exports, urls
+from panel.merchants import figures as overview_figures
 from payments.customers.models import Customer
 from payments.disputes.models import Dispute
 from payouts.models import Payout
@@ -98,7 +99,7 @@ class Reader:
 
     def open_dearest(self) -> Figures:
         """Open the overview without figures of before, and a payment to which much happened."""
-        self.before_each = kept_figures.forget
+        self.before_each = overview_figures.forget
         figures = _named("overview, cold", self.open("overview", ""))
         self.before_each = lambda: None
         self.values = {**self.values, "common": panel_full.NUMBER}

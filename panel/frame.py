@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from merchants import keys
 from merchants.models import Member, Merchant
 from panel import look, navigation
-from panel.navigation import Link
+from panel.navigation import MenuLink
 
 # The merchants that the switch shows.
 TEAMS_MAX = 50
@@ -50,7 +50,7 @@ class Frame:
         return list(rows.select_related("merchant").order_by("merchant__name", "pk")[:TEAMS_MAX])
 
     @cached_property
-    def navigation(self) -> list[tuple[str | Promise, list[Link]]]:
+    def navigation(self) -> list[tuple[str | Promise, list[MenuLink]]]:
         return navigation.links(self.member, self._request.path) if self.member else []
 
     @property

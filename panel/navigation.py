@@ -11,7 +11,7 @@ from merchants.models import Member
 from panel import permissions
 
 
-class Entry(NamedTuple):
+class MenuEntry(NamedTuple):
     """A page in the navigation.
 
     :param page: the name of its address; what lies below that address belongs to it.
@@ -21,12 +21,12 @@ class Entry(NamedTuple):
     label: str | Promise
 
 
-class Group(NamedTuple):
+class MenuGroup(NamedTuple):
     heading: str | Promise
-    entries: Sequence[Entry]
+    entries: Sequence[MenuEntry]
 
 
-class Link(NamedTuple):
+class MenuLink(NamedTuple):
     url: str
     label: str | Promise
     is_current: bool
@@ -34,41 +34,41 @@ class Link(NamedTuple):
 
 # Overview · Payments · Refunds · Disputes · Balance · Customers | Developers: API keys · Request
 # logs · Webhooks · Events | Settings: Merchant · Websites and callbacks · Team · Audit log.
-GROUPS: Sequence[Group] = (
-    Group(
+GROUPS: Sequence[MenuGroup] = (
+    MenuGroup(
         "",
         (
-            Entry("overview", _("Overview")),
-            Entry("payments", _("Payments")),
-            Entry("refunds", _("Refunds")),
-            Entry("disputes", _("Disputes")),
+            MenuEntry("overview", _("Overview")),
+            MenuEntry("payments", _("Payments")),
+            MenuEntry("refunds", _("Refunds")),
+            MenuEntry("disputes", _("Disputes")),
             # Payouts, top-ups and settlements lie below it.
-            Entry("balance", _("Balance")),
-            Entry("customers", _("Customers")),
+            MenuEntry("balance", _("Balance")),
+            MenuEntry("customers", _("Customers")),
         ),
     ),
-    Group(
+    MenuGroup(
         _("Developers"),
         (
-            Entry("keys", _("API keys")),
-            Entry("request_logs", _("Request logs")),
-            Entry("webhooks", _("Webhooks")),
-            Entry("events", _("Events")),
+            MenuEntry("keys", _("API keys")),
+            MenuEntry("request_logs", _("Request logs")),
+            MenuEntry("webhooks", _("Webhooks")),
+            MenuEntry("events", _("Events")),
         ),
     ),
-    Group(
+    MenuGroup(
         _("Settings"),
         (
-            Entry("settings", _("Merchant")),
-            Entry("websites", _("Websites and callbacks")),
-            Entry("team", _("Team")),
-            Entry("audit_log", _("Audit log")),
+            MenuEntry("settings", _("Merchant")),
+            MenuEntry("websites", _("Websites and callbacks")),
+            MenuEntry("team", _("Team")),
+            MenuEntry("audit_log", _("Audit log")),
         ),
     ),
 )
 
 
-def links(member: Member, path: str) -> list[tuple[str | Promise, list[Link]]]:
+def links(member: Member, path: str) -> list[tuple[str | Promise, list[MenuLink]]]:
     """Return the groups that a member sees, each with its heading and links.
 
     :param path: of the page that is shown.
@@ -83,12 +83,12 @@ def links(member: Member, path: str) -> list[tuple[str | Promise, list[Link]]]:
     return [(heading, found) for heading, found in shown if found]
 
 
-def _may(member: Member, entry: Entry) -> bool:
+def _may(member: Member, entry: MenuEntry) -> bool:
     return permissions.may_open(member, entry.page)
 
 
-def _link(member: Member, entry: Entry, path: str) -> Link:
+def _link(member: Member, entry: MenuEntry, path: str) -> MenuLink:
     url = reverse(f"panel:{entry.page}", args=[member.merchant_id])
     # The overview's address is the beginning of all others.
     is_below = entry.page != "overview" and path.startswith(f"{url}/")
-    return Link(url, entry.label, is_current=path == url or is_below)
+    return MenuLink(url, entry.label, is_current=path == url or is_below)

@@ -78,10 +78,10 @@ def run(
 
     def answer() -> Made:
         change()
-        return _see_other(done), done
+        return see_other(done), done
 
     sending = _Sending(request, member, done=done)
-    return sending.answer(answer, _keep, lambda _kept: _see_other(done))
+    return sending.answer(answer, _keep, lambda _kept: see_other(done))
 
 
 def make(
@@ -238,7 +238,7 @@ class _Sending:
     def _look_again(self) -> HttpResponse:
         waits_for = [self._request.POST[FIELD], self._done]
         signed = signer(self._request, self._member).sign_object(waits_for)
-        return _see_other(f"{self._request.path}?{urlencode({WAITING: signed})}")
+        return see_other(f"{self._request.path}?{urlencode({WAITING: signed})}")
 
 
 def _keep(answer: HttpResponse, text: str) -> None:
@@ -263,7 +263,8 @@ def _in_one_transaction(change: Callable[[], T], subject: str) -> T:
         return change()
 
 
-def _see_other(address: str) -> HttpResponse:
+def see_other(address: str) -> HttpResponse:
+    """Lead on to an address by GET: 303."""
     response = HttpResponseRedirect(address)
     response.status_code = 303
     return response

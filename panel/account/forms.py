@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
 from allauth.account.adapter import get_adapter as get_account_adapter
 from allauth.account.forms import ChangePasswordForm, ResetPasswordForm, ResetPasswordKeyForm
 from allauth.core import context
@@ -16,14 +17,19 @@ from allauth.mfa.webauthn.forms import (
     LoginWebAuthnForm,
     ReauthenticateWebAuthnForm,
 )
+from allauth.mfa.webauthn.internal.auth import parse_authentication_response
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from core import context as work
 from core.names import email_key, is_legible
-from merchants import sign_in
+from merchants import notices, second_factors, sign_in
 from merchants.models import User
-from panel.account import passkey_counters
+from merchants.notices import Letter
 
 # Allauth's own Turkish has another word for a password than the pages around it. Of Any: the stubs
 # of Django's forms name a kind of lazy text that it does not have.
@@ -125,7 +131,7 @@ class _Watched:
     def clean_credential(self) -> Authenticator:
         sent = self.cleaned_data["credential"]
         passkey: Authenticator = super().clean_credential()  # type: ignore[misc]  # Likewise.
-        passkey_counters.look_at(passkey, sent)
+        _look_at(passkey, sent)
         return passkey
 
 
@@ -147,3 +153,29 @@ class CodeForm(_Counted, AuthenticateForm):
 
 class CodeAgainForm(_Counted, ReauthenticateForm):
     """The code asked for again before a change that matters."""
+
+
+log = structlog.get_logger(__name__)
+
+
+def _look_at(passkey: Authenticator, sent: dict[str, Any]) -> None:
+    """Keep what a passkey counted, and tell its person if that is less than before.
+
+    :param sent: what the browser has sent of its use, and has been found right.
+    """
+    counter = parse_authentication_response(sent).response.authenticator_data.counter
+    if second_factors.counts_on(passkey, counter):
+        return
+    log.warning("passkey_counter_went_back", user=passkey.user_id)
+    notices.send(_letter(passkey), [notices.person(passkey.user)])
+
+
+def _letter(passkey: Authenticator) -> Letter:
+    facts = {
+        "passkey": str(passkey),
+        "at": timezone.now(),
+        "address": work.address(),
+        "browser": get_account_adapter().get_http_user_agent(context.request),
+        "page": f"{settings.PANEL_URL}{reverse('mfa_list_webauthn')}",
+    }
+    return Letter(_("One of your passkeys may have been copied"), "panel/mails/passkey.txt", facts)

@@ -13,6 +13,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt
@@ -25,10 +26,18 @@ from merchants.invitations import InvitationUnusable
 from merchants.models import Invitation, OperatorInvitation, User
 from panel import house_mails
 from panel.merchants.overview import ROLES
-from panel.merchants.team_words import UNUSABLE
 
 # In the session, which is sealed.
 TOKEN = "invitation"  # noqa: S105  # A name, not a token.
+UNUSABLE: dict[str, str | Promise] = {
+    "unknown": _("There is no such invitation. Open the link of the mail whole."),
+    "used": _("This invitation was accepted already. Sign in to open the panel."),
+    "withdrawn": _("This invitation was withdrawn, or a newer one was sent."),
+    "expired": _("This invitation has expired. Ask for another one."),
+    "other_address": _("This invitation is for another e-mail address than yours."),
+    "has_account": _("You have an account already. Sign in, then open the invitation again."),
+    "in_team": _("You are in this team already."),
+}
 
 
 class NewAccountForm(forms.Form):

@@ -4,23 +4,22 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django import forms
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from core.context import ActorKind
-from core.errors import DomainError
 from core.querysets import MerchantRows
+from core.rest.lists import Page
 from merchants.filters import AUDIT_LOG
 from merchants.models import AuditEntry, Member, Merchant, User
 from panel import audit_words
 from panel.audit_words import in_words
-from panel.merchants import addresses, links, listing
-from panel.merchants.day_filters import DayFilters
+from panel.merchants import links, list_pages, listing
 from panel.merchants.differences import differences
-from panel.merchants.event_filters import AnyChoice
+from panel.merchants.list_forms import AnyChoice, ListForm
+from panel.merchants.list_pages import ListPage
 from panel.merchants.pages import page, show
-from panel.patience import TookTooLong, limited
 
 # Their subject is a person, by the number of the account.
 OF_PEOPLE = "member."
@@ -31,7 +30,8 @@ HOUSE: dict[str, str | Promise] = {
 }
 
 
-class AuditFilterForm(DayFilters):
+class AuditForm(ListForm):
+    spec = AUDIT_LOG
     action = AnyChoice(
         label=_("Action"),
         required=False,
@@ -48,7 +48,7 @@ class AuditFilterForm(DayFilters):
     field_order = ("action", "person", "object")
 
 
-class Shown(NamedTuple):
+class AuditRow(NamedTuple):
     """A row as people read it.
 
     :param who: by whom; all operators look the same.
@@ -66,26 +66,17 @@ class Shown(NamedTuple):
     address: str
 
 
+def _rows(member: Member, found: Page) -> dict[str, Any]:
+    return {"rows": as_shown(member, found.rows)}
+
+
+ROWS = ListPage("audit_log", AuditForm, "panel/audit/list.html", words=_rows)
+
+
 @page()
 def listed(request: HttpRequest, member: Member) -> HttpResponse:
     """Show the rows of the merchant's chain that the filters leave, the newest first."""
-    form = _form(request, member)
-    shown: dict[str, Any] = {"form": form}
-    if form.is_valid() and (query := form.in_the_apis_terms(request.GET)):
-        return HttpResponseRedirect(f"{request.path}?{query}")
-    if not form.errors:
-        try:
-            with limited():
-                shown["page"] = listing.page(rows_of(member.merchant), request.GET, AUDIT_LOG)
-            shown["rows"] = as_shown(member, shown["page"].rows)
-            wanted = listing.asked(request.GET, AUDIT_LOG)
-            shown["export_url"] = links.to_export(member, "audit_log", wanted)
-        except TookTooLong:
-            form.add_error(None, _("This took too long. Narrow the time, and try again."))
-        except DomainError as problem:
-            form.refuse(problem)
-    shown["is_filtered"] = any(form.data.get(name) for name in form.fields)
-    return show(request, "panel/audit/list.html", shown, status=400 if form.errors else 200)
+    return list_pages.answer(request, member, ROWS, rows_of(member.merchant))
 
 
 @page()
@@ -110,7 +101,7 @@ def rows_of(merchant: Merchant) -> MerchantRows:
     return AuditEntry.objects.for_merchant(merchant).filter(chain=f"merchant:{merchant.id}")
 
 
-def as_shown(member: Member, rows: Iterable[AuditEntry]) -> list[Shown]:
+def as_shown(member: Member, rows: Iterable[AuditEntry]) -> list[AuditRow]:
     """Return rows as people read them; one statement for all people in them."""
     rows = list(rows)
     numbers = {row.subject for row in rows if row.action.startswith(OF_PEOPLE)}
@@ -119,10 +110,10 @@ def as_shown(member: Member, rows: Iterable[AuditEntry]) -> list[Shown]:
     return [_shown(member, row, people) for row in rows]
 
 
-def _shown(member: Member, row: AuditEntry, people: dict[str, str]) -> Shown:
+def _shown(member: Member, row: AuditEntry, people: dict[str, str]) -> AuditRow:
     is_of_the_house = row.actor in HOUSE
     subject = people.get(row.subject, row.subject) if row.action.startswith(OF_PEOPLE) else ""
-    return Shown(
+    return AuditRow(
         entry=row,
         words=in_words(row.action),
         who=HOUSE[row.actor] if is_of_the_house else row.actor_name or row.actor_id or "",
@@ -131,12 +122,3 @@ def _shown(member: Member, row: AuditEntry, people: dict[str, str]) -> Shown:
         subject_url=links.to(member, row.subject),
         address="" if is_of_the_house else row.address or "",
     )
-
-
-def _form(request: HttpRequest, member: Member) -> AuditFilterForm:
-    zone = member.merchant.timezone
-    problem = addresses.unsafe(request)
-    form = AuditFilterForm(QueryDict() if problem else request.GET, zone=zone)
-    if problem:
-        form.add_error(None, str(problem))
-    return form

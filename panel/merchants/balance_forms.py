@@ -7,10 +7,9 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from core import money
-from core.errors import DomainError
 from merchants.models import Merchant, PayoutAccount
+from panel.merchants.acts import Refusable
 from panel.merchants.balance_words import REFUSALS, masked
-from panel.merchants.endpoint_forms import Refusable, as_refusal
 from panel.merchants.list_forms import no_amount, text
 from payouts.destinations import OF_A_SANDBOX
 from payouts.forms import STATEMENT_MAX
@@ -28,16 +27,7 @@ class MoneyActForm(Refusable):
     """A form that acts on a payout or a top-up."""
 
     use_required_attribute = False
-
-    def refuse(self, problem: Exception) -> None:
-        """Show a refusal of the room below: at the input that it is about, or above the form."""
-        told = as_refusal(problem)
-        words = REFUSALS.get(told.code) if isinstance(told, DomainError) else None
-        name = getattr(told, "param", None) or ""
-        if words:
-            self.add_error(name if name in self.fields else None, words)
-        else:
-            super().refuse(told)
+    words = REFUSALS
 
 
 class AmountForm(MoneyActForm):

@@ -7,8 +7,9 @@ from django.conf import settings
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
-from panel.merchants.day_filters import DayFilters
-from panel.merchants.endpoint_forms import Refusable, as_refusal
+from panel.merchants.acts import Refusable
+from panel.merchants.list_forms import ListForm
+from payments.customers.filters import CUSTOMERS
 from payments.customers.models import Customer
 from payments.customers.render import ADDRESS_FIELDS
 
@@ -30,7 +31,8 @@ def _text(label: Any, **options: Any) -> forms.CharField:
     return forms.CharField(label=label, required=False, widget=widget, **options)
 
 
-class CustomerFilterForm(DayFilters):
+class CustomerListForm(ListForm):
+    spec = CUSTOMERS
     email = _text(_("E-mail address"), help_text=_("The whole address, in any case."))
     field_order = ("email",)
 
@@ -114,14 +116,11 @@ class CustomerForm(Refusable):
             "metadata": self.cleaned_data["metadata"] or None,
         }
 
-    def refuse(self, problem: Exception) -> None:
-        """Show a refusal at the input that it is about: `shipping[address][city]` at its own."""
-        told = as_refusal(problem)
-        param = (getattr(told, "param", None) or "").replace("]", "").replace("[", "_")
-        whole = {"shipping_address": f"{SHIPPED_TO}line1"}.get(param, param)
-        if whole in self.fields:
-            told.param = whole  # type: ignore[attr-defined]  # It has one: it was just read.
-        super().refuse(told)
+    def input_of(self, param: str) -> str:
+        """Return the input of a parameter: `shipping[address][city]` has one of its own."""
+        whole = param.replace("]", "").replace("[", "_")
+        whole = {"shipping_address": f"{SHIPPED_TO}line1"}.get(whole, whole)
+        return whole if whole in self.fields else super().input_of(param)
 
 
 def _place(typed: dict[str, Any], begin: str) -> dict[str, Any] | None:

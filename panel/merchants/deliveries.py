@@ -2,16 +2,19 @@
 
 from typing import Any
 
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from merchants.models import Member
-from panel import once, permissions
-from panel.merchants import links, listing
+from panel import once, permissions, statuses
+from panel.merchants import event_words, links, listing
+from panel.merchants.list_forms import ANY, AnyChoice, AnyChoices, ListForm, text
 from panel.merchants.pages import page, show
 from panel.permissions import Right
 from webhooks.delivery.http import headers
+from webhooks.filters import DELIVERIES
 from webhooks.models import Delivery, Endpoint
 
 # Ten attempts, and some that were asked for by hand.
@@ -37,6 +40,31 @@ BADGES: dict[str, str] = {
     Delivery.Status.SUCCEEDED: "delivered",
     Delivery.Status.CANCELED: "not_sent",
 }
+
+STATUSES = [
+    (value, statuses.badge(BADGES.get(value, value)).word) for value in Delivery.Status.values
+]
+
+
+class DeliveryForm(ListForm):
+    """The form above an endpoint's deliveries, which are in the order of their ids alone."""
+
+    spec = DELIVERIES
+    human = {}
+    ranges = ()
+    too_long = _("This took too long. Take a filter away, and try again.")
+    created_from = created_to = None  # type: ignore[assignment]  # As Django leaves a field out.
+
+    event_type = AnyChoice(label=_("Type"), required=False, choices=event_words.choices)
+    trigger = AnyChoice(label=_("Trigger"), required=False, choices=[ANY, *TRIGGERS.items()])
+    event = text(_("Event"), placeholder="evt_…")
+    vars()["status[]"] = AnyChoices(
+        label=_("Status"),
+        required=False,
+        choices=STATUSES,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    field_order = ("event_type", "trigger", "event", "status[]")
 
 
 @page()

@@ -10,14 +10,12 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from core import clock
-from core.errors import DomainError
 from merchants.models import Member
 from panel import once, permissions
-from panel.merchants import calls, listing
+from panel.merchants import acts, calls, details, listing
+from panel.merchants.acts import Refusable
 from panel.merchants.dispute_words import EVIDENCE, HELPS, REASONS, REFUSALS, STANDINGS
-from panel.merchants.endpoint_forms import REFUSALS as REFUSED
-from panel.merchants.endpoint_forms import Refusable, as_refusal, typed
-from panel.merchants.pages import page, show
+from panel.merchants.pages import page
 from panel.permissions import Right
 from payments.disputes import disputes, evidence, render
 from payments.disputes.forms import CloseDisputeForm, UpdateDisputeForm
@@ -36,16 +34,11 @@ class DisputeActForm(Refusable):
 
     use_required_attribute = False
 
+    words = REFUSALS
+
     def __init__(self, data: Any, dispute: Dispute) -> None:
         self.dispute = dispute
         super().__init__(data, initial=dispute.evidence)
-
-    def refuse(self, problem: Exception) -> None:
-        told = as_refusal(problem)
-        if isinstance(told, DomainError) and (words := REFUSALS.get(told.code)):
-            self.add_error(None, words)
-        else:
-            super().refuse(told)
 
 
 class EvidenceForm(DisputeActForm):
@@ -72,21 +65,21 @@ class EvidenceForm(DisputeActForm):
 def dispute(request: HttpRequest, member: Member, dispute: str) -> HttpResponse:
     """Show a dispute."""
     row = _find(member, dispute)
-    shown = {
+    may = permissions.may(member, Right.MOVE_MONEY)
+    return details.answer(
+        request, "panel/disputes/dispute.html", row, "/v1/disputes",
         **_shown(row),
-        "may_act": permissions.may(member, Right.MOVE_MONEY) and _is_answerable(row),
-        "may_close": permissions.may(member, Right.MOVE_MONEY) and _is_closable(row),
-        "json": render.dispute(row),
-        "call": calls.curl("GET", f"/v1/disputes/{row.id}"),
-    }
-    return show(request, "panel/disputes/dispute.html", shown)
+        may_act=may and _is_answerable(row),
+        may_close=may and _is_closable(row),
+        json=render.dispute(row),
+    )  # fmt: skip
 
 
 @page("POST")
 def dispute_evidence(request: HttpRequest, member: Member, dispute: str) -> HttpResponse:
     """Ask for evidence, and keep it as a draft (`then` `look`: and lead to the last look)."""
     row = _find(member, dispute)
-    form = EvidenceForm(_sent(request), row)
+    form = EvidenceForm(acts.sent(request), row)
 
     def change() -> None:
         texts = {key: form.cleaned_data[key] or None for key in evidence.KEYS}
@@ -105,7 +98,7 @@ def submit_dispute(request: HttpRequest, member: Member, dispute: str) -> HttpRe
         disputes.update(member.merchant, row.id, UpdateDisputeForm.read({"submit": True}))
         messages.success(request, gettext("The evidence was submitted. The bank decides."))
 
-    form = DisputeActForm(_sent(request), row)
+    form = DisputeActForm(acts.sent(request), row)
     return _answer(request, member, form, change, name="submit_dispute")
 
 
@@ -119,12 +112,8 @@ def accept_dispute(request: HttpRequest, member: Member, dispute: str) -> HttpRe
         disputes.close(member.merchant, row.id)
         messages.success(request, gettext("The dispute was accepted."))
 
-    form = DisputeActForm(_sent(request), row)
+    form = DisputeActForm(acts.sent(request), row)
     return _answer(request, member, form, change, name="accept_dispute")
-
-
-def _sent(request: HttpRequest) -> Any:
-    return typed(request) if request.method == "POST" else None
 
 
 def _find(member: Member, dispute: str) -> Dispute:
@@ -142,25 +131,19 @@ def _answer(
 ) -> HttpResponse:
     row = form.dispute
     looks = name == "dispute_evidence" and request.POST.get("then") == "look"
-    # A form with a card number in it comes here without its fields, and does nothing.
-    if request.method == "POST" and form.data and form.is_valid():
-        then = "panel:submit_dispute" if looks else "panel:dispute"
-        way_on = reverse(then, args=[member.merchant_id, row.id])
-        try:
-            return once.run(request, member, change, done=way_on)
-        except REFUSED as problem:
-            row = _find(member, row.id)
-            form.refuse(problem)
-    is_possible = _is_closable(row) if name == "accept_dispute" else _is_answerable(row)
+    way_on = reverse(
+        "panel:submit_dispute" if looks else "panel:dispute", args=[member.merchant_id, row.id]
+    )
+    if answer := acts.done(request, form, lambda: once.run(request, member, change, done=way_on)):
+        return answer
+    if form.errors:
+        row = _find(member, row.id)
     shown = {
         **_shown(row),
-        "form": form,
-        "is_possible": is_possible,
-        "token": once.token(request),
+        "is_possible": _is_closable(row) if name == "accept_dispute" else _is_answerable(row),
         "call": calls.curl("POST", f"/v1/disputes/{row.id}"),
     }
-    status = 400 if request.method == "POST" else 200
-    return show(request, f"panel/disputes/{name}.html", shown, status=status)
+    return acts.ask(request, f"panel/disputes/{name}.html", form, **shown)
 
 
 def _shown(row: Dispute) -> dict[str, Any]:

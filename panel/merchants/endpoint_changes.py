@@ -14,15 +14,9 @@ from core import clock, local_days
 from core.errors import ResourceMissing
 from merchants.models import Member
 from panel import once
-from panel.merchants import calls, event_words, listing, trying
-from panel.merchants.endpoint_forms import (
-    REFUSALS,
-    EnableForm,
-    EndpointForm,
-    Refusable,
-    ReplayForm,
-    typed,
-)
+from panel.merchants import acts, calls, event_words, listing, trying
+from panel.merchants.acts import Refusable
+from panel.merchants.endpoint_forms import EnableForm, EndpointForm, ReplayForm
 from panel.merchants.endpoints import PATH
 from panel.merchants.pages import page, show
 from webhooks import endpoints, health
@@ -36,24 +30,22 @@ def edit_endpoint(request: HttpRequest, member: Member, endpoint: str) -> HttpRe
     """Change an endpoint's address, events and description."""
     row = _row(member, endpoint)
     now = {name: getattr(row, name) for name in ("url", "description", "enabled_events")}
-    form = EndpointForm(typed(request) if request.method == "POST" else None, initial=now)
+    form = EndpointForm(acts.sent(request), initial=now)
 
     def change() -> None:
         changes = UpdateEndpointForm.read(form.body)
         endpoints.update(member.merchant, row.id, changes)
 
-    action = Action(form, change, _("The endpoint was changed."), _page_of(member, row))
+    action = EndpointChange(form, change, _("The endpoint was changed."), _page_of(member, row))
     if answer := _sent(request, member, action):
         return answer
     fields = [("description", row.description or "…")]
     shown = {
-        "form": form,
         "endpoint": row,
         "groups": event_words.groups(form.chosen),
-        "token": once.token(request),
         "call": calls.curl("POST", f"{PATH}/{row.id}", fields),
     }
-    return show(request, "panel/webhooks/form.html", shown, status=400 if form.errors else 200)
+    return acts.ask(request, "panel/webhooks/form.html", form, **shown)
 
 
 @page("POST")
@@ -74,7 +66,7 @@ def disable_endpoint(request: HttpRequest, member: Member, endpoint: str) -> Htt
         "call": calls.curl("POST", f"{PATH}/{row.id}", [("disabled", "true")]),
     }
     form = _button(request)
-    action = Action(form, change, _("The endpoint was disabled."), _page_of(member, row))
+    action = EndpointChange(form, change, _("The endpoint was disabled."), _page_of(member, row))
     return _sent(request, member, action) or _asking(request, member, row, asked, form)
 
 
@@ -98,7 +90,7 @@ def delete_endpoint(request: HttpRequest, member: Member, endpoint: str) -> Http
         "call": calls.curl("DELETE", f"{PATH}/{row.id}"),
     }
     form = _button(request)
-    action = Action(form, change, _("The endpoint was deleted."), back)
+    action = EndpointChange(form, change, _("The endpoint was deleted."), back)
     return _sent(request, member, action) or _asking(request, member, row, asked, form)
 
 
@@ -106,15 +98,13 @@ def delete_endpoint(request: HttpRequest, member: Member, endpoint: str) -> Http
 def enable_endpoint(request: HttpRequest, member: Member, endpoint: str) -> HttpResponse:
     """Enable an endpoint again, and have sent what it missed if that is asked for."""
     row = _row(member, endpoint)
-    form = EnableForm(
-        request.POST if request.method == "POST" else None, initial={"replay_missed": True}
-    )
+    form = EnableForm(acts.sent(request), initial={"replay_missed": True})
 
     def change() -> None:
         body = {"disabled": False, "replay_missed": form.cleaned_data["replay_missed"]}
         endpoints.update(member.merchant, row.id, UpdateEndpointForm.read(body))
 
-    action = Action(form, change, _("The endpoint was enabled."), _page_of(member, row))
+    action = EndpointChange(form, change, _("The endpoint was enabled."), _page_of(member, row))
     fields = [("disabled", "false"), ("replay_missed", "true")]
     asked = {
         "heading": gettext("Enable this endpoint?"),
@@ -130,7 +120,7 @@ def enable_endpoint(request: HttpRequest, member: Member, endpoint: str) -> Http
 def replay_endpoint(request: HttpRequest, member: Member, endpoint: str) -> HttpResponse:
     """Have sent what an endpoint missed, all of it or from a day on."""
     row = _row(member, endpoint)
-    form = ReplayForm(request.POST if request.method == "POST" else None)
+    form = ReplayForm(acts.sent(request))
 
     def change() -> None:
         since = _beginning(member, form.cleaned_data["since"])
@@ -138,7 +128,7 @@ def replay_endpoint(request: HttpRequest, member: Member, endpoint: str) -> Http
         endpoints.replay_missed(member.merchant, row.id, since=asked.get("since"))
 
     done = _("The missed events are being sent, oldest first.")
-    action = Action(form, change, done, _page_of(member, row))
+    action = EndpointChange(form, change, done, _page_of(member, row))
     asked = {
         "heading": gettext("Send what was missed?"),
         "consequence": gettext(
@@ -164,7 +154,7 @@ def try_endpoint(request: HttpRequest, member: Member, endpoint: str) -> HttpRes
 
     if not wanted.why_not:
         done = _("The test event is on its way.")
-        action = Action(form, change, done, _page_of(member, row))
+        action = EndpointChange(form, change, done, _page_of(member, row))
         if answer := _sent(request, member, action):
             return answer
     shown = {"endpoint": row, "plan": wanted, "form": form, "token": once.token(request)}
@@ -182,7 +172,7 @@ def _row(member: Member, endpoint_id: str, *, is_gone_too: bool = False) -> Endp
     return listing.find(every if is_gone_too else rows, endpoint_id)
 
 
-class Action(NamedTuple):
+class EndpointChange(NamedTuple):
     """A form's change.
 
     :param done: the message once it is made.
@@ -196,39 +186,34 @@ class Action(NamedTuple):
 
 
 def _button(request: HttpRequest) -> Refusable:
-    return Refusable(request.POST if request.method == "POST" else None)
+    """Return the form of a page that asks with a button alone."""
+    return Refusable(acts.sent(request))
 
 
-def _sent(request: HttpRequest, member: Member, action: Action) -> HttpResponse | None:
-    """Make the change if the form was sent and is fine; None if it has to be shown."""
-    if request.method != "POST" or not action.form.is_valid():
-        return None
+def _sent(request: HttpRequest, member: Member, action: EndpointChange) -> HttpResponse | None:
+    """Make the change if the form was sent and is fine; None if it has to be shown.
+
+    :raises Http404: the endpoint is gone.
+    """
 
     def change_and_say() -> None:
         action.change()
         messages.success(request, str(action.done))
 
-    try:
-        return once.run(request, member, change_and_say, done=action.leads_to)
-    except ResourceMissing:
-        raise Http404 from None
-    except REFUSALS as problem:
-        action.form.refuse(problem)
-        return None
+    def act() -> HttpResponse:
+        try:
+            return once.run(request, member, change_and_say, done=action.leads_to)
+        except ResourceMissing:
+            raise Http404 from None
+
+    return acts.done(request, action.form, act)
 
 
 def _asking(
     request: HttpRequest, member: Member, row: Endpoint, asked: dict[str, Any], form: Refusable
 ) -> HttpResponse:
-    shown = {
-        **asked,
-        "endpoint": row,
-        "form": form,
-        "back": _page_of(member, row),
-        "token": once.token(request),
-    }
-    status = 400 if form.errors else 200
-    return show(request, "panel/webhooks/change.html", shown, status=status)
+    shown = {**asked, "endpoint": row, "back": _page_of(member, row)}
+    return acts.ask(request, "panel/webhooks/change.html", form, **shown)
 
 
 def _page_of(member: Member, row: Endpoint) -> str:

@@ -3,21 +3,10 @@
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.http import HttpRequest, QueryDict
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from rest_framework.serializers import ValidationError
 
-from core.detection import contains_card_number
-from core.errors import DomainError
-from core.rest.forms import refusal
-from core.secrets_in_text import holds_secret_key
 from events import types
-from panel import refusals
-
-# Refusals that a form shows at its inputs: of the API's forms, and of the rooms below.
-REFUSALS = (DomainError, ValidationError)
+from panel.merchants.acts import Refusable
 
 
 class EventTypes(forms.MultipleChoiceField):
@@ -25,21 +14,6 @@ class EventTypes(forms.MultipleChoiceField):
 
     def valid_value(self, value: Any) -> bool:
         return True
-
-
-def as_refusal(problem: Exception) -> Exception:
-    """Return a refusal of an API's form as the API would send it; others as they are."""
-    return refusal(problem.detail) if isinstance(problem, ValidationError) else problem
-
-
-class Refusable(forms.Form):
-    """A form that the API's form, or a room below, checks again."""
-
-    def refuse(self, problem: Exception) -> None:
-        """Show a refusal at the input that it is about, else above the form."""
-        told = as_refusal(problem)
-        field = (getattr(told, "param", None) or "").partition("[")[0]
-        self.add_error(field if field in self.fields else None, refusals.sentence(told))
 
 
 class EndpointForm(Refusable):
@@ -105,18 +79,3 @@ class ReplayForm(Refusable):
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
         input_formats=["%Y-%m-%d"],
     )
-
-
-def typed(request: HttpRequest) -> QueryDict:
-    """Return the fields of a form that was sent; none, with a message, if a page may not repeat it.
-
-    A page repeats no card number and no secret key.
-    """
-    for values in request.POST.lists():
-        for value in map(str, values[1]):
-            if contains_card_number(value) or holds_secret_key(value):
-                messages.error(
-                    request, gettext("There is a card number or a secret key in this form.")
-                )
-                return QueryDict()
-    return request.POST

@@ -7,11 +7,10 @@ from django.urls import reverse
 
 from merchants.models import Member
 from panel import once
-from panel.merchants import calls, event_words, listing
-from panel.merchants.endpoint_forms import REFUSALS, EndpointForm, RollForm, typed
-from panel.merchants.endpoints import PATH, facts
+from panel.merchants import acts, calls, event_words, listing
+from panel.merchants.endpoint_forms import EndpointForm, RollForm
+from panel.merchants.endpoints import PATH, facts, receivers
 from panel.merchants.pages import page, proof_required, show
-from panel.merchants.receivers import receivers
 from webhooks import endpoints
 from webhooks.endpoints import WithSecret
 from webhooks.forms import CreateEndpointForm, RollSecretForm
@@ -21,23 +20,18 @@ from webhooks.forms import CreateEndpointForm, RollSecretForm
 @proof_required
 def add_endpoint(request: HttpRequest, member: Member) -> HttpResponse:
     """Ask for an endpoint's address and events; add it, and show its secret."""
-    form = EndpointForm(typed(request) if request.method == "POST" else None)
+    form = EndpointForm(acts.sent(request))
 
     def made() -> WithSecret:
         return endpoints.create(member.merchant, CreateEndpointForm.read(form.body))
 
-    if request.method == "POST" and form.is_valid():
-        try:
-            return _shown_once(request, member, made)
-        except REFUSALS as problem:
-            form.refuse(problem)
+    if answer := acts.done(request, form, lambda: _shown_once(request, member, made)):
+        return answer
     shown = {
-        "form": form,
         "groups": event_words.groups(form.chosen),
-        "token": once.token(request),
         "call": calls.curl("POST", PATH, [("url", "https://…"), ("enabled_events[]", "*")]),
     }
-    return show(request, "panel/webhooks/form.html", shown, status=400 if form.errors else 200)
+    return acts.ask(request, "panel/webhooks/form.html", form, **shown)
 
 
 @page("POST")
@@ -45,7 +39,7 @@ def add_endpoint(request: HttpRequest, member: Member) -> HttpResponse:
 def roll_endpoint_secret(request: HttpRequest, member: Member, endpoint: str) -> HttpResponse:
     """Ask how long the old secret signs on; make a new one, and show it."""
     row = listing.find(endpoints.of(member.merchant), endpoint)
-    form = RollForm(request.POST if request.method == "POST" else None)
+    form = RollForm(acts.sent(request))
 
     def rolled() -> WithSecret:
         seconds = form.cleaned_data["expires_in"]
@@ -56,18 +50,13 @@ def roll_endpoint_secret(request: HttpRequest, member: Member, endpoint: str) ->
             previous_expires_in_seconds=asked["previous_secret_expires_in"],
         )
 
-    if request.method == "POST" and form.is_valid():
-        try:
-            return _shown_once(request, member, rolled)
-        except REFUSALS as problem:
-            form.refuse(problem)
+    if answer := acts.done(request, form, lambda: _shown_once(request, member, rolled)):
+        return answer
     shown = {
-        "form": form,
         "endpoint": row,
-        "token": once.token(request),
         "call": calls.curl("POST", f"{PATH}/{row.id}/roll_secret"),
     }
-    return show(request, "panel/webhooks/roll.html", shown, status=400 if form.errors else 200)
+    return acts.ask(request, "panel/webhooks/roll.html", form, **shown)
 
 
 def _shown_once(

@@ -1,24 +1,24 @@
 """Webhook endpoints: the list, and the page of one with its deliveries."""
 
+import re
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.utils.translation import gettext_lazy as _
 
 from core.errors import DomainError
 from merchants.models import Member
 from panel import once, permissions
-from panel.merchants import addresses, calls, listing
-from panel.merchants.deliveries import pane
-from panel.merchants.delivery_filters import DeliveryForm
+from panel.merchants import calls, list_pages, listing
+from panel.merchants.deliveries import DeliveryForm, pane
+from panel.merchants.list_forms import ListForm
 from panel.merchants.pages import page, show
-from panel.merchants.payment_filters import common
-from panel.merchants.receivers import receivers
 from panel.patience import TookTooLong, limited
-from webhooks import endpoints, filters, health, render
+from webhooks import endpoints, health, render
 from webhooks.models import Delivery, Endpoint
 
 PATH = "/v1/webhook_endpoints"
@@ -40,14 +40,9 @@ def webhooks(request: HttpRequest, member: Member) -> HttpResponse:
 def endpoint(request: HttpRequest, member: Member, endpoint: str) -> HttpResponse:
     """Show an endpoint, its deliveries, and one of them with its attempts (`delivery`)."""
     row = listing.find(endpoints.of(member.merchant), endpoint)
-    problem = addresses.unsafe(request)
-    # Without what was typed: the page may be printed or photographed.
-    query = QueryDict() if problem else request.GET
-    form = DeliveryForm(query, zone=member.merchant.timezone)
-    if problem:
-        form.add_error(None, str(problem))
-    found = _found(member, row, query, form) if form.is_valid() else {}
-    wanted = QueryDict() if form.errors else listing.asked(query, filters.DELIVERIES)
+    form = list_pages.filters(request, member, DeliveryForm)
+    found = _found(member, row, form) if form.is_valid() else {}
+    wanted = QueryDict() if form.errors else form.asked
     shown: dict[str, Any] = {
         "endpoint": row,
         "facts": facts(row),
@@ -56,7 +51,6 @@ def endpoint(request: HttpRequest, member: Member, endpoint: str) -> HttpRespons
         "may_see_events": permissions.may_open(member, "event"),
         "token": once.token(request),
         "form": form,
-        "common": common(form),
         "is_narrowed": form.is_narrowed,
         "list_query": wanted.urlencode(),
         "call": calls.listing(f"{PATH}/{row.id}/deliveries", wanted),
@@ -66,22 +60,22 @@ def endpoint(request: HttpRequest, member: Member, endpoint: str) -> HttpRespons
     return show(request, "panel/webhooks/endpoint.html", shown, status=status)
 
 
-def _found(member: Member, row: Endpoint, query: QueryDict, form: DeliveryForm) -> dict[str, Any]:
+def _found(member: Member, row: Endpoint, form: ListForm) -> dict[str, Any]:
     """Return the page of deliveries, and the chosen one; the form says what is refused."""
     every = Delivery.objects.for_merchant(member.merchant).filter(endpoint=row)
     # A row that will be tried again is an attempt of the delivery that the next row shows.
-    rows = every if form.is_by_status else every.filter(next_attempt_at=None)
+    rows = every if any(form.shown.getlist("status[]")) else every.filter(next_attempt_at=None)
     try:
         # The newest are found at once; a filter may have to walk through all.
         with limited() if form.is_narrowed else nullcontext():
-            found = listing.page(rows, query, filters.DELIVERIES, cursors=every)
+            found = listing.page(rows, form.given, form.spec, cursors=every)
     except TookTooLong:
-        form.add_error(None, _("This took too long. Take a filter away, and try again."))
+        form.refuse_as_too_long()
         return {}
     except DomainError as refusal:
         form.refuse(refusal)
         return {}
-    chosen = query.get("delivery") or (found.rows[0].id if found.rows else "")
+    chosen = form.given.get("delivery") or (found.rows[0].id if found.rows else "")
     with_event = every.select_related("event")
     return {"page": found, **(pane(member, listing.find(with_event, chosen)) if chosen else {})}
 
@@ -95,3 +89,25 @@ def facts(row: Endpoint) -> dict[str, Any]:
         "is_replaying": row.replay_xid is not None,
         "is_sandbox": not settings.LIVEMODE,
     }
+
+
+GUIDE = Path(settings.BASE_DIR) / "docs" / "webhooks.md"
+CHAPTER = "\n## A receiver\n"
+PROGRAM = re.compile(r"^### (?P<name>.+)\n(?:(?!^###).*\n)*?```\w+\n(?P<code>(?:.*\n)*?)```$", re.M)
+
+
+class Receiver(NamedTuple):
+    """A whole program that takes deliveries and checks their signatures.
+
+    :param name: of its language, as the guide's heading says it.
+    """
+
+    name: str
+    code: str
+
+
+@cache
+def receivers() -> tuple[Receiver, ...]:
+    """Return the guide's programs, in its order."""
+    chapter = GUIDE.read_text().partition(CHAPTER)[2]
+    return tuple(Receiver(one["name"], one["code"]) for one in PROGRAM.finditer(chapter))

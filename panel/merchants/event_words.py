@@ -49,7 +49,7 @@ SENTENCES: dict[str, str | Promise] = {
 }
 
 
-class Type(NamedTuple):
+class EventChoice(NamedTuple):
     """An event type of the picker.
 
     :param text: a sentence about it; nothing for a type that has none yet.
@@ -60,12 +60,12 @@ class Type(NamedTuple):
     is_chosen: bool
 
 
-def groups(chosen: Container[str]) -> list[tuple[str | Promise, list[Type]]]:
+def groups(chosen: Container[str]) -> list[tuple[str | Promise, list[EventChoice]]]:
     """Return all event types in groups, each group with its heading."""
     return [
         (
             GROUPS.get(one.name, one.name),
-            [Type(name, SENTENCES.get(name, ""), name in chosen) for name in one.types],
+            [EventChoice(name, SENTENCES.get(name, ""), name in chosen) for name in one.types],
         )
         for one in AGGREGATES.values()
     ]

@@ -12,12 +12,12 @@ from events.models import Event
 from merchants.filters import AUDIT_LOG, REQUEST_LOGS
 from merchants.models import Merchant, RequestLog
 from panel.merchants import audit_log, export_columns
-from panel.merchants.audit_log import AuditFilterForm
-from panel.merchants.customer_forms import CustomerFilterForm
-from panel.merchants.event_filters import EventFilterForm
+from panel.merchants.audit_log import AuditForm
+from panel.merchants.customer_forms import CustomerListForm
+from panel.merchants.events import EventForm
 from panel.merchants.export_columns import Cells
-from panel.merchants.log_filters import LogFilters
-from panel.merchants.payment_filters import PaymentForm
+from panel.merchants.log_filters import LogForm
+from panel.merchants.money_filters import PaymentForm
 from panel.merchants.request_logs import BODIES
 from payments.customers.filters import CUSTOMERS
 from payments.customers.models import Customer
@@ -60,19 +60,19 @@ LISTS = {
             export_columns.PAYMENTS, export_columns.payments,
         ),
         Exported(
-            "customers", _("Customers"), _customers, CUSTOMERS, CustomerFilterForm,
+            "customers", _("Customers"), _customers, CUSTOMERS, CustomerListForm,
             export_columns.CUSTOMERS, export_columns.customers,
         ),
         Exported(
-            "request_logs", _("Request logs"), _logs, REQUEST_LOGS, LogFilters,
+            "request_logs", _("Request logs"), _logs, REQUEST_LOGS, LogForm,
             export_columns.REQUEST_LOGS, export_columns.logs,
         ),
         Exported(
-            "events", _("Events"), Event.objects.for_merchant, EVENTS, EventFilterForm,
+            "events", _("Events"), Event.objects.for_merchant, EVENTS, EventForm,
             export_columns.EVENTS, export_columns.events,
         ),
         Exported(
-            "audit_log", _("Audit log"), audit_log.rows_of, AUDIT_LOG, AuditFilterForm,
+            "audit_log", _("Audit log"), audit_log.rows_of, AUDIT_LOG, AuditForm,
             export_columns.AUDIT_LOG, export_columns.audit_entries,
         ),
     )

@@ -1,6 +1,7 @@
 """Exports: a list's rows as a CSV file, with its own filter (panel contract: Exports)."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -10,15 +11,15 @@ from django.utils.translation import gettext_lazy as _
 
 from core import clock
 from core.errors import DomainError
+from core.querysets import MerchantRows
 from core.rest import list_walks
 from core.rest.list_query import CURSORS
 from core.rest.list_walks import Newest
+from core.rest.lists import ListSpec
 from merchants.models import Member
-from panel.merchants import addresses, downloads, export_columns, export_parts, listing
-from panel.merchants.downloads import File, Page
+from panel.merchants import addresses, downloads, export_columns, listing
+from panel.merchants.downloads import AnotherIsRunning, CsvFile, CsvPage, TurnsAway
 from panel.merchants.export_lists import LISTS, Exported
-from panel.merchants.export_parts import Part
-from panel.merchants.export_turns import AnotherIsRunning, TurnsAway
 from panel.merchants.filter_words import in_words, moment_of
 from panel.merchants.list_forms import AMOUNTS, BOUNDS
 from panel.merchants.pages import page, proof_required, show
@@ -37,7 +38,53 @@ RUNNING = _("Another export of yours is running. Wait until it has ended.")
 AWAY = _("Exports are not possible at the moment. Try again in a minute.")
 
 
-class Asked(NamedTuple):
+# The newest ones; the rest is offered as one, whose page offers its own parts.
+PARTS_MOST = 3
+BEGIN, END = "created[gte]", "created[lt]"
+
+
+class ExportPart(NamedTuple):
+    """A part of the rows.
+
+    :param query: the whole filter, with the part's time.
+    :param begins_at: None where the filter names none.
+    :param is_rest: it may again be too large.
+    """
+
+    query: str
+    begins_at: datetime | None
+    ends_at: datetime | None
+    is_rest: bool = False
+
+
+def _in_parts(
+    rows: MerchantRows, query: QueryDict, spec: ListSpec, newest: Newest
+) -> list[ExportPart]:
+    """Return parts with as many rows as a file has, the newest first; none if one second has more.
+
+    :param newest: the newest rows of all, one more than a file has.
+    :raises DomainError: as `core.rest.lists.page` does.
+    """
+    found: list[ExportPart] = []
+    left = query.copy()
+    while newest.number > ROWS_MOST and newest.since:
+        border = str(clock.unix(newest.since) + 1)
+        if left.get(END) == border:
+            return []
+        newer = left.copy()
+        newer[BEGIN] = left[END] = border
+        found.append(_part(newer))
+        if len(found) == PARTS_MOST:
+            return [*found, _part(left)._replace(is_rest=True)]
+        newest = list_walks.newest(rows, left, spec, most=ROWS_MOST)
+    return [*found, _part(left)]
+
+
+def _part(query: QueryDict) -> ExportPart:
+    return ExportPart(query.urlencode(), moment_of(query.get(BEGIN)), moment_of(query.get(END)))
+
+
+class AskedExport(NamedTuple):
     """An export that a person asks for.
 
     :param query: the list's filter and order, in the API's terms.
@@ -60,12 +107,13 @@ def export(request: HttpRequest, member: Member, listed: str) -> HttpResponse:
         way = reverse(f"panel:{listed}", args=[member.merchant_id])
         return HttpResponseRedirect(f"{way}?{request.GET.urlencode()}")
     if problem := addresses.unsafe(request):
-        return _shown(request, Asked(LISTS[listed], member, QueryDict()), problem=problem)
-    asked = Asked(LISTS[listed], member, _filter(request.GET, LISTS[listed]))
+        return _shown(request, AskedExport(LISTS[listed], member, QueryDict()), problem=problem)
+    asked = AskedExport(LISTS[listed], member, _filter(request.GET, LISTS[listed]))
     try:
         with limited():
             newest = list_walks.newest(*asked.source, most=ROWS_MOST)
-            parts = _parts(asked, newest)
+            is_too_large = newest.number > ROWS_MOST
+            parts = _in_parts(*asked.source, newest) if is_too_large else None
         if request.method == "POST" and parts is None:
             return _file(asked, newest.number)
     except TookTooLong:
@@ -80,13 +128,6 @@ def export(request: HttpRequest, member: Member, listed: str) -> HttpResponse:
     return _shown(request, asked, count=newest.number, parts=parts, status=status)
 
 
-def _parts(asked: Asked, newest: Newest) -> list[Part] | None:
-    """Return the parts of a file that is too large; None if it is not."""
-    if newest.number <= ROWS_MOST:
-        return None
-    return export_parts.parts(*asked.source, newest, most=ROWS_MOST)
-
-
 def _filter(query: QueryDict, listed: Exported) -> QueryDict:
     asked = listing.asked(query, listed.spec)
     for name in CURSORS:
@@ -94,7 +135,9 @@ def _filter(query: QueryDict, listed: Exported) -> QueryDict:
     return asked
 
 
-def _shown(request: HttpRequest, asked: Asked, *, status: int = 400, **facts: Any) -> HttpResponse:
+def _shown(
+    request: HttpRequest, asked: AskedExport, *, status: int = 400, **facts: Any
+) -> HttpResponse:
     listed, merchant = asked.listed, asked.member.merchant
     way = reverse(f"panel:{listed.page}", args=[merchant.id])
     query = asked.query.urlencode()
@@ -112,15 +155,19 @@ def _shown(request: HttpRequest, asked: Asked, *, status: int = 400, **facts: An
 # --- The file -----------------------------------------------------------------------------------
 
 
-def _file(asked: Asked, count: int) -> HttpResponse:
-    """Answer the file."""
+def _file(asked: AskedExport, count: int) -> HttpResponse:
+    """Answer the file.
+
+    :raises AnotherIsRunning: the person's last export has not ended.
+    :raises TurnsAway: it is not known whether it has.
+    """
     kept = {"filter": _kept(asked.query), "rows": count}
     page = asked.listed.page
-    file = File(_name(asked), asked.listed.columns, _pages(asked), subject=page, kept=kept)
+    file = CsvFile(_name(asked), asked.listed.columns, _pages(asked), subject=page, kept=kept)
     return downloads.answer(asked.member, file)
 
 
-def _pages(asked: Asked) -> Iterator[Page]:
+def _pages(asked: AskedExport) -> Iterator[CsvPage]:
     for rows in list_walks.walk(*asked.source, size=PAGE_ROWS):
         yield list(downloads.breathing(asked.listed.cells(asked.member, rows)))
 
@@ -133,7 +180,8 @@ def _kept(query: QueryDict) -> dict[str, list[str]]:
     }
 
 
-def _name(asked: Asked) -> str:
+def _name(asked: AskedExport) -> str:
+    """Return the file's name: the list, the merchant and the time that its rows are from."""
     begin = moment_of(asked.query.get("created[gte]") or asked.query.get("created[gt]") or "")
     end = moment_of(asked.query.get("created[lt]") or asked.query.get("created[lte]") or "")
     since = export_columns.utc(begin) if begin else "first"

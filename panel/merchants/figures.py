@@ -4,8 +4,10 @@ A payment counts on the day on which it was made, in the merchant's zone. The we
 six days before it; it is compared with the seven days before up to the same moment.
 """
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from threading import Lock
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -14,6 +16,7 @@ from django.utils import timezone
 
 from core import clock, local_days
 from merchants.models import ApiKey, Merchant, RequestLog
+from panel.patience import TookTooLong, limited
 from payments.disputes import render as dispute_render
 from payments.disputes.models import Dispute
 from payments.disputes.states import ANSWERABLE
@@ -155,3 +158,47 @@ def _due(merchant: Merchant, now: datetime) -> Any:
         status__in=ANSWERABLE, evidence_due_by__gt=now, evidence_due_by__lte=now + DISPUTES_SOON
     )
     return rows.order_by("evidence_due_by", "id")
+
+
+OLDEST = timedelta(minutes=1)
+LIMIT_MS = 2_000
+# Merchants whose figures a process keeps, those that were asked for last.
+MERCHANTS_MOST = 500
+
+
+# By the merchant's id, when they were worked out (movable clock, unix seconds), and the figures.
+_kept: OrderedDict[str, tuple[float, Figures | None]] = OrderedDict()
+_lock = Lock()
+
+
+def of(merchant: Merchant) -> Figures | None:
+    """Return a merchant's figures, at most a minute old; None if the database is not done in time.
+
+    The clock is the movable one: figures of before it was moved are too old.
+    """
+    now = clock.now().timestamp()
+    with _lock:
+        known = _kept.get(merchant.id)
+    if known and 0 <= now - known[0] < OLDEST.total_seconds():
+        return known[1]
+    found = _read(merchant)
+    with _lock:
+        _kept[merchant.id] = (now, found)
+        _kept.move_to_end(merchant.id)
+        while len(_kept) > MERCHANTS_MOST:
+            _kept.popitem(last=False)
+    return found
+
+
+def forget() -> None:
+    """Let nothing be kept: tests change rows within the minute."""
+    with _lock:
+        _kept.clear()
+
+
+def _read(merchant: Merchant) -> Figures | None:
+    try:
+        with limited(LIMIT_MS):
+            return read(merchant)
+    except TookTooLong:
+        return None

@@ -17,7 +17,7 @@ BOUNDS: dict[str, Any] = {
 }
 
 
-class Words(NamedTuple):
+class FilterWords(NamedTuple):
     """One filter.
 
     :param moment: of a bound of the time, which has no text.
@@ -28,25 +28,25 @@ class Words(NamedTuple):
     moment: datetime | None = None
 
 
-def in_words(query: QueryDict, form: forms.Form) -> list[Words]:
+def in_words(query: QueryDict, form: forms.Form) -> list[FilterWords]:
     """Return the filters of a query in the API's terms; nothing for one that narrows nothing."""
     return list(_words(query, form))
 
 
-def _words(query: QueryDict, form: forms.Form) -> Iterator[Words]:
+def _words(query: QueryDict, form: forms.Form) -> Iterator[FilterWords]:
     for name, values in query.lists():
         moment = moment_of(values[-1]) if name in BOUNDS else None
         if moment:
-            yield Words(BOUNDS[name], moment=moment)
+            yield FilterWords(BOUNDS[name], moment=moment)
             continue
         field = _input(name, form)
         if field is None:
             # No input of people has it: it stands as the API takes it.
-            yield Words(name, ", ".join(values))
+            yield FilterWords(name, ", ".join(values))
         elif field.name in getattr(form, "human", {}):
-            yield Words(field.label, str(field.value()))
+            yield FilterWords(field.label, str(field.value() or ", ".join(values)))
         else:
-            yield Words(field.label, ", ".join(_choice(field, one) for one in values))
+            yield FilterWords(field.label, ", ".join(_choice(field, one) for one in values))
 
 
 def _input(name: str, form: forms.Form) -> forms.BoundField | None:

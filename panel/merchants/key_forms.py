@@ -13,9 +13,8 @@ from core.detection import contains_card_number
 from core.rest import resources
 from core.secrets_in_text import holds_secret_key
 from merchants import keys
-from merchants.keys import KeyRefused
-from panel import refusals
 from panel.merchants import key_words
+from panel.merchants.acts import Refusable
 
 # Links that fill the form in, and the level that each gives to all resources.
 PRESETS: dict[str, tuple[str | Promise, str]] = {
@@ -34,7 +33,7 @@ def _harmless(value: str) -> str:
     return "" if contains_card_number(value) or holds_secret_key(value) else value
 
 
-class _Expiring(forms.Form):
+class _Expiring(Refusable):
     """A form with the day that a new key ends on.
 
     :param zone: of the merchant, in which the day ends.
@@ -63,10 +62,8 @@ class _Expiring(forms.Form):
         if self.is_bound:
             self.data = {name: _harmless(value) for name, value in self.data.items()}
 
-    def refuse(self, refusal: KeyRefused) -> None:
-        """Show a refusal at its input."""
-        name = {"expires_at": "expires"}.get(refusal.param or "", refusal.param)
-        self.add_error(name if name in self.fields else None, refusals.sentence(refusal))
+    def input_of(self, param: str) -> str:
+        return "expires" if param == "expires_at" else super().input_of(param)
 
 
 class CreateKey(_Expiring):

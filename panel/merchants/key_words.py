@@ -1,12 +1,21 @@
-"""Labels of keys' scopes."""
+"""Scopes of keys in words, and the mails about keys that are made, rolled or revoked.
+
+The mails tell of each, so nobody can use a stolen session quietly. No secret is in them.
+"""
 
 from collections.abc import Iterable
+from typing import Any
 
+from django.conf import settings
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.rest import resources
+from merchants import keys, notices
+from merchants.models import ApiKey, Member
+from merchants.notices import Letter, MailKind
 
 # By the names that scopes have in the API (contract 5).
 RESOURCES: dict[str, str | Promise] = {
@@ -61,3 +70,36 @@ def in_words(scopes: dict[str, str]) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(resource(name) for name in names)
+
+
+SUBJECTS: dict[str, str | Promise] = {
+    "created": _("An API key was created"),
+    "rolled": _("An API key was rolled"),
+    "revoked": _("An API key was revoked"),
+}
+
+
+def tell_owners(done: str, key: ApiKey, by: Member, **facts: Any) -> None:
+    """Tell the owners, and the addresses that want such notices, when the answer has left.
+
+    :param done: one of `SUBJECTS`.
+    :param facts: more for the mail's template.
+    """
+    merchant = key.merchant
+    letter = Letter(SUBJECTS[done], "panel/mails/key.txt", _shown(done, key, by) | facts)
+    to = [*notices.owners(merchant), *notices.readers(merchant, MailKind.KEY_CHANGED)]
+    notices.send(letter, to)
+
+
+def _shown(done: str, key: ApiKey, by: Member) -> dict[str, Any]:
+    page = reverse("panel:key", args=[key.merchant_id, key.id])
+    return {
+        "done": done,
+        "key": key,
+        "shown_key": f"{keys.prefix()}…{key.last4}",
+        # Asked by the template, in the reader's language.
+        "scopes": lambda: in_words(key.scopes),
+        "by": by.user.email,
+        "zone": key.merchant.timezone,
+        "page": f"{settings.PANEL_URL}{page}",
+    }

@@ -1,7 +1,10 @@
 """API keys: listed, shown with their latest requests, created, rolled, revoked."""
 
-from datetime import timedelta
-from typing import Any
+import re
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib import messages
@@ -12,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from core import clock
 from core.errors import DomainError
 from core.querysets import MerchantRows
 from core.rest import lists
@@ -19,10 +23,10 @@ from core.rest.list_query import CURSORS
 from core.rest.lists import ListSpec, Page
 from merchants import keys
 from merchants.filters import RequestLogFilters
-from merchants.keys import KeyRefused
 from merchants.models import ApiKey, Member, RequestLog
 from panel import once
-from panel.merchants import key_mails, key_use, key_words
+from panel.merchants import acts, key_words
+from panel.merchants.acts import Refusable
 from panel.merchants.key_forms import PRESETS, CreateKey, RollKey
 from panel.merchants.pages import page, proof_required, show
 from panel.once import Secret
@@ -63,15 +67,6 @@ def create(request: HttpRequest, member: Member) -> HttpResponse:
     typed = request.POST if request.method == "POST" else None
     preset = request.GET.get("preset", "")
     form = CreateKey(typed, zone=member.merchant.timezone, preset=preset)
-    if form.is_valid() and (answer := _created(request, member, form)):
-        return answer
-    form.forget_secrets()
-    facts = {"form": form, "presets": PRESETS, "token": once.token(request)}
-    return show(request, "panel/keys/create.html", facts, status=400 if form.is_bound else 200)
-
-
-def _created(request: HttpRequest, member: Member, form: CreateKey) -> HttpResponse | None:
-    """Make the key; None if it was refused, and the form says why."""
 
     def change() -> Secret:
         key, secret = keys.create(
@@ -83,7 +78,10 @@ def _created(request: HttpRequest, member: Member, form: CreateKey) -> HttpRespo
         )
         return _secret(request, member, key, secret, done="created")
 
-    return _made(request, member, change, form=form)
+    if answer := _made(request, member, change, form=form):
+        return answer
+    form.forget_secrets()
+    return acts.ask(request, "panel/keys/create.html", form, presets=PRESETS)
 
 
 @page("POST")
@@ -95,27 +93,21 @@ def roll(request: HttpRequest, member: Member, key: str) -> HttpResponse:
         return ended
     typed = request.POST if request.method == "POST" else None
     form = RollKey(typed, zone=member.merchant.timezone)
-    if form.is_valid() and (answer := _rolled(request, member, row, form)):
-        return answer
-    form.forget_secrets()
-    facts = {**_row(row), "form": form, "token": once.token(request), "back": _address(row)}
-    return show(request, "panel/keys/roll.html", facts, status=400 if form.is_bound else 200)
 
-
-def _rolled(
-    request: HttpRequest, member: Member, old: ApiKey, form: RollKey
-) -> HttpResponse | None:
     def change() -> Secret:
         new, secret = keys.roll(
-            old,
+            row,
             form.cleaned_data["expires_in"],
             expires_at=form.cleaned_data["expires"],
             created_by=member.user,
         )
-        old.refresh_from_db(fields=["expires_at"])
-        return _secret(request, member, new, secret, done="rolled", old=old)
+        row.refresh_from_db(fields=["expires_at"])
+        return _secret(request, member, new, secret, done="rolled", old=row)
 
-    return _made(request, member, change, form=form)
+    if answer := _made(request, member, change, form=form):
+        return answer
+    form.forget_secrets()
+    return acts.ask(request, "panel/keys/roll.html", form, **_row(row), back=_address(row))
 
 
 @page("POST")
@@ -133,11 +125,11 @@ def revoke(request: HttpRequest, member: Member, key: str) -> HttpResponse:
     if request.method == "POST":
         answer = once.act(request, member, change, subject=row.id, done=_address(row))
         for one in revoked:
-            key_mails.tell_owners("revoked", one, member)
+            key_words.tell_owners("revoked", one, member)
         return answer
     if ended := _if_ended(request, row):
         return ended
-    facts = {**_row(row), "use": key_use.of_last_day(row), "token": once.token(request)}
+    facts = {**_row(row), "use": use_of_last_day(row), "token": once.token(request)}
     return show(request, "panel/keys/revoke.html", {**facts, "back": _address(row)})
 
 
@@ -145,23 +137,23 @@ def revoke(request: HttpRequest, member: Member, key: str) -> HttpResponse:
 
 
 def _made(
-    request: HttpRequest, member: Member, change: Any, *, form: CreateKey | RollKey
+    request: HttpRequest, member: Member, change: Callable[[], Secret], *, form: Refusable
 ) -> HttpResponse | None:
     back = reverse("panel:keys", args=[member.merchant_id])
-    try:
+
+    def act() -> HttpResponse:
         return once.act_with_secret(
             request, member, change, subject=member.merchant_id, otherwise=back
         )
-    except KeyRefused as refusal:
-        form.refuse(refusal)
-        return None
+
+    return acts.done(request, form, act)
 
 
 def _secret(request: HttpRequest, member: Member, key: ApiKey, secret: str, **facts: Any) -> Secret:
     """Return the secret of a key with the page that shows it; then the owners get a mail."""
 
     def answer() -> HttpResponse:
-        key_mails.tell_owners(facts["done"], key, member, old=facts.get("old"))
+        key_words.tell_owners(facts["done"], key, member, old=facts.get("old"))
         # Every key that works may read the balance.
         url = f"{settings.BASE_URL}/v1/balance"
         call = f'curl {url} \\\n  -H "Authorization: Bearer {secret}"'
@@ -225,3 +217,41 @@ def _page(rows: MerchantRows, query: QueryDict, spec: ListSpec, *, limit: str) -
         return lists.page(rows, asked, spec, url="")
     except DomainError:
         return None
+
+
+LAST = timedelta(days=1)
+# More requests are not looked at: an index gives the latest ones at once.
+REQUESTS_MOST = 1000
+OPERATIONS_MOST = 10
+ID = re.compile(r"/[a-z]{2,8}_[0-9A-Za-z]{16,}", re.ASCII)
+
+
+class KeyUse(NamedTuple):
+    """The requests that came with a key.
+
+    :param is_capped: there were more.
+    :param operations: method and path, with `{id}` for ids, and how often; the most used first.
+    """
+
+    requests: int
+    is_capped: bool
+    latest_at: datetime | None
+    operations: list[tuple[str, int]]
+
+
+def use_of_last_day(key: ApiKey) -> KeyUse:
+    """Return the use of a key in the last day, of the clock that request logs have."""
+    rows = RequestLog.objects.for_merchant(key.merchant).filter(api_key=key.id)
+    latest = list(
+        rows.filter(created_at__gte=clock.now() - LAST)
+        .order_by("-created_at", "-id")
+        .values_list("method", "path", "created_at")[: REQUESTS_MOST + 1]
+    )
+    looked_at = latest[:REQUESTS_MOST]
+    counted = Counter(f"{method} {ID.sub('/{id}', path)}" for method, path, _at in looked_at)
+    return KeyUse(
+        requests=len(looked_at),
+        is_capped=len(latest) > REQUESTS_MOST,
+        latest_at=latest[0][2] if latest else None,
+        operations=counted.most_common(OPERATIONS_MOST),
+    )

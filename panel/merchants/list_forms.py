@@ -1,10 +1,11 @@
 """Filters of lists as inputs: the API's own names, days for instants, written amounts for sums."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.http import QueryDict
 from django.utils.functional import lazy
 from django.utils.translation import gettext
@@ -14,7 +15,8 @@ from core import clock, local_days, money
 from core.rest.list_query import CURSORS
 from core.rest.lists import ListSpec
 from panel import statuses
-from panel.merchants.endpoint_forms import Refusable, as_refusal
+from panel.merchants import listing
+from panel.merchants.acts import Refusable, as_refusal
 
 # The bounds that the two days become: both days are whole.
 BOUNDS = {"created_from": "created[gte]", "created_to": "created[lt]"}
@@ -62,13 +64,24 @@ def several_statuses(values: Iterable[str]) -> AnyChoices:
     return AnyChoices(label=_("Status"), required=False, choices=choices, widget=widget)
 
 
+def order(**more: Any) -> AnyChoice:
+    """Return the choice of an order, by the list's sort keys; newest first if none is chosen."""
+    amounts = [("-amount", _("Largest first")), ("amount", _("Smallest first"))]
+    choices = [NEWEST_FIRST, ("created", _("Oldest first")), *amounts, *more.items()]
+    return AnyChoice(label=_("Order"), required=False, choices=choices)
+
+
 def _no_amount(currency: str) -> str:
     example = money.typed(125000, currency)
     return gettext("Give an amount such as %(example)s.") % {"example": example}
 
 
+ANY: tuple[str, Any] = ("", _("Any"))
+NEWEST_FIRST: tuple[str, Any] = ("", _("Newest first"))
 CHOOSE: Any = _("Choose one of the list.")
 NO_DAY: Any = _("Give a day, such as 2026-11-23.")
+NOT_SHOWN: Any = _("This address asks for something that the list cannot show.")
+TOO_LONG: Any = _("This took too long. Narrow the time, and try again.")
 no_amount: Callable[[str], Any] = lazy(_no_amount, str)
 
 
@@ -84,6 +97,14 @@ class ListForm(Refusable):
     ranges: tuple[tuple[str, str], ...] = (("created_from", "created_to"),)
     # Two inputs of people that become one parameter.
     pair: tuple[str, ...] = ()
+    # Inputs that are folded away until one is used.
+    folded: tuple[str, ...] = ()
+    # By an input, the words about a value that the list does not take.
+    refused: Mapping[str, Any] = {
+        "q": _("Search for a shorter text: 255 characters at most."),
+    }
+    # The words about a parameter without an input, and about a search that took too long.
+    unplaced, too_long = NOT_SHOWN, TOO_LONG
 
     created_from = day(_("From"))
     created_to = day(_("To"))
@@ -96,13 +117,21 @@ class ListForm(Refusable):
         self.unit = (query.get("currency") or currency).lower()
         self.shown = self._shown(query)
         super().__init__(self.shown)
+        if "currency" in self.fields:
+            known = [(code, code.upper()) for code in settings.CURRENCIES]
+            self.fields["currency"].choices = [ANY, *known]  # type: ignore[attr-defined]
 
-    def in_the_apis_terms(self, query: QueryDict) -> str | None:
-        """Return the query in the API's own terms; None if it is so already."""
+    @property
+    def asked(self) -> QueryDict:
+        """Return the list's own part of the address."""
+        return listing.asked(self.given, self.spec)
+
+    def in_the_apis_terms(self) -> str | None:
+        """Return the address in the API's own terms; None if it is so already."""
         of_people = (*self.human, *self.pair)
-        if not any(name in query for name in of_people):
+        if not any(name in self.given for name in of_people):
             return None
-        asked = query.copy()
+        asked = self.given.copy()
         for name in (*of_people, *self.human.values(), *CURSORS):
             asked.pop(name, None)
         for parameter, value in self._translated():
@@ -114,24 +143,44 @@ class ListForm(Refusable):
 
     def refuse(self, problem: Exception) -> None:
         """Show a refusal at the input that it is about: an instant's at its day."""
-        told = as_refusal(problem)
-        param = getattr(told, "param", None) or ""
-        inputs = {parameter: name for name, parameter in self.human.items()}
-        name = inputs.get(param) or param.partition("[")[0]
-        if self._is_day(name):
+        found = as_refusal(problem)
+        name = self.input_of(getattr(found, "param", None) or "")
+        if name in self.refused and name in self.fields:
+            self.add_error(name, self.refused[name])
+        elif self._is_day(name):
             self.add_error(name, NO_DAY)
         elif name in AMOUNTS:
             self.add_error(name, no_amount(self.unit))
-        elif f"{name}[]" in self.fields:
-            self.add_error(f"{name}[]", CHOOSE)
-        elif isinstance(self.fields.get(name), AnyChoice):
+        elif isinstance(self.fields.get(name), AnyChoice | AnyChoices):
             self.add_error(name, CHOOSE)
-        elif name == "q":
-            self.add_error(name, _("Search for a shorter text: 255 characters at most."))
         elif name in self.fields:
-            super().refuse(told)
+            super().refuse(found)
         else:
-            self.add_error(None, _("This address asks for something that the list cannot show."))
+            self.add_error(None, self.unplaced)
+
+    def refuse_as_too_long(self) -> None:
+        """Say at the days, if there are some, that the database was not done in time."""
+        self.add_error("created_from" if "created_from" in self.fields else None, self.too_long)
+
+    def input_of(self, param: str) -> str:
+        """Return the input of a parameter: one of people, one that may repeat, or its own."""
+        inputs = {parameter: name for name, parameter in self.human.items()}
+        name = inputs.get(param) or super().input_of(param)
+        return f"{name}[]" if f"{name}[]" in self.fields else name
+
+    @property
+    def common(self) -> list[forms.BoundField]:
+        """Return the inputs that are not folded away."""
+        return [self[name] for name in self.fields if name not in self.folded]
+
+    @property
+    def rare(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.folded]
+
+    @property
+    def has_rare_ones(self) -> bool:
+        """Tell whether one of the filters that are folded away is used or refused."""
+        return any(self.data.get(name) or name in self.errors for name in self.folded)
 
     @property
     def kept(self) -> list[tuple[str, str]]:
@@ -208,7 +257,8 @@ class ListForm(Refusable):
         for names in self.ranges:
             for name in names:
                 found = self.cleaned_data.get(name)
-                if found and not FIRST <= found <= LAST:
+                # An instant of the address may lie anywhere.
+                if found and name in self.given and not FIRST <= found <= LAST:
                     self.add_error(name, NO_DAY)
             begin, end = (self.cleaned_data.get(name) for name in names)
             if begin and end and end < begin:

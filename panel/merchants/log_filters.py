@@ -1,43 +1,30 @@
 """The filters of the request logs as a form: the API's parameters, and days for instants."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from django import forms
 from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from core import clock, local_days
-from core.errors import DomainError
-from core.rest.list_query import CURSORS
+from core import local_days
 from merchants.filters import REQUEST_LOGS
 from merchants.models import RequestLog
+from panel.merchants.filter_words import moment_of
+from panel.merchants.list_forms import ANY, CHOOSE, AnyChoice, ListForm, text
+from panel.merchants.listing import NO_SUCH_PLACE
 
-# The bounds that the days become: both days are whole.
-DAYS = {"created_from": "created[gte]", "created_to": "created[lt]"}
-# Days that a calendar of ours may hold.
-FIRST, LAST = date(2000, 1, 1), date(2999, 12, 31)
 # An idempotency key may begin or end with a blank.
 KEPT_AS_TYPED = "idempotency_key"
-METHODS = ("GET", "POST", "DELETE")
+METHODS = [(one, one) for one in ("GET", "POST", "DELETE")]
 KINDS: dict[str, str | Promise] = {
     RequestLog.Kind.API: _("Request to the API"),
     RequestLog.Kind.PANEL: _("Change in the panel"),
     RequestLog.Kind.JOB: _("Background work"),
 }
-TOO_LONG = _("This took too long. Narrow the time, and try again.")
-NO_SUCH_PLACE = _("This place of the list is gone. Start again from the newest.")
-# Of Any: the stubs of Django's forms name a kind of lazy text that it does not have.
-WORDS: dict[str, Any] = {
-    "status": _("Give a status, such as 404, or a class of them: 4xx or 5xx."),
-    "kind": _("Choose one of the list."),
-    "method": _("Choose one of the list."),
-    "created_from": _("Give a day, such as 2026-11-23."),
-    "created_to": _("Give a day, such as 2026-11-23."),
-}
-NOT_READ = _("Give one text of up to 500 characters.")
+NOT_READ: Any = _("Give one text of up to 500 characters.")
+TEXTS = ("path", "error_code", "object_id", "api_key", "idempotency_key")
 
 
 class Bound(NamedTuple):
@@ -49,109 +36,60 @@ class Bound(NamedTuple):
     is_begin: bool
 
 
-def _day(label: Any) -> forms.DateField:
-    return forms.DateField(
-        label=label,
-        required=False,
-        input_formats=["%Y-%m-%d"],
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-        error_messages={"invalid": WORDS["created_from"]},
-    )
+class LogForm(ListForm):
+    """The form above the request logs; blanks around a text are dropped."""
 
+    spec = REQUEST_LOGS
+    folded = ("object_id", "api_key", "idempotency_key", "kind")
+    refused = {
+        **dict.fromkeys(TEXTS, NOT_READ),
+        "status": _("Give a status, such as 404, or a class of them: 4xx or 5xx."),
+        "kind": CHOOSE,
+        "method": CHOOSE,
+    }
+    unplaced = NO_SUCH_PLACE
 
-def _text(label: Any, **attributes: str) -> forms.CharField:
-    plain = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
-    return forms.CharField(
-        label=label, required=False, widget=forms.TextInput(attrs={**plain, **attributes})
-    )
+    status = text(_("Status"), placeholder="400, 4xx", inputmode="text")
+    method = AnyChoice(label=_("Method"), required=False)
+    path = text(_("Path"), placeholder="/v1/payment_intents")
+    error_code = text(_("Error code"), placeholder="parameter_invalid")
+    object_id = text(_("Object"), placeholder="pi_…")
+    api_key = text(_("API key"), placeholder="key_…")
+    idempotency_key = text(_("Idempotency key"))
+    kind = AnyChoice(label=_("Kind"), required=False)
+    field_order = ("status", "method", "path", "created_from", "created_to")
 
-
-class LogFilters(forms.Form):
-    """The form above the list; the list's engine reads the address, and refuses."""
-
-    use_required_attribute = False
-
-    status = _text(_("Status"), placeholder="400, 4xx", inputmode="text")
-    method = forms.CharField(label=_("Method"), required=False)
-    path = _text(_("Path"), placeholder="/v1/payment_intents")
-    created_from = _day(_("From"))
-    created_to = _day(_("To"))
-    error_code = _text(_("Error code"), placeholder="parameter_invalid")
-    object_id = _text(_("Object"), placeholder="pi_…")
-    api_key = _text(_("API key"), placeholder="key_…")
-    idempotency_key = _text(_("Idempotency key"))
-    kind = forms.CharField(label=_("Kind"), required=False)
-
-    def __init__(self, query: QueryDict, *, zone: str) -> None:
-        """:param zone: of the merchant, in which days begin."""
-        self.zone = zone
-        self.query = query
-        super().__init__(self._shown())
-        self.fields["method"].widget = _select(self.data["method"], {one: one for one in METHODS})
-        self.fields["kind"].widget = _select(self.data["kind"], KINDS)
+    def __init__(self, query: QueryDict, *, zone: str, currency: str = "") -> None:
+        self.typed = query
+        super().__init__(_tidied(query), zone=zone, currency=currency)
+        for name, known in (("method", METHODS), ("kind", [*KINDS.items()])):
+            value = self.shown.get(name, "")
+            # One that is not offered stands in the address, and is shown.
+            other = [] if value in ("", *dict(known)) else [(value, value)]
+            self.fields[name].choices = [ANY, *known, *other]  # type: ignore[attr-defined]
 
     @property
     def asked(self) -> QueryDict:
-        """Return the address's own question in the API's terms, without what was left empty."""
+        """Return the list's own part of the address; how many rows there are is a part, too."""
         found = QueryDict(mutable=True)
-        for name, values in self.query.lists():
-            kept = [one if name == KEPT_AS_TYPED else one.strip() for one in values]
-            if name.partition("[")[0] in REQUEST_LOGS.names and any(kept):
-                found.setlist(name, kept)
+        for name, values in self.given.lists():
+            if name.partition("[")[0] in self.spec.names:
+                found.setlist(name, values)
         return found
 
-    def in_the_apis_terms(self) -> QueryDict | None:
-        """Return the question with instants for days; None if the address is so already."""
-        asked = self.asked
-        for name, bound in DAYS.items():
-            if name in self.query:
-                asked.pop(bound, None)
-                if day := self.cleaned_data.get(name):
-                    asked[bound] = str(self._instant(day, is_end=name == "created_to"))
-        if any(name in self.query for name in DAYS):
-            for cursor in CURSORS:
-                asked.pop(cursor, None)
-        typed = {name: self.query.getlist(name) for name in self.query}
-        known = {name for name in typed if name.partition("[")[0] in REQUEST_LOGS.names}
-        is_so = all(asked.getlist(name) == typed[name] for name in known)
-        return None if is_so and not typed.keys() & DAYS.keys() else asked
+    def in_the_apis_terms(self) -> str | None:
+        better = super().in_the_apis_terms()
+        return self.given.urlencode() if better is None and self.given != self.typed else better
 
-    def clean_created_from(self) -> date | None:
-        return self._within("created_from")
-
-    def clean_created_to(self) -> date | None:
-        day, begin = self._within("created_to"), self.cleaned_data.get("created_from")
-        if day and begin and day < begin:
-            raise forms.ValidationError(_("This day is before the first one."))
-        return day
-
-    def refuse(self, problem: DomainError) -> None:
-        """Show a refusal of the engine at the input that it is about."""
-        param = problem.param or ""
-        name = param.partition("[")[0]
+    def input_of(self, param: str) -> str:
+        name = super().input_of(param)
         if name == "created":
-            name = "created_to" if "[lt" in param else "created_from"
-        if name in self.fields:
-            self.add_error(name, WORDS.get(name, NOT_READ))
-        else:
-            self.add_error(None, NO_SUCH_PLACE)
+            return "created_to" if "[lt" in param else "created_from"
+        return name
 
     @property
     def is_narrowed(self) -> bool:
-        return any(self.data.values()) or any(self.bounds)
-
-    @property
-    def has_rare_ones(self) -> bool:
-        """Return whether one of the filters that are folded away is used or refused."""
-        return any(self.data[name] or name in self.errors for name in RARE)
-
-    @property
-    def common(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.fields if name not in RARE]
-
-    @property
-    def rare(self) -> list[forms.BoundField]:
-        return [self[name] for name in RARE]
+        return any(map(self.shown.get, self.fields)) or bool(self.bounds)
 
     @property
     def bounds(self) -> list[Bound]:
@@ -159,50 +97,30 @@ class LogFilters(forms.Form):
         return list(self._bounds())
 
     def _bounds(self) -> Iterator[Bound]:
-        days = {bound for name, bound in DAYS.items() if self.data[name]}
-        for name, values in self.query.lists():
-            moment = _moment(values[-1]) if name.partition("[")[0] == "created" else None
+        days = {bound for name, bound in self.human.items() if self.shown.get(name)}
+        for name, values in self.given.lists():
+            moment = moment_of(values[-1]) if name.partition("[")[0] == "created" else None
             if moment and len(values) == 1 and name not in days:
                 yield Bound(name, values[0], moment, is_begin="[lt" not in name)
 
-    def _shown(self) -> dict[str, str]:
-        shown = {name: self.query.get(name, "") for name in self.base_fields}
-        for name, bound in DAYS.items():
-            if name not in self.query:
-                shown[name] = self._as_day(self.query.get(bound, ""), is_end=name == "created_to")
-        return shown
-
-    def _within(self, name: str) -> date | None:
-        day: date | None = self.cleaned_data[name]
-        if day and not FIRST <= day <= LAST:
-            raise forms.ValidationError(WORDS[name])
-        return day
-
-    def _instant(self, day: date, *, is_end: bool) -> int:
-        begins = day + timedelta(days=1) if is_end else day
-        return clock.unix(local_days.begins(begins, self.zone))
-
-    def _as_day(self, written: str, *, is_end: bool) -> str:
+    def _day(self, written: str, *, bound: str) -> str:
         """Return the day that begins, or has just ended, at an instant; nothing if none does."""
-        moment = _moment(written)
-        if moment is None:
+        moment = moment_of(written)
+        if (
+            moment is None
+            or local_days.begins(local_days.of(moment, self.zone), self.zone) != moment
+        ):
             return ""
-        begins = local_days.of(moment, self.zone)
-        if self._instant(begins, is_end=False) != moment.timestamp():
-            return ""
-        return (begins - timedelta(days=1) if is_end else begins).isoformat()
+        return super()._day(written, bound=bound)
 
 
-# The filters that are folded away until one is used.
-RARE = ("object_id", "api_key", "idempotency_key", "kind")
-
-
-def _select(value: str, known: dict[str, Any]) -> forms.Select:
-    # One that is not offered stands in the address, and is shown.
-    other = {} if value in ("", *known) else {value: value}
-    return forms.Select(choices=[("", _("Any")), *{**known, **other}.items()])
-
-
-def _moment(written: str) -> datetime | None:
-    is_number = written.isascii() and written.isdecimal() and len(written) <= 11
-    return datetime.fromtimestamp(int(written), UTC) if is_number else None
+def _tidied(query: QueryDict) -> QueryDict:
+    """Return an address without blanks around the list's texts, and without those left empty."""
+    tidy = QueryDict(mutable=True)
+    for name, values in query.lists():
+        if name.partition("[")[0] in REQUEST_LOGS.names:
+            values = values if name == KEPT_AS_TYPED else [one.strip() for one in values]
+            if not any(values):
+                continue
+        tidy.setlist(name, values)
+    return tidy

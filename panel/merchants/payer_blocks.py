@@ -1,6 +1,6 @@
 """A payer is blocked for the merchant's account, by card or e-mail, and let in again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any
 
@@ -11,12 +11,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core import clock, local_days
-from core.errors import DomainError
 from merchants.models import Member
 from panel import once
-from panel.merchants.endpoint_forms import REFUSALS, typed
+from panel.merchants import acts
 from panel.merchants.list_forms import LAST, NO_DAY
-from panel.merchants.pages import page, show
+from panel.merchants.pages import page
 from panel.merchants.payment_acts import WORDS
 from panel.merchants.payment_forms import ActForm
 from panel.merchants.payments import address, find
@@ -28,10 +27,6 @@ from payments.risk.models import ListEntry
 from payments.risk.own_blocks import REASON_MAX, BlockedByOperator, ReasonUnusable
 
 KINDS: dict[str, Any] = {Kind.CARD.value: _("This card"), Kind.EMAIL.value: _("This e-mail")}
-REFUSED: Mapping[str, Any] = {
-    BlockedByOperator.code: _("We have blocked it ourselves. Ask us why."),
-    ReasonUnusable.code: _("Give a reason, up to 500 characters, without card numbers."),
-}
 
 
 class _ReasonForm(ActForm):
@@ -42,10 +37,14 @@ class _ReasonForm(ActForm):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
+    words = {
+        **ActForm.words,
+        ReasonUnusable.code: _("Give a reason, up to 500 characters, without card numbers."),
+    }
+
     def refuse(self, problem: Exception) -> None:
-        words = REFUSED.get(problem.code) if isinstance(problem, DomainError) else None
-        if words:
-            self.add_error("reason", words)
+        if isinstance(problem, BlockedByOperator):
+            self.add_error("reason", _("We have blocked it ourselves. Ask us why."))
         else:
             super().refuse(problem)
 
@@ -92,7 +91,7 @@ class BlockForm(_ReasonForm):
 def block_payer(request: HttpRequest, member: Member, payment: str) -> HttpResponse:
     """Ask for card or e-mail, a reason and a last day, and block the payer for the account."""
     row = find(member, payment)
-    form = BlockForm(_sent(request), row, zone=member.merchant.timezone)
+    form = BlockForm(acts.sent(request), row, zone=member.merchant.timezone)
 
     def change() -> None:
         sent = form.cleaned_data
@@ -112,7 +111,7 @@ def unblock_payer(request: HttpRequest, member: Member, payment: str) -> HttpRes
     :raises Http404: there is none, and the form did not take one away.
     """
     row = find(member, payment)
-    form = _ReasonForm(_sent(request), row)
+    form = _ReasonForm(acts.sent(request), row)
     own = [entry for entry in blocks(member, row) if not own_blocks.is_operators(entry)]
     if request.method != "POST" and not own:
         raise Http404
@@ -132,10 +131,6 @@ def blocks(member: Member, row: PaymentIntent) -> list[ListEntry]:
     return own_blocks.current(member.merchant, payer_blocks.listed(row, last))
 
 
-def _sent(request: HttpRequest) -> Any:
-    return typed(request) if request.method == "POST" else None
-
-
 def _answer(
     request: HttpRequest,
     member: Member,
@@ -144,19 +139,13 @@ def _answer(
     **shown: Any,
 ) -> HttpResponse:
     row = form.payment
-    # A form with a card number in it comes here without its fields, and does nothing.
-    if request.method == "POST" and form.data and form.is_valid():
-        done = address(member, row.id)
-        try:
-            return once.act(request, member, change, subject=row.id, done=done)
-        except REFUSALS as problem:
-            form.refuse(problem)
+    done = address(member, row.id)
+    answer = acts.done(
+        request, form, lambda: once.act(request, member, change, subject=row.id, done=done)
+    )
     shown |= {
         "payment": row,
-        "form": form,
         "why_not": "" if shown["is_possible"] else gettext("Neither card nor e-mail is known."),
-        "token": once.token(request),
     }
-    status = 400 if request.method == "POST" else 200
     name = "block_payer" if isinstance(form, BlockForm) else "unblock_payer"
-    return show(request, f"panel/payments/{name}.html", shown, status=status)
+    return answer or acts.ask(request, f"panel/payments/{name}.html", form, **shown)

@@ -12,7 +12,7 @@ from payments.intents.models import PaymentIntent
 from payments.intents.states import PaymentStatus
 
 
-class Act(NamedTuple):
+class ActButton(NamedTuple):
     """A button of a payment's page.
 
     :param url: of the page that asks, and does it.
@@ -23,7 +23,7 @@ class Act(NamedTuple):
     is_first: bool = False
 
 
-class Refused(NamedTuple):
+class RefusedAct(NamedTuple):
     """An act that is not possible, and why."""
 
     word: Any
@@ -40,8 +40,8 @@ WORDS: dict[str, Any] = {
 }
 
 
-def acts(member: Member, payment: PaymentIntent) -> tuple[list[Act], list[Refused]]:
-    """Return the acts that the member may do with a payment now, and those that cannot be done now.
+def acts(member: Member, payment: PaymentIntent) -> tuple[list[ActButton], list[RefusedAct]]:
+    """Return what the member may do with a payment now, and what nobody may do with it now.
 
     An act that the member's role may not do is neither.
     """
@@ -50,10 +50,12 @@ def acts(member: Member, payment: PaymentIntent) -> tuple[list[Act], list[Refuse
         if not permissions.may_open(member, page):
             continue
         if why := why_not(page, payment):
-            refused.append(Refused(word, why))
+            refused.append(RefusedAct(word, why))
         else:
             url = reverse(f"panel:{page}", args=[member.merchant_id, payment.id])
-            possible.append(Act(word, url, is_first=page in ("capture_payment", "refund_payment")))
+            possible.append(
+                ActButton(word, url, is_first=page in ("capture_payment", "refund_payment"))
+            )
     return possible, refused
 
 

@@ -11,9 +11,8 @@ from core import money
 from ledger.models import Movement
 from merchants.models import Member
 from panel import once
-from panel.merchants import calls
-from panel.merchants.endpoint_forms import REFUSALS, typed
-from panel.merchants.pages import page, show
+from panel.merchants import acts, calls
+from panel.merchants.pages import page
 from panel.merchants.payment_acts import WORDS, why_not
 from panel.merchants.payment_forms import (
     ActForm,
@@ -41,7 +40,7 @@ PATH = "/v1/payment_intents"
 def capture_payment(request: HttpRequest, member: Member, payment: str) -> HttpResponse:
     """Ask how much of an authorised payment is captured (`amount`), and capture it."""
     row = find(member, payment)
-    form = CaptureForm(_sent(request), row, most=row.amount_capturable)
+    form = CaptureForm(acts.sent(request), row, most=row.amount_capturable)
 
     def change() -> None:
         asked = CaptureIntentForm.read({"amount_to_capture": form.cleaned_data["amount"]})
@@ -57,7 +56,7 @@ def capture_payment(request: HttpRequest, member: Member, payment: str) -> HttpR
 def cancel_payment(request: HttpRequest, member: Member, payment: str) -> HttpResponse:
     """Ask why a payment is canceled (`cancellation_reason`), and cancel it."""
     row = find(member, payment)
-    form = CancelForm(_sent(request), row)
+    form = CancelForm(acts.sent(request), row)
 
     def change() -> None:
         reason = form.cleaned_data["cancellation_reason"] or None
@@ -73,7 +72,7 @@ def cancel_payment(request: HttpRequest, member: Member, payment: str) -> HttpRe
 def refund_payment(request: HttpRequest, member: Member, payment: str) -> HttpResponse:
     """Ask how much goes back to the card (`amount`) and why (`reason`), and refund it."""
     row = find(member, payment)
-    form = RefundPaymentForm(_sent(request), row, most=row.amount_refundable)
+    form = RefundPaymentForm(acts.sent(request), row, most=row.amount_refundable)
 
     def change() -> None:
         draft = {"payment_intent": row.id, "amount": form.cleaned_data["amount"]}
@@ -90,17 +89,13 @@ def refund_payment(request: HttpRequest, member: Member, payment: str) -> HttpRe
 def note_payment(request: HttpRequest, member: Member, payment: str) -> HttpResponse:
     """Ask for a note, and keep it in the timeline."""
     row = find(member, payment)
-    form = NoteForm(_sent(request), row)
+    form = NoteForm(acts.sent(request), row)
 
     def change() -> None:
         notes.note(member.merchant, row.id, form.cleaned_data["note"])
         messages.success(request, gettext("The note was added."))
 
     return _answer(request, member, "note_payment", form, change)
-
-
-def _sent(request: HttpRequest) -> Any:
-    return typed(request) if request.method == "POST" else None
 
 
 def _answer(
@@ -116,23 +111,18 @@ def _answer(
     A refusal shows the payment as it is now.
     """
     row = form.payment
-    # A form with a card number in it comes here without its fields, and does nothing.
-    if request.method == "POST" and form.data and form.is_valid():
-        try:
-            return once.run(request, member, change, done=address(member, row.id))
-        except REFUSALS as problem:
-            row = find(member, row.id)
-            form.refuse(problem)
+    way_on = address(member, row.id)
+    if answer := acts.done(request, form, lambda: once.run(request, member, change, done=way_on)):
+        return answer
+    if form.errors:
+        row = find(member, row.id)
     shown |= {
         "payment": row,
         "standing": standing(row),
-        "form": form,
         "word": WORDS[name],
         "why_not": why_not(name, row),
-        "token": once.token(request),
     }
-    status = 400 if request.method == "POST" else 200
-    return show(request, f"panel/payments/{name}.html", shown, status=status)
+    return acts.ask(request, f"panel/payments/{name}.html", form, **shown)
 
 
 def _written(amount: int, row: PaymentIntent) -> dict[str, str]:
@@ -140,7 +130,6 @@ def _written(amount: int, row: PaymentIntent) -> dict[str, str]:
 
 
 def _tell(request: HttpRequest, ended: PaymentIntent, done: str) -> None:
-    """Say how the bank took it."""
     if ended.status == PaymentStatus.PROCESSING:
         messages.warning(request, gettext("The bank has not answered yet. The page will say."))
     elif ended.status == PaymentStatus.REQUIRES_PAYMENT_METHOD:

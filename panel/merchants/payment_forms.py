@@ -6,8 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from core import money
-from core.errors import DomainError
-from panel.merchants.endpoint_forms import Refusable, as_refusal
+from panel.merchants.acts import Refusable
 from panel.merchants.list_forms import no_amount
 from panel.merchants.payment_words import CANCELLATIONS, REFUND_REASONS, REFUSALS
 from payments.intents.forms import CANCELLATION_REASONS
@@ -22,21 +21,14 @@ class ActForm(Refusable):
 
     use_required_attribute = False
 
+    words = REFUSALS
+
     def __init__(self, data: Any, payment: PaymentIntent) -> None:
         self.payment = payment
         super().__init__(data)
 
-    def refuse(self, problem: Exception) -> None:
-        """Show a refusal of the room below: at the amount, or above the form."""
-        told = as_refusal(problem)
-        if isinstance(told, DomainError) and (words := REFUSALS.get(told.code)):
-            is_of_amount = told.code in OF_THE_AMOUNT and "amount" in self.fields
-            self.add_error("amount" if is_of_amount else None, words)
-        else:
-            super().refuse(told)
-
-
-OF_THE_AMOUNT = ("amount_too_large", "partial_capture_not_allowed")
+    def input_of(self, param: str) -> str:
+        return "amount" if param == "amount_to_capture" else super().input_of(param)
 
 
 class AmountForm(ActForm):

@@ -19,7 +19,7 @@ MOST = 100
 ACTS = ("payment.captured", "payment.canceled", "payment.noted")
 
 
-class Parts(NamedTuple):
+class PaymentParts(NamedTuple):
     """A payment's attempts, oldest first, and whatever else belongs to it, newest first."""
 
     payment: PaymentIntent
@@ -60,7 +60,7 @@ class Parts(NamedTuple):
         return [*asked, *modified]
 
 
-def read(member: Member, payment: PaymentIntent) -> Parts:
+def read(member: Member, payment: PaymentIntent) -> PaymentParts:
     """Read what belongs to a payment of the member's merchant."""
     merchant = member.merchant
     attempts = render.ATTEMPTS.filter(intent=payment, merchant=merchant)
@@ -70,7 +70,7 @@ def read(member: Member, payment: PaymentIntent) -> Parts:
     cases = Case.objects.filter(intent=payment, merchant=merchant)
     acts = AuditEntry.objects.filter(merchant=merchant, subject=payment.id, action__in=ACTS)
     newest = ("-created_at", "-id")
-    return Parts(
+    return PaymentParts(
         payment,
         list(attempts.order_by(*newest)[:MOST])[::-1],
         list(changed.order_by(*newest)[:MOST]),

@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy as _
 from merchants.models import Member
 from merchants.sessions import is_poll
 from panel import permissions
-from panel.merchants import calls, links, listing, payment_parts, payment_words, timeline
+from panel.merchants import details, links, listing, payment_parts, payment_words, timeline
 from panel.merchants.pages import page, show
 from panel.merchants.payment_acts import acts
-from panel.merchants.payment_parts import Parts
+from panel.merchants.payment_parts import PaymentParts
 from payments.intents import payer_blocks, render
 from payments.intents.models import PaymentIntent
 from payments.risk import own_blocks
@@ -46,16 +46,14 @@ def payment(request: HttpRequest, member: Member, payment: str) -> HttpResponse:
     """Show a payment with its timeline."""
     row = find(member, payment)
     lines = row.line_items.filter(merchant=member.merchant).order_by("position")[:LINES_MOST]
-    shown = {
+    return details.answer(
+        request, TEMPLATE, row, "/v1/payment_intents",
         **_live(member, row),
-        "lines": list(lines) if row.line_item_ids else [],
-        "json": render.payment_intent(row),
-        "call": calls.curl("GET", f"/v1/payment_intents/{row.id}"),
-        "customer_url": links.to(member, row.customer_id),
-        "metadata": sorted(row.metadata.items()),
-        "capture_word": CAPTURES.get(row.capture_method, row.capture_method),
-    }
-    return show(request, TEMPLATE, shown)
+        lines=list(lines) if row.line_item_ids else [],
+        json=render.payment_intent(row),
+        customer_url=links.to(member, row.customer_id),
+        capture_word=CAPTURES.get(row.capture_method, row.capture_method),
+    )  # fmt: skip
 
 
 @is_poll
@@ -89,7 +87,7 @@ def _live(member: Member, row: PaymentIntent) -> dict[str, Any]:
     }
 
 
-def _three_d_secure(row: PaymentIntent, parts: Parts) -> dict[str, Any]:
+def _three_d_secure(row: PaymentIntent, parts: PaymentParts) -> dict[str, Any]:
     told = parts.last_attempt.authentication if parts.last_attempt else {}
     requested, effective = row.three_d_secure_requested, row.three_d_secure_effective
     return {

@@ -1,120 +1,267 @@
-"""Payouts: one of them, asked for by a form, and canceled as long as it was not sent."""
+"""Payouts and top-ups: listed, shown, asked for by a form, and canceled."""
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from core import money
-from ledger import balance
+from events.models import Event
+from ledger import balance, transactions
+from ledger.filters import TRANSACTIONS
 from ledger.models import Run
 from merchants.models import Member
-from panel import permissions
-from panel.merchants import balance_acts, calls, links, listing
-from panel.merchants.balance_forms import CreatePayoutForm, MoneyActForm
-from panel.merchants.balance_words import FAILURES, PAYOUTS, masked
-from panel.merchants.pages import page, show
+from panel import once, permissions
+from panel.merchants import acts, balance_words, calls, details, links, list_pages, listing
+from panel.merchants.balance_forms import (
+    AmountForm,
+    CreatePayoutForm,
+    CreateTopupForm,
+    MoneyActForm,
+)
+from panel.merchants.list_pages import ListPage
+from panel.merchants.money_filters import PayoutForm, TopupForm
+from panel.merchants.pages import page
+from panel.once import Made
 from panel.permissions import Right
 from payouts import cancellations, creation, render
 from payouts import forms as api_forms
 from payouts.models import Payout
 from payouts.states import PayoutStatus
+from payouts.topups import cancellations as topup_cancellations
+from payouts.topups import creation as topup_creation
+from payouts.topups import forms as topup_forms
+from payouts.topups import render as topup_render
+from payouts.topups.models import Topup
+from payouts.topups.states import Initiator, TopupStatus
 
-PATH = "/v1/payouts"
-# By its status, why a payout cannot be called off.
-TOO_LATE: dict[str, Any] = {
-    PayoutStatus.IN_TRANSIT.value: _("It has left for the bank."),
-    PayoutStatus.PAID.value: _("The money has arrived."),
-    PayoutStatus.FAILED.value: _("It has failed already: the money is available again."),
-    PayoutStatus.CANCELED.value: _("It is canceled already."),
-}
+EVENTS_MOST = 25
+
+
+class Noun(NamedTuple):
+    """The differences between payouts and top-ups.
+
+    :param name: of its page and templates, and of the row in them.
+    :param too_late: by status, why it cannot be canceled.
+    :param example: an amount for the call on the page that creates one.
+    """
+
+    name: str
+    path: str
+    rows: Any
+    render: Callable[[Any], dict[str, Any]]
+    create: Callable[[Any, dict[str, Any]], Any]
+    read: Callable[[dict[str, Any]], dict[str, Any]]
+    cancel: Callable[[Any, str], object]
+    standings: Mapping[str, Any]
+    failures: Mapping[str, Any]
+    too_late: Mapping[str, Any]
+    made: Any
+    canceled: Any
+    example: str
+
+
+class ToldEvent(NamedTuple):
+    """An event of a payout or a top-up, with the address of its page."""
+
+    event: Event
+    url: str
+
+
+PAYOUT = Noun(
+    name="payout",
+    path="/v1/payouts",
+    rows=Payout.objects,
+    render=render.payout,
+    create=creation.create,
+    read=api_forms.CreatePayoutForm.read,
+    cancel=cancellations.cancel,
+    standings=balance_words.PAYOUTS,
+    failures=balance_words.FAILURES,
+    too_late={
+        PayoutStatus.IN_TRANSIT.value: _("It has left for the bank."),
+        PayoutStatus.PAID.value: _("The money has arrived."),
+        PayoutStatus.FAILED.value: _("It has failed already: the money is available again."),
+        PayoutStatus.CANCELED.value: _("It is canceled already."),
+    },
+    made=_("The payout of %(amount)s was made."),
+    canceled=_("The payout was canceled. Its money is available again."),
+    example="5000",
+)
+TOPUP = Noun(
+    name="topup",
+    path="/v1/topups",
+    rows=Topup.objects,
+    render=topup_render.topup,
+    create=topup_creation.create,
+    read=topup_forms.CreateTopupForm.read,
+    cancel=topup_cancellations.cancel,
+    standings=balance_words.TOPUPS,
+    failures=balance_words.TOPUP_FAILURES,
+    too_late={
+        TopupStatus.SUCCEEDED.value: _("The transfer has come."),
+        TopupStatus.FAILED.value: _("It has failed already."),
+        TopupStatus.CANCELED.value: _("It is canceled already."),
+        TopupStatus.REVERSED.value: _("The bank has taken the transfer back."),
+    },
+    made=_("The top-up of %(amount)s was made. Now make the transfer."),
+    canceled=_("The top-up was canceled."),
+    example="50000",
+)
+PAYOUTS = ListPage(
+    "payouts", PayoutForm, "panel/balance/payouts.html", PAYOUT.path, is_counted=True
+)
+TOPUPS = ListPage("topups", TopupForm, "panel/balance/topups.html", TOPUP.path, is_counted=True)
+
+
+@page()
+def payouts(request: HttpRequest, member: Member) -> HttpResponse:
+    """Show the merchant's payouts."""
+    rows, may = PAYOUT.rows.for_merchant(member.merchant), permissions.may(member, Right.PAY_OUT)
+    return list_pages.answer(request, member, PAYOUTS, rows, may_pay_out=may)
+
+
+@page()
+def topups(request: HttpRequest, member: Member) -> HttpResponse:
+    """Show the merchant's top-ups."""
+    rows, may = TOPUP.rows.for_merchant(member.merchant), permissions.may(member, Right.PAY_OUT)
+    return list_pages.answer(request, member, TOPUPS, rows, may_pay_out=may)
 
 
 @page()
 def payout(request: HttpRequest, member: Member, payout: str) -> HttpResponse:
     """Show a payout."""
-    row = _find(member, payout)
-    may = permissions.may(member, Right.PAY_OUT)
-    shown = {
-        **_head(row),
-        **balance_acts.parts(member, row.id),
-        "run": _run_before(row),
-        "may_cancel": may and not _why_not(row),
-        "why_not": _why_not(row) if may else "",
-        "metadata": sorted(row.metadata.items()),
-        "json": render.payout(row),
-        "call": calls.curl("GET", f"{PATH}/{row.id}"),
-    }
-    return show(request, "panel/balance/payout.html", shown)
+    row: Payout = listing.find(PAYOUT.rows.for_merchant(member.merchant), payout)
+    facts = {"run": _run_before(row), "account": balance_words.masked(row.iban)}
+    return _shown(request, member, PAYOUT, row, **facts)
+
+
+@page()
+def topup(request: HttpRequest, member: Member, topup: str) -> HttpResponse:
+    """Show a top-up, and how its transfer is made while it is waited for."""
+    row: Topup = listing.find(TOPUP.rows.for_merchant(member.merchant), topup)
+    return _shown(request, member, TOPUP, row, by_us=row.initiated_by == Initiator.OPERATOR)
 
 
 @page("POST")
 def create_payout(request: HttpRequest, member: Member) -> HttpResponse:
     """Ask for a payout's values, and make it."""
-    merchant = member.merchant
-    form = CreatePayoutForm(balance_acts.sent(request), merchant)
+    form = CreatePayoutForm(acts.sent(request), member.merchant)
+    available = balance.shown(member.merchant)["available"]
+    return _create(request, member, PAYOUT, form, available=available)
 
-    def create() -> str:
-        made = creation.create(merchant, api_forms.CreatePayoutForm.read(form.draft))
-        words = gettext("The payout of %(amount)s was made.")
-        messages.success(request, words % {"amount": money.written(made.amount, made.currency)})
-        return made.id
 
-    if done := balance_acts.make(request, member, form, create, page="payout"):
-        return done
-    fields = [("amount", "5000"), ("currency", merchant.default_currency)]
-    shown = {
-        **balance_acts.form_shown(request, form),
-        "available": balance.shown(merchant)["available"],
-        "call": calls.curl("POST", PATH, fields),
-    }
-    status = balance_acts.status_of(request)
-    return show(request, "panel/balance/create_payout.html", shown, status=status)
+@page("POST")
+def create_topup(request: HttpRequest, member: Member) -> HttpResponse:
+    """Ask for a top-up's values, and make it."""
+    form = CreateTopupForm(acts.sent(request), member.merchant)
+    return _create(request, member, TOPUP, form)
 
 
 @page("POST")
 def cancel_payout(request: HttpRequest, member: Member, payout: str) -> HttpResponse:
-    """Say what calling a payout off does, and do it."""
-    row = _find(member, payout)
-    form = MoneyActForm(balance_acts.sent(request))
+    """Say what canceling a payout does, and do it."""
+    return _cancel(request, member, PAYOUT, payout)
+
+
+@page("POST")
+def cancel_topup(request: HttpRequest, member: Member, topup: str) -> HttpResponse:
+    """Say what canceling a top-up does, and do it."""
+    return _cancel(request, member, TOPUP, topup)
+
+
+# --- The pages of both --------------------------------------------------------------------------
+
+
+def _shown(
+    request: HttpRequest, member: Member, noun: Noun, row: Any, **facts: Any
+) -> HttpResponse:
+    may, why_not = permissions.may(member, Right.PAY_OUT), _why_not(noun, row)
+    return details.answer(
+        request, f"panel/balance/{noun.name}.html", row, noun.path,
+        **_head(noun, row),
+        **_parts(member, row.id),
+        may_cancel=may and not why_not,
+        why_not=why_not if may else "",
+        json=noun.render(row),
+        **facts,
+    )  # fmt: skip
+
+
+def _create(
+    request: HttpRequest, member: Member, noun: Noun, form: AmountForm, **facts: Any
+) -> HttpResponse:
+    merchant = member.merchant
+
+    def way_on(made_id: str) -> HttpResponse:
+        return once.see_other(links.to(member, made_id))
+
+    def change() -> Made:
+        made = noun.create(merchant, noun.read(form.draft))
+        amount = money.written(made.amount, made.currency)
+        messages.success(request, str(noun.made) % {"amount": amount})
+        return way_on(made.id), made.id
+
+    fields = [("amount", noun.example), ("currency", merchant.default_currency)]
+    facts["call"] = calls.curl("POST", noun.path, fields)
+    return acts.done(
+        request, form, lambda: once.make(request, member, change, again=way_on)
+    ) or acts.ask(request, f"panel/balance/create_{noun.name}.html", form, **facts)
+
+
+def _cancel(request: HttpRequest, member: Member, noun: Noun, row_id: str) -> HttpResponse:
+    row = listing.find(noun.rows.for_merchant(member.merchant), row_id)
+    form = MoneyActForm(acts.sent(request))
+    done = links.to(member, row.id)
 
     def change() -> None:
-        cancellations.cancel(member.merchant, row.id)
-        messages.success(request, gettext("The payout was canceled. Its money is available again."))
+        noun.cancel(member.merchant, row.id)
+        messages.success(request, str(noun.canceled))
 
-    done = links.to(member, row.id)
-    if answer := balance_acts.cancel(request, member, form, change, done):
+    if answer := acts.done(request, form, lambda: once.run(request, member, change, done=done)):
         return answer
     if form.errors:
-        row = _find(member, payout)
-    shown = {
-        **_head(row),
-        **balance_acts.form_shown(request, form),
-        "why_not": _why_not(row),
-        "call": calls.curl("POST", f"{PATH}/{row.id}/cancel"),
+        row = listing.find(noun.rows.for_merchant(member.merchant), row_id)
+    facts = {
+        **_head(noun, row),
+        "why_not": _why_not(noun, row),
+        "call": calls.curl("POST", f"{noun.path}/{row.id}/cancel"),
     }
-    status = balance_acts.status_of(request)
-    return show(request, "panel/balance/cancel_payout.html", shown, status=status)
+    return acts.ask(request, f"panel/balance/cancel_{noun.name}.html", form, **facts)
 
 
-def _find(member: Member, payout: str) -> Payout:
-    found: Payout = listing.find(Payout.objects.for_merchant(member.merchant), payout)
-    return found
-
-
-def _head(row: Payout) -> dict[str, Any]:
+def _head(noun: Noun, row: Any) -> dict[str, Any]:
     return {
-        "payout": row,
-        "standing": PAYOUTS.get(row.status, ""),
-        "failure": FAILURES.get(row.failure_code or "", ""),
-        "account": masked(row.iban),
+        noun.name: row,
+        "standing": noun.standings.get(row.status, ""),
+        "failure": noun.failures.get(row.failure_code or "", ""),
     }
 
 
-def _why_not(row: Payout) -> Any:
-    return "" if row.status == PayoutStatus.PENDING else TOO_LATE.get(row.status, "–")
+def _why_not(noun: Noun, row: Any) -> Any:
+    # Of both the same status.
+    return "" if row.status == PayoutStatus.PENDING else noun.too_late.get(row.status, "–")
+
+
+def _parts(member: Member, object_id: str) -> dict[str, Any]:
+    """Return the balance transactions of an object, and its events for those who may see them."""
+    rows = transactions.of_merchant(member.merchant)
+    found = listing.page(rows, QueryDict(f"source={object_id}"), TRANSACTIONS).rows
+    moved = transactions.shown(found, member.merchant)
+    for row, movement in zip(moved, found, strict=True):
+        word = balance_words.TYPES.get(row["type"], row["type"])
+        row |= {"word": word, "created_at": movement.created_at}
+    return {"transactions": moved, "told": _told(member, object_id)}
+
+
+def _told(member: Member, object_id: str) -> list[ToldEvent]:
+    if not permissions.may_open(member, "event"):
+        return []
+    events = Event.objects.for_merchant(member.merchant).filter(aggregate_id=object_id)
+    newest = events.order_by("-sequence")[:EVENTS_MOST]
+    return [ToldEvent(one, links.to(member, one.id)) for one in newest]
 
 
 def _run_before(row: Payout) -> Run | None:

@@ -32,7 +32,7 @@ GROUPS_MOST = 500
 NO_ADDRESS = "url_not_found"
 
 
-class Group(NamedTuple):
+class ErrorGroup(NamedTuple):
     """Refused requests of one code and one operation.
 
     :param operation: `/v1/refunds/{id}`; nothing for addresses that do not exist.
@@ -77,7 +77,7 @@ def _refused(rows: MerchantRows, since: datetime) -> Any:
     return counted.order_by("-times", "error_code", "method", "place")[:GROUPS_MOST]
 
 
-def _groups(refused: list[dict[str, Any]], member: Member, since: datetime) -> list[Group]:
+def _groups(refused: list[dict[str, Any]], member: Member, since: datetime) -> list[ErrorGroup]:
     times: Counter[tuple[str, str, str]] = Counter()
     last: dict[tuple[str, str, str], datetime] = {}
     for row in refused:
@@ -87,7 +87,7 @@ def _groups(refused: list[dict[str, Any]], member: Member, since: datetime) -> l
         times[key] += row["times"]
         last[key] = max(row["last_at"], last.get(key, row["last_at"]))
     return [
-        Group(*key, times=count, last_at=last[key], meaning=meaning(key[0]),
+        ErrorGroup(*key, times=count, last_at=last[key], meaning=meaning(key[0]),
               url=_url(key, member, since))
         for key, count in times.most_common()
     ]  # fmt: skip

@@ -16,7 +16,6 @@ from merchants.models import ApiKey, Member, RequestLog
 from panel.merchants import calls, links
 from panel.merchants.log_filters import KINDS
 from panel.merchants.pages import page, show
-from panel.merchants.request_call import curl
 from panel.merchants.request_logs import BODIES, PATH
 from webhooks.models import Delivery
 
@@ -24,7 +23,7 @@ from webhooks.models import Delivery
 EVENTS_MOST, DELIVERIES_MOST, SAME_KEY_MOST = 25, 100, 25
 
 
-class Body(NamedTuple):
+class ShownBody(NamedTuple):
     """A body as it is shown.
 
     :param is_cut: it was longer, and its end is missing.
@@ -34,7 +33,7 @@ class Body(NamedTuple):
     is_cut: bool
 
 
-class Problem(NamedTuple):
+class AnsweredError(NamedTuple):
     """The refusal that was answered.
 
     :param text: the sentence of the answer, or the code's own.
@@ -69,7 +68,7 @@ def request_log(request: HttpRequest, member: Member, request_log: str) -> HttpR
         "problem": _problem(row),
         "sent": _body(row.request_body, row),
         "answered": _body(row.response_body, row),
-        "call": curl(row),
+        "call": calls.again(row),
         "read": calls.curl("GET", f"{PATH}/{row.id}"),
         "object_url": links.to(member, row.object_id),
         "key": ApiKey.objects.for_merchant(member.merchant).filter(id=row.api_key).first(),
@@ -83,13 +82,13 @@ def request_log(request: HttpRequest, member: Member, request_log: str) -> HttpR
     return show(request, "panel/request_log.html", shown)
 
 
-def _problem(row: RequestLog) -> Problem | None:
+def _problem(row: RequestLog) -> AnsweredError | None:
     if not row.error_code:
         return None
     told = _parsed(row.response_body)
     error = told.get("error") if isinstance(told, dict) else None
     error = error if isinstance(error, dict) else {}
-    return Problem(
+    return AnsweredError(
         row.error_code,
         str(error.get("message") or meaning(row.error_code)),
         str(error.get("param") or ""),
@@ -97,14 +96,14 @@ def _problem(row: RequestLog) -> Problem | None:
     )
 
 
-def _body(text: str | None, row: RequestLog) -> Body | None:
+def _body(text: str | None, row: RequestLog) -> ShownBody | None:
     if text is None:
         return None
     # The row says only that one of the two was cut: the one that ends too early, or either.
     is_broken = {one: getattr(row, one) is not None and _parsed(getattr(row, one)) is None
                  for one in BODIES}  # fmt: skip
     is_cut = row.truncated and (_parsed(text) is None or not any(is_broken.values()))
-    return Body(text, is_cut)
+    return ShownBody(text, is_cut)
 
 
 def _parsed(text: str | None) -> Any:

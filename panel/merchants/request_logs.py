@@ -1,5 +1,6 @@
 """Request logs: the list with the API's own filters, and the way to a request by its id."""
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -15,15 +16,13 @@ from core.rest.lists import Page
 from merchants.filters import REQUEST_LOGS
 from merchants.models import Member, RequestLog
 from panel.merchants import addresses, calls, links
-from panel.merchants.log_filters import TOO_LONG, LogFilters
+from panel.merchants.listing import COUNT_MS, ROWS_SHOWN
+from panel.merchants.log_filters import LogForm
 from panel.merchants.pages import page, show
 from panel.patience import TookTooLong, limited, tighten
 
 TEMPLATE = "panel/request_logs.html"
 PATH = "/v1/request_logs"
-ROWS_SHOWN = "25"
-# After three for the rows, so that the page ends within five seconds.
-COUNT_MS = 1_500
 # They may have 16 KiB each, and the list shows none.
 BODIES = ("request_body", "response_body")
 
@@ -31,19 +30,22 @@ BODIES = ("request_body", "response_body")
 @page()
 def request_logs(request: HttpRequest, member: Member) -> HttpResponse:
     """Show a merchant's requests, narrowed by the filters of the API's list (`request_id`: one)."""
-    zone = member.merchant.timezone
     if problem := addresses.unsafe(request):
         # Without what was typed: the page may be printed or photographed.
-        return _shown(request, LogFilters(QueryDict(), zone=zone), problem=problem)
-    form = LogFilters(request.GET, zone=zone)
+        return _shown(request, _filters(member, QueryDict()), problem=problem)
+    form = _filters(member, request.GET)
     if text := request.GET.get("request_id", "").strip():
         return _by_id(request, member, text)
     if form.is_valid() and (query := form.in_the_apis_terms()) is not None:
-        return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
+        return HttpResponseRedirect(f"{request.path}?{query}")
     found = None if form.errors else _found(member, form)
     export_url = links.to_export(member, "request_logs", form.asked) if found else ""
     call = calls.listing(PATH, form.asked if found else QueryDict())
     return _shown(request, form, page=found, export_url=export_url, call=call)
+
+
+def _filters(member: Member, query: QueryDict) -> LogForm:
+    return LogForm(query, zone=member.merchant.timezone)
 
 
 def _by_id(request: HttpRequest, member: Member, text: str) -> HttpResponse:
@@ -51,16 +53,17 @@ def _by_id(request: HttpRequest, member: Member, text: str) -> HttpResponse:
     if rows.filter(id=text).exists():
         return HttpResponseRedirect(reverse("panel:request_log", args=[member.merchant_id, text]))
     # Another merchant's, a forgotten and a made-up id read alike: no word of what was typed.
-    form = LogFilters(QueryDict(), zone=member.merchant.timezone)
+    form = _filters(member, QueryDict())
     return _shown(request, form, is_unknown=True, status=HTTPStatus.NOT_FOUND)
 
 
-def _found(member: Member, form: LogFilters) -> Page | None:
+def _found(member: Member, form: LogForm) -> Page | None:
+    """Return the page that the address asks for; None if it was refused, and the form says why."""
     rows = RequestLog.objects.for_merchant(member.merchant)
     try:
         return _page(rows, form.asked)
     except TookTooLong:
-        form.add_error("created_from", TOO_LONG)
+        form.refuse_as_too_long()
     except DomainError as problem:
         form.refuse(problem)
     return None
@@ -81,11 +84,11 @@ def _page(rows: MerchantRows, asked: QueryDict) -> Page:
         if found is None:
             raise
         return found
-    return Page(found.url, found.rows, found.has_more, total)
+    return replace(found, total_count=total)
 
 
 def _shown(
-    request: HttpRequest, form: LogFilters, *, status: int = HTTPStatus.OK, **shown: Any
+    request: HttpRequest, form: LogForm, *, status: int = HTTPStatus.OK, **shown: Any
 ) -> HttpResponse:
     if form.errors or shown.get("problem"):
         status = HTTPStatus.BAD_REQUEST

@@ -40,7 +40,7 @@ ROWS = "25"
 TEMPLATE = "panel/search.html"
 
 
-class Found(NamedTuple):
+class SearchHit(NamedTuple):
     """A row of the results.
 
     :param text: by which it differs from others of its kind: a description, an address, a path.
@@ -89,7 +89,6 @@ TOO_LONG = _("This took too long")
 
 
 def _problem(text: str) -> str | Promise | None:
-    """Return why a text is not looked for, None if it is."""
     if contains_encoded_card_number(text):
         return _(
             "This looks like a card number, so we did not search for it. Never type a whole card"
@@ -105,26 +104,26 @@ def _problem(text: str) -> str | Promise | None:
     return None
 
 
-class Kind(NamedTuple):
+class SearchedNoun(NamedTuple):
     """A kind of object that is found by its id alone."""
 
     right: Right
     rows: Callable[[Merchant], QuerySet[Any]]
 
 
-KINDS: dict[str, Kind] = {
-    "req": Kind(Right.SEE_LOGS, RequestLog.objects.for_merchant),
-    "evt": Kind(Right.SEE_LOGS, Event.objects.for_merchant),
-    "key": Kind(Right.DEVELOP, ApiKey.objects.for_merchant),
-    "we": Kind(Right.DEVELOP, Endpoint.objects.filter(deleted_at=None).for_merchant),
-    "txn": Kind(Right.SEE_BALANCE, transactions.of_merchant),
-    "po": Kind(Right.SEE_BALANCE, Payout.objects.for_merchant),
-    "tu": Kind(Right.SEE_BALANCE, Topup.objects.for_merchant),
-    "run": Kind(Right.SEE_BALANCE, Run.objects.for_merchant),
-    "whd": Kind(Right.SEE_LOGS, Delivery.objects.for_merchant),
-    "aud": Kind(Right.OWN, AuditEntry.objects.for_merchant),
-    "inv": Kind(Right.OWN, Invitation.objects.for_merchant),
-    "mer": Kind(Right.SEE, lambda merchant: Merchant.objects.filter(pk=merchant.pk)),
+KINDS: dict[str, SearchedNoun] = {
+    "req": SearchedNoun(Right.SEE_LOGS, RequestLog.objects.for_merchant),
+    "evt": SearchedNoun(Right.SEE_LOGS, Event.objects.for_merchant),
+    "key": SearchedNoun(Right.DEVELOP, ApiKey.objects.for_merchant),
+    "we": SearchedNoun(Right.DEVELOP, Endpoint.objects.filter(deleted_at=None).for_merchant),
+    "txn": SearchedNoun(Right.SEE_BALANCE, transactions.of_merchant),
+    "po": SearchedNoun(Right.SEE_BALANCE, Payout.objects.for_merchant),
+    "tu": SearchedNoun(Right.SEE_BALANCE, Topup.objects.for_merchant),
+    "run": SearchedNoun(Right.SEE_BALANCE, Run.objects.for_merchant),
+    "whd": SearchedNoun(Right.SEE_LOGS, Delivery.objects.for_merchant),
+    "aud": SearchedNoun(Right.OWN, AuditEntry.objects.for_merchant),
+    "inv": SearchedNoun(Right.OWN, Invitation.objects.for_merchant),
+    "mer": SearchedNoun(Right.SEE, lambda merchant: Merchant.objects.filter(pk=merchant.pk)),
 }
 
 
@@ -159,14 +158,14 @@ def _url(member: Member, row: Any) -> str:
     return links.to(member, row.intent_id if isinstance(row, Refund) else row.id)
 
 
-def _own_page(rows: Sequence[Any], found: Sequence[Found], text: str) -> str:
+def _own_page(rows: Sequence[Any], found: Sequence[SearchHit], text: str) -> str:
     """Return the address of the page of the one object that has the text as its id; or nothing."""
     if len(found) != 1 or found[0].id != text or isinstance(rows[0], SHOWN_ELSEWHERE):
         return ""
     return found[0].url
 
 
-def _row(row: Any) -> Found:
+def _row(row: Any) -> SearchHit:
     found = _TEXTS[type(row)](row)
     status, amount = getattr(row, "status", ""), getattr(row, "amount", None)
     if isinstance(row, RequestLog):
@@ -174,11 +173,11 @@ def _row(row: Any) -> Found:
     return found._replace(status=status, amount=amount, currency=getattr(row, "currency", ""))
 
 
-def _plain(kind: Promise, text_of: Callable[[Any], str | None]) -> Callable[[Any], Found]:
-    return lambda row: Found(kind, row.id, text_of(row) or "", row.created_at)
+def _plain(kind: Promise, text_of: Callable[[Any], str | None]) -> Callable[[Any], SearchHit]:
+    return lambda row: SearchHit(kind, row.id, text_of(row) or "", row.created_at)
 
 
-_TEXTS: dict[type[Model], Callable[[Any], Found]] = {
+_TEXTS: dict[type[Model], Callable[[Any], SearchHit]] = {
     PaymentIntent: _plain(_("Payment"), lambda row: row.description),
     Refund: _plain(_("Refund"), lambda row: row.reason),
     Dispute: _plain(_("Dispute"), lambda row: row.reason),

@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from merchants.models import Merchant
 from merchants.notices import ADDRESSES_MAX, MailKind
-from merchants.refusals import ChangeRefused
 from panel import refusals
+from panel.merchants.acts import Refusable
 
 KINDS: dict[str, Any] = {
     MailKind.ENDPOINT_FAILING.value: _("A webhook endpoint is failing"),
@@ -24,7 +24,7 @@ KINDS: dict[str, Any] = {
 }
 
 
-class SettingsForm(forms.Form):
+class SettingsForm(Refusable):
     """The display name, and the mails: to which addresses, about what, in which language."""
 
     LANGUAGES: ClassVar[list[tuple[str, Any]]] = list(settings.LANGUAGES)
@@ -74,7 +74,7 @@ class SettingsForm(forms.Form):
             "notice_language": typed["notice_language"],
         }
 
-    def refuse(self, problem: ChangeRefused) -> None:
+    def refuse(self, problem: Exception) -> None:
         """Show a refusal of the room below at its input: they are about addresses or the name."""
         is_of_name = str(problem).startswith("name:")
         self.add_error("name" if is_of_name else "notice_emails", refusals.sentence(problem))

@@ -13,9 +13,8 @@ from ledger import parts
 from ledger.models import LedgerEntry, Run
 from merchants.models import Member
 from panel.merchants import downloads, listing
-from panel.merchants.downloads import File, Page
+from panel.merchants.downloads import AnotherIsRunning, CsvFile, CsvPage, TurnsAway
 from panel.merchants.export_columns import utc
-from panel.merchants.export_turns import AnotherIsRunning, TurnsAway
 from panel.merchants.exports import AWAY, RUNNING, TEMPLATE
 from panel.merchants.pages import page, proof_required, show
 from panel.patience import TookTooLong, limited
@@ -31,7 +30,7 @@ TOO_LONG = _("This took too long. Try again in a moment.")
 
 @page("POST")
 @proof_required
-def export(request: HttpRequest, member: Member, settlement: str) -> HttpResponse:
+def export_settlement(request: HttpRequest, member: Member, settlement: str) -> HttpResponse:
     """Say how many parts the file will have, and send it."""
     run: Run = listing.find(Run.objects.for_merchant(member.merchant), settlement)
     try:
@@ -58,8 +57,8 @@ def _shown(request: HttpRequest, run: Run, *, status: int = 400, **facts: Any) -
     return show(request, TEMPLATE, facts, status=status)
 
 
-def _file(run: Run, count: int) -> File:
-    return File(
+def _file(run: Run, count: int) -> CsvFile:
+    return CsvFile(
         name=f"settlement_{run.merchant_id}_{run.date:%Y%m%d}_{run.currency}.csv",
         columns=COLUMNS,
         pages=_pages(run),
@@ -68,7 +67,7 @@ def _file(run: Run, count: int) -> File:
     )
 
 
-def _pages(run: Run) -> Iterator[Page]:
+def _pages(run: Run) -> Iterator[CsvPage]:
     rows = parts.settled_by(run).select_related("movement").order_by("id")
     last = 0
     while found := list(rows.filter(id__gt=last)[:PAGE_ROWS]):

@@ -1,26 +1,26 @@
 """The team: its members and open invitations, and the pages that change it."""
 
 from collections.abc import Callable
-from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
+from django.core.mail import EmailMultiAlternatives
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
-from core.errors import DomainError
+from core import mail
 from merchants import accounts, invitations, second_factors, team
 from merchants.invitations import Invited
 from merchants.models import Invitation, Member
-from merchants.refusals import ChangeRefused
 from panel import once
-from panel.merchants import listing, team_mails
-from panel.merchants.endpoint_forms import typed
+from panel.merchants import acts, listing
 from panel.merchants.overview import ROLES
 from panel.merchants.pages import page, proof_required, show
-from panel.merchants.team_forms import ConfirmForm, InviteForm, RoleForm
-from panel.merchants.team_words import RIGHTS
+from panel.merchants.team_forms import RIGHTS, ConfirmForm, InviteForm, RoleForm
 
 ASK = "panel/team/ask.html"
 
@@ -52,7 +52,7 @@ def listed(request: HttpRequest, member: Member) -> HttpResponse:
 @proof_required
 def invite(request: HttpRequest, member: Member) -> HttpResponse:
     """Ask for an address and a role, and send an invitation."""
-    form = InviteForm(_typed(request), initial={"role": Member.Role.SUPPORT})
+    form = InviteForm(acts.sent(request), initial={"role": Member.Role.SUPPORT})
     made: list[Invited] = []
 
     def change() -> None:
@@ -62,10 +62,10 @@ def invite(request: HttpRequest, member: Member) -> HttpResponse:
 
     answer = _acted(request, member, change, form=form, done=_list(member))
     for one in made if answer else ():
-        team_mails.invite(one)
+        _send(one)
     if answer:
         return answer
-    return _form(request, "panel/team/invite.html", form, back=_list(member))
+    return acts.ask(request, "panel/team/invite.html", form, back=_list(member))
 
 
 @page("POST")
@@ -75,7 +75,7 @@ def resend_invitation(request: HttpRequest, member: Member, invitation: str) -> 
     row = _open_invitation(member, invitation)
     if row is None:
         return _gone(request, member)
-    form = ConfirmForm(_typed(request))
+    form = ConfirmForm(acts.sent(request))
     made: list[Invited] = []
 
     def change() -> None:
@@ -84,13 +84,13 @@ def resend_invitation(request: HttpRequest, member: Member, invitation: str) -> 
 
     answer = _acted(request, member, change, form=form, done=_list(member))
     for one in made if answer else ():
-        team_mails.invite(one)
+        _send(one)
     shown = {
         "title": gettext("Send the invitation to %(email)s again?") % {"email": row.email},
         "consequence": gettext("They get a new link, for seven days. The one of before ends."),
         "button": gettext("Send again"),
     }
-    return answer or _form(request, ASK, form, back=_list(member), **shown)
+    return answer or acts.ask(request, ASK, form, back=_list(member), **shown)
 
 
 @page("POST")
@@ -100,7 +100,7 @@ def withdraw_invitation(request: HttpRequest, member: Member, invitation: str) -
     row = _open_invitation(member, invitation)
     if row is None:
         return _gone(request, member)
-    form = ConfirmForm(_typed(request))
+    form = ConfirmForm(acts.sent(request))
 
     def change() -> None:
         invitations.withdraw(member, row)
@@ -113,7 +113,7 @@ def withdraw_invitation(request: HttpRequest, member: Member, invitation: str) -
         "button": gettext("Withdraw"),
         "is_danger": True,
     }
-    return answer or _form(request, ASK, form, back=_list(member), **shown)
+    return answer or acts.ask(request, ASK, form, back=_list(member), **shown)
 
 
 @page("POST")
@@ -123,7 +123,7 @@ def change_role(request: HttpRequest, member: Member, person: str) -> HttpRespon
     row = _colleague(member, person)
     if row is None:
         return _gone(request, member)
-    form = RoleForm(_typed(request), initial={"role": row.role})
+    form = RoleForm(acts.sent(request), initial={"role": row.role})
     is_oneself = row.pk == member.pk
 
     def change() -> None:
@@ -135,7 +135,7 @@ def change_role(request: HttpRequest, member: Member, person: str) -> HttpRespon
     home = reverse("panel:overview", args=[member.merchant_id])
     answer = _acted(request, member, change, form=form, done=home if is_oneself else _list(member))
     shown = {"row": row, "is_oneself": is_oneself}
-    return answer or _form(request, "panel/team/role.html", form, back=_list(member), **shown)
+    return answer or acts.ask(request, "panel/team/role.html", form, back=_list(member), **shown)
 
 
 @page("POST")
@@ -147,7 +147,7 @@ def remove_member(request: HttpRequest, member: Member, person: str) -> HttpResp
         return _gone(request, member)
     if row.pk == member.pk:
         return HttpResponseRedirect(reverse("panel:leave_team", args=[member.merchant_id]))
-    form = ConfirmForm(_typed(request))
+    form = ConfirmForm(acts.sent(request))
 
     def change() -> None:
         team.remove(member, row)
@@ -163,14 +163,14 @@ def remove_member(request: HttpRequest, member: Member, person: str) -> HttpResp
         "button": gettext("Remove"),
         "is_danger": True,
     }
-    return answer or _form(request, ASK, form, back=_list(member), **shown)
+    return answer or acts.ask(request, ASK, form, back=_list(member), **shown)
 
 
 @page("POST")
 @proof_required
 def leave_team(request: HttpRequest, member: Member) -> HttpResponse:
     """Ask, and take oneself out of the team."""
-    form = ConfirmForm(_typed(request))
+    form = ConfirmForm(acts.sent(request))
 
     def change() -> None:
         team.leave(member, session_key=request.session.session_key)
@@ -183,7 +183,7 @@ def leave_team(request: HttpRequest, member: Member) -> HttpResponse:
         "button": gettext("Leave"),
         "is_danger": True,
     }
-    return answer or _form(request, ASK, form, back=reverse("mfa_index"), **shown)
+    return answer or acts.ask(request, ASK, form, back=reverse("mfa_index"), **shown)
 
 
 @page("POST")
@@ -191,7 +191,7 @@ def leave_team(request: HttpRequest, member: Member) -> HttpResponse:
 def require_second_factor(request: HttpRequest, member: Member) -> HttpResponse:
     """Ask, and let the team need second factors, or not any more."""
     is_required = member.merchant.second_factor_required
-    form = ConfirmForm(_typed(request))
+    form = ConfirmForm(acts.sent(request))
     wanted = not is_required
     if form.is_bound:
         # The page's own question is answered, not the opposite one, if somebody was faster.
@@ -205,14 +205,10 @@ def require_second_factor(request: HttpRequest, member: Member) -> HttpResponse:
 
     answer = _acted(request, member, change, form=form, done=_list(member))
     shown = {"is_required": is_required, "wanted": "yes" if wanted else "no"}
-    return answer or _form(request, "panel/team/factor.html", form, back=_list(member), **shown)
+    return answer or acts.ask(request, "panel/team/factor.html", form, back=_list(member), **shown)
 
 
 # --- What the pages share ---------------------------------------------------------------------
-
-
-def _typed(request: HttpRequest) -> Any:
-    return typed(request) if request.method == "POST" else None
 
 
 def _acted(
@@ -224,18 +220,11 @@ def _acted(
     done: str,
 ) -> HttpResponse | None:
     """Make the change; None if there is none to make, or it was refused and the form says why."""
-    if not form.is_valid():
-        return None
-    try:
+
+    def act() -> HttpResponse:
         return once.act(request, member, change, subject=member.merchant_id, done=done)
-    except (DomainError, ChangeRefused) as problem:
-        form.refuse(problem)
-        return None
 
-
-def _form(request: HttpRequest, template: str, form: Any, **shown: Any) -> HttpResponse:
-    facts = {"form": form, "token": once.token(request), **shown}
-    return show(request, template, facts, status=400 if form.is_bound else 200)
+    return acts.done(request, form, act)
 
 
 def _list(member: Member) -> str:
@@ -265,3 +254,22 @@ def _gone(request: HttpRequest, member: Member) -> HttpResponse:
     if request.method != "POST":
         raise Http404
     return once.act(request, member, change, subject=member.merchant_id, done=_list(member))
+
+
+def _send(made: Invited) -> None:
+    """Send an invitation in the language of the page, the inviter's, when the answer has left."""
+    invitation = made.invitation
+    path = reverse("account_invitation_link", args=[made.token])
+    shown = {
+        "invitation": invitation,
+        "merchant": invitation.merchant.name,
+        "by": invitation.invited_by.email,
+        "role": ROLES[invitation.role],
+        "link": f"{settings.PANEL_URL}{path}",
+        "panel_url": settings.PANEL_URL,
+    }
+    subject = _("Invitation to the team of %(merchant)s") % {"merchant": invitation.merchant.name}
+    text = render_to_string("panel/mails/invitation.txt", shown)
+    message = EmailMultiAlternatives(" ".join(subject.split()), text, None, [invitation.email])
+    message.attach_alternative(render_to_string("panel/mails/invitation.html", shown), "text/html")
+    mail.send_when_answered(message)

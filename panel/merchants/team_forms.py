@@ -3,12 +3,13 @@
 from typing import Any
 
 from django import forms
+from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from panel.merchants.endpoint_forms import Refusable
+from merchants.models import Member
+from panel.merchants.acts import Refusable
 from panel.merchants.overview import ROLES
-from panel.merchants.team_words import RIGHTS
 
 
 def _roles() -> list[tuple[str, Any]]:
@@ -41,3 +42,18 @@ class InviteForm(RoleForm):
 
 class ConfirmForm(Refusable):
     """A question that is answered by its button."""
+
+
+# Each role's rights in a sentence, from the table of roles.
+RIGHTS: dict[str, str | Promise] = {
+    Member.Role.OWNER: _("Everything, the team and the audit log too."),
+    Member.Role.DEVELOPER: _(
+        "API keys, websites, webhooks and request logs; sees payments and customers."
+    ),
+    Member.Role.FINANCE: _(
+        "Payments, refunds, disputes, balance, payouts and customers; takes data out."
+    ),
+    Member.Role.SUPPORT: _(
+        "Payments, refunds, disputes and customers; sees request logs and events."
+    ),
+}

@@ -15,7 +15,7 @@ from panel import permissions
 from panel.merchants import links
 from panel.merchants.dispute_words import REASONS
 from panel.merchants.event_words import SENTENCES
-from panel.merchants.payment_parts import Parts
+from panel.merchants.payment_parts import PaymentParts
 from panel.merchants.payment_words import (
     CANCELLATIONS,
     FAILED_REFUNDS,
@@ -35,7 +35,7 @@ EVENTS_MOST, REQUESTS_MOST = 200, 50
 BODIES = ("request_body", "response_body")
 
 
-class Entry(NamedTuple):
+class TimelineEntry(NamedTuple):
     """One thing that happened.
 
     :param title: a sentence; `details` are more of them.
@@ -58,10 +58,10 @@ class Entry(NamedTuple):
     is_technical: bool = False
 
 
-def of(member: Member, parts: Parts) -> list[Entry]:
+def of(member: Member, parts: PaymentParts) -> list[TimelineEntry]:
     """Return all that happened to a payment and that the member's role may see, newest first."""
     told = [
-        Entry(parts.payment.created_at, gettext("The payment was created.")),
+        TimelineEntry(parts.payment.created_at, gettext("The payment was created.")),
         *(entry for row in parts.attempts for entry in _attempt(row)),
         *(_modification(row, parts) for row in parts.modifications),
         *(_refund(row) for row in parts.refunds),
@@ -77,40 +77,45 @@ def of(member: Member, parts: Parts) -> list[Entry]:
     return [entry for _number, entry in numbered]
 
 
-def _attempt(row: Attempt) -> Iterator[Entry]:
+def _attempt(row: Attempt) -> Iterator[TimelineEntry]:
     names = {"amount": money.written(row.amount + row.surcharge, row.currency)}
     masked = "•••• {}".format(row.card["last4"])
     title = gettext("The card %(card)s was tried for %(amount)s.") % {**names, "card": masked}
     reason = reason_of(row.error, row.bank_text)
     details = (reason.text, " · ".join(reason.codes)) if reason else ()
-    yield Entry(row.created_at, title, details, row.status, object_id=row.id)
+    yield TimelineEntry(row.created_at, title, details, row.status, object_id=row.id)
     if row.authentication_demanded:
-        yield Entry(row.created_at, gettext("The payer has to confirm at their bank (3-D Secure)."))
+        yield TimelineEntry(
+            row.created_at, gettext("The payer has to confirm at their bank (3-D Secure).")
+        )
     if row.authenticated_at:
         result = RESULTS.get(row.authentication.get("result") or "", "")
         known = (row.authentication.get("version"), row.authentication.get("eci"))
         version, eci = known
         facts = [f"3-D Secure {version}" if version else "", f"ECI {eci}" if eci else ""]
         told = tuple(one for one in (result, " · ".join(filter(None, facts))) if one)
-        yield Entry(row.authenticated_at, gettext("The payer came back from their bank."), told)
+        yield TimelineEntry(
+            row.authenticated_at, gettext("The payer came back from their bank."), told
+        )
     if row.reversed_at:
-        yield Entry(row.reversed_at, MODIFICATIONS[ModificationKind.REVERSE.value])
+        yield TimelineEntry(row.reversed_at, MODIFICATIONS[ModificationKind.REVERSE.value])
 
 
-def _modification(row: Modification, parts: Parts) -> Entry:
+def _modification(row: Modification, parts: PaymentParts) -> TimelineEntry:
     title = MODIFICATIONS.get(row.kind, row.kind)
     details = [money.written(row.amount, parts.payment.currency)] if row.amount else []
     details += [CANCELLATIONS.get(row.reason, row.reason)] if row.reason else []
-    return Entry(row.created_at, title, (*details, *_by(parts, row.request_id)), row.status)
+    return TimelineEntry(row.created_at, title, (*details, *_by(parts, row.request_id)), row.status)
 
 
-def _by(parts: Parts, request_id: str) -> Iterator[str]:
+def _by(parts: PaymentParts, request_id: str) -> Iterator[str]:
+    """Tell who did it, if a person did it in the panel."""
     for act in parts.acts:
         if act.request_id == request_id and act.actor_name:
             yield gettext("By %(person)s.") % {"person": act.actor_name}
 
 
-def _refund(row: Refund) -> Entry:
+def _refund(row: Refund) -> TimelineEntry:
     amount = money.written(row.amount, row.currency)
     is_void = row.method == "void"
     words = gettext("Void of %(amount)s") if is_void else gettext("Refund of %(amount)s")
@@ -122,7 +127,7 @@ def _refund(row: Refund) -> Entry:
     if row.reference:
         details.append(gettext("The cardholder's bank finds it by %(number)s.")
                        % {"number": row.reference})  # fmt: skip
-    return Entry(
+    return TimelineEntry(
         row.created_at,
         words % {"amount": amount},
         tuple(details),
@@ -131,7 +136,7 @@ def _refund(row: Refund) -> Entry:
     )
 
 
-def _disputes(member: Member, parts: Parts) -> Iterator[Entry]:
+def _disputes(member: Member, parts: PaymentParts) -> Iterator[TimelineEntry]:
     for row in parts.disputes:
         amount, url = money.written(row.amount, row.currency), links.to(member, row.id)
         is_inquiry = row.status.startswith("warning_")
@@ -139,47 +144,53 @@ def _disputes(member: Member, parts: Parts) -> Iterator[Entry]:
         if not is_inquiry:
             words = gettext("The cardholder disputes %(amount)s.")
         told = (REASONS.get(row.reason, row.reason),)
-        yield Entry(row.created_at, words % {"amount": amount}, told, row.status, url, row.id)
+        yield TimelineEntry(
+            row.created_at, words % {"amount": amount}, told, row.status, url, row.id
+        )
         if row.closed_at:
             title = gettext("The dispute ended.")
-            yield Entry(row.closed_at, title, (), row.status, url, row.id)
+            yield TimelineEntry(row.closed_at, title, (), row.status, url, row.id)
 
 
-def _cases(parts: Parts) -> Iterator[Entry]:
+def _cases(parts: PaymentParts) -> Iterator[TimelineEntry]:
     for case in parts.cases:
-        yield Entry(case.opened_at, gettext("Our people are looking into it."))
+        yield TimelineEntry(case.opened_at, gettext("Our people are looking into it."))
         if case.resolved_at:
-            yield Entry(case.resolved_at, gettext("Our people have looked into it."))
+            yield TimelineEntry(case.resolved_at, gettext("Our people have looked into it."))
 
 
-def _notes(parts: Parts) -> Iterator[Entry]:
+def _notes(parts: PaymentParts) -> Iterator[TimelineEntry]:
     for act in parts.acts:
         if act.action == "payment.noted":
             after = act.after or {}
             at = datetime.fromtimestamp(after["at"], UTC) if after.get("at") else act.created_at
             by = gettext("Note by %(person)s") % {"person": act.actor_name or "–"}
-            yield Entry(at, by, (after.get("note", ""),))
+            yield TimelineEntry(at, by, (after.get("note", ""),))
 
 
-def _judged(parts: Parts) -> Iterator[Entry]:
+def _judged(parts: PaymentParts) -> Iterator[TimelineEntry]:
+    """Tell of a verdict that came from outside, or that saw more than an ordinary risk."""
     fraud = parts.payment.fraud
     if fraud and (fraud.get("rule") or fraud.get("status") in ("review", "fraud")):
         at = datetime.fromtimestamp(fraud["updated"], UTC)
         told = RULES.get(fraud.get("rule") or "", "")
-        yield Entry(at, gettext("The risk was judged."), (told,) if told else ())
+        yield TimelineEntry(at, gettext("The risk was judged."), (told,) if told else ())
 
 
-def _canceled(parts: Parts) -> Iterator[Entry]:
+def _canceled(parts: PaymentParts) -> Iterator[TimelineEntry]:
     payment = parts.payment
     if payment.status == PaymentStatus.CANCELED and payment.canceled_at:
         reason = payment.cancellation_reason
         details = (CANCELLATIONS.get(reason, reason),) if reason else ()
         by = [one for act in parts.acts if act.action == "payment.canceled"
               for one in _by(parts, act.request_id)]  # fmt: skip
-        yield Entry(payment.canceled_at, gettext("The payment was canceled."), (*details, *by[:1]))
+        yield TimelineEntry(
+            payment.canceled_at, gettext("The payment was canceled."), (*details, *by[:1])
+        )
 
 
-def _technical(member: Member, parts: Parts) -> Iterator[Entry]:
+def _technical(member: Member, parts: PaymentParts) -> Iterator[TimelineEntry]:
+    """Tell of requests and events, for those who may open them."""
     if not permissions.may(member, Right.SEE_LOGS):
         return
     belonging = [*(row.id for row in parts.refunds), *(row.id for row in parts.disputes)]
@@ -187,7 +198,7 @@ def _technical(member: Member, parts: Parts) -> Iterator[Entry]:
     events = _newest_events(member, ids)
     ended = _deliveries(member, events)
     for event in events:
-        yield Entry(
+        yield TimelineEntry(
             event.created_at,
             SENTENCES.get(event.type, event.type),
             (event.type,),
@@ -198,7 +209,7 @@ def _technical(member: Member, parts: Parts) -> Iterator[Entry]:
         )
     rows = RequestLog.objects.for_merchant(member.merchant).filter(object_id__in=ids)
     for row in rows.defer(*BODIES).order_by("-created_at", "-id")[:REQUESTS_MOST]:
-        yield Entry(
+        yield TimelineEntry(
             row.created_at,
             f"{row.method or ''} {row.path}".strip(),
             (row.error_code,) if row.error_code else (),

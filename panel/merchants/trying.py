@@ -33,7 +33,7 @@ OF_PAYMENT = (states.SUCCEEDED, states.CREATED)
 OF_CUSTOMER = (customers.CREATED,)
 
 
-class Plan(NamedTuple):
+class TestPlan(NamedTuple):
     """The way in which an endpoint is tested.
 
     :param event_type: of the event that will arrive; nothing if none can.
@@ -54,22 +54,22 @@ class Plan(NamedTuple):
         return self.event is None and self.event_type in OF_CUSTOMER
 
 
-def plan(merchant: Merchant, endpoint: Endpoint) -> Plan:
+def plan(merchant: Merchant, endpoint: Endpoint) -> TestPlan:
     """Return how an endpoint is tested now, by its status and by what it listens for."""
     if endpoint.status == Endpoint.Status.DISABLED:
-        return Plan("", why_not=_("The endpoint is disabled. Enable it first."))
+        return TestPlan("", why_not=_("The endpoint is disabled. Enable it first."))
     # A new thing's event would only count as missed by an endpoint that is failing.
     if not settings.LIVEMODE and endpoint.status == Endpoint.Status.ENABLED:
         for name in (*OF_PAYMENT, *OF_CUSTOMER):
             if _listens(endpoint, name):
-                return Plan(name)
+                return TestPlan(name)
     event = _newest(merchant, endpoint)
     if event is None:
-        return Plan("", why_not=_("Nothing that this endpoint listens for has happened yet."))
-    return Plan(event.type, event)
+        return TestPlan("", why_not=_("Nothing that this endpoint listens for has happened yet."))
+    return TestPlan(event.type, event)
 
 
-def carry_out(merchant: Merchant, endpoint: Endpoint, wanted: Plan) -> None:
+def carry_out(merchant: Merchant, endpoint: Endpoint, wanted: TestPlan) -> None:
     """Do what the plan says; the request's token is claimed in its first transaction.
 
     :raises DomainError: the payment, the customer or the sending is refused.
@@ -85,7 +85,7 @@ def carry_out(merchant: Merchant, endpoint: Endpoint, wanted: Plan) -> None:
 
 
 @transaction.atomic(durable=True)
-def _note(merchant: Merchant, endpoint: Endpoint, wanted: Plan) -> None:
+def _note(merchant: Merchant, endpoint: Endpoint, wanted: TestPlan) -> None:
     # The log has no word for a payment that is made: to test is the person's action. What was
     # refused is none, so the row comes after it; the payment's events name the request meanwhile.
     after = {"event_type": wanted.event_type}

@@ -1,9 +1,12 @@
-from django.urls import path
+"""The table of the panel's pages: address, view, and the right that a page asks for."""
+
+from typing import Any
+
+from django.urls import URLPattern, path
 
 from panel.merchants import (
     audit_log,
     balance,
-    balance_lists,
     customer_changes,
     customers,
     deliveries,
@@ -13,7 +16,6 @@ from panel.merchants import (
     endpoints,
     events,
     exports,
-    home,
     keys,
     merchant_settings,
     overview,
@@ -28,224 +30,123 @@ from panel.merchants import (
     search,
     settlement_exports,
     team,
-    topups,
     websites,
 )
+from panel.merchants.pages import View
+from panel.permissions import PAGES, Right, Rights
 
 app_name = "panel"
-# Every page of a merchant has a row in `panel.permissions.PAGES`, by its name here.
+# By the name of a list's page, the right to export the list.
+EXPORTS = {
+    "payments": Right.EXPORT,
+    "customers": Right.EXPORT,
+    "request_logs": Right.EXPORT_LOGS,
+    "events": Right.EXPORT_LOGS,
+    "audit_log": Right.OWN,
+}
+
+
+def page(
+    way: str, view: View, right: Right, *, name: str = "", do: Right | None = None, **given: Any
+) -> URLPattern:
+    """Return the address of a merchant's page, and enter its rights in the table of roles.
+
+    :param way: below the merchant's address.
+    :param name: if it is not the view's own.
+    :param do: the right to send the page's form, if it has one.
+    """
+    name = name or view.__name__
+    PAGES[name] = Rights(right, do)
+    return path(f"<str:merchant>/{way}" if way else "<str:merchant>", view, given, name=name)
+
+
+def form(way: str, view: View, right: Right, **options: Any) -> URLPattern:
+    """Return the address of a page with a form, which the same right opens and sends."""
+    return page(way, view, right, do=right, **options)
+
+
 urlpatterns = [
-    path("", home.home, name="home"),
-    path("look", home.choose_look, name="look"),
-    path("<str:merchant>", overview.overview, name="overview"),
-    path("<str:merchant>/go_live", overview.go_live, name="go_live"),
-    path(
-        "<str:merchant>/payments/export",
-        exports.export,
-        {"listed": "payments"},
-        name="export_payments",
+    path("", overview.home, name="home"),
+    path("look", overview.choose_look, name="look"),
+    page("", overview.overview, Right.SEE),
+    page("go_live", overview.go_live, Right.SEE),
+    *(
+        form(f"{listed}/export", exports.export, right, name=f"export_{listed}", listed=listed)
+        for listed, right in EXPORTS.items()
     ),
-    path(
-        "<str:merchant>/customers/export",
-        exports.export,
-        {"listed": "customers"},
-        name="export_customers",
+    page("payments", payment_lists.payments, Right.SEE),
+    page("payments/<str:payment>", payments.payment, Right.SEE),
+    page("payments/<str:payment>/now", payments.payment_now, Right.SEE),
+    form("payments/<str:payment>/capture", payment_changes.capture_payment, Right.MOVE_MONEY),
+    form("payments/<str:payment>/cancel", payment_changes.cancel_payment, Right.MOVE_MONEY),
+    form("payments/<str:payment>/refund", payment_changes.refund_payment, Right.MOVE_MONEY),
+    form("payments/<str:payment>/note", payment_changes.note_payment, Right.NOTE),
+    form("payments/<str:payment>/block", payer_blocks.block_payer, Right.MOVE_MONEY),
+    form("payments/<str:payment>/unblock", payer_blocks.unblock_payer, Right.MOVE_MONEY),
+    page("refunds", payment_lists.refunds, Right.SEE),
+    page("disputes", payment_lists.disputes, Right.SEE),
+    page("disputes/<str:dispute>", disputes.dispute, Right.SEE),
+    form("disputes/<str:dispute>/evidence", disputes.dispute_evidence, Right.MOVE_MONEY),
+    form("disputes/<str:dispute>/submit", disputes.submit_dispute, Right.MOVE_MONEY),
+    form("disputes/<str:dispute>/accept", disputes.accept_dispute, Right.MOVE_MONEY),
+    page("balance", balance.balance, Right.SEE_BALANCE),
+    page("balance/settlements/<str:settlement>", balance.settlement, Right.SEE_BALANCE),
+    form(
+        "balance/settlements/<str:settlement>/export",
+        settlement_exports.export_settlement,
+        Right.EXPORT,
     ),
-    path(
-        "<str:merchant>/request_logs/export",
-        exports.export,
-        {"listed": "request_logs"},
-        name="export_request_logs",
+    page("balance/payouts", payouts.payouts, Right.SEE_BALANCE),
+    form("balance/payouts/create", payouts.create_payout, Right.PAY_OUT),
+    page("balance/payouts/<str:payout>", payouts.payout, Right.SEE_BALANCE),
+    form("balance/payouts/<str:payout>/cancel", payouts.cancel_payout, Right.PAY_OUT),
+    page("balance/topups", payouts.topups, Right.SEE_BALANCE),
+    form("balance/topups/create", payouts.create_topup, Right.PAY_OUT),
+    page("balance/topups/<str:topup>", payouts.topup, Right.SEE_BALANCE),
+    form("balance/topups/<str:topup>/cancel", payouts.cancel_topup, Right.PAY_OUT),
+    form("websites", websites.websites, Right.DEVELOP),
+    form("websites/<str:site>/remove", websites.remove_website, Right.DEVELOP),
+    form("callbacks/<str:site>/remove", websites.remove_callback, Right.DEVELOP),
+    page("keys", keys.listed, Right.DEVELOP, name="keys"),
+    form("keys/create", keys.create, Right.DEVELOP, name="create_key"),
+    page("keys/<str:key>", keys.shown, Right.DEVELOP, name="key"),
+    form("keys/<str:key>/roll", keys.roll, Right.DEVELOP, name="roll_key"),
+    form("keys/<str:key>/revoke", keys.revoke, Right.DEVELOP, name="revoke_key"),
+    page("request_logs", request_logs.request_logs, Right.SEE_LOGS),
+    page("request_logs/errors", request_errors.request_errors, Right.SEE_LOGS),
+    page("request_logs/<str:request_log>", request_log.request_log, Right.SEE_LOGS),
+    page("webhooks", endpoints.webhooks, Right.DEVELOP),
+    form("webhooks/add", endpoint_secrets.add_endpoint, Right.DEVELOP),
+    page("webhooks/<str:endpoint>", endpoints.endpoint, Right.DEVELOP),
+    form("webhooks/<str:endpoint>/edit", endpoint_changes.edit_endpoint, Right.DEVELOP),
+    form("webhooks/<str:endpoint>/secret", endpoint_secrets.roll_endpoint_secret, Right.DEVELOP),
+    form("webhooks/<str:endpoint>/disable", endpoint_changes.disable_endpoint, Right.DEVELOP),
+    form("webhooks/<str:endpoint>/enable", endpoint_changes.enable_endpoint, Right.DEVELOP),
+    form("webhooks/<str:endpoint>/delete", endpoint_changes.delete_endpoint, Right.DEVELOP),
+    form("webhooks/<str:endpoint>/replay", endpoint_changes.replay_endpoint, Right.DEVELOP),
+    form("webhooks/<str:endpoint>/test", endpoint_changes.try_endpoint, Right.DEVELOP),
+    page("deliveries/<str:delivery>", deliveries.delivery, Right.SEE_LOGS),
+    page("events", events.events, Right.SEE_LOGS),
+    page("events/<str:event>", events.event, Right.SEE_LOGS),
+    form("events/<str:event>/resend", events.resend_event, Right.RESEND),
+    page("customers", customers.listed, Right.SEE, name="customers"),
+    form("customers/create", customer_changes.create_customer, Right.CHANGE_CUSTOMERS),
+    page("customers/<str:customer>", customers.shown, Right.SEE, name="customer"),
+    form("customers/<str:customer>/edit", customer_changes.edit_customer, Right.CHANGE_CUSTOMERS),
+    form(
+        "customers/<str:customer>/delete", customer_changes.delete_customer, Right.CHANGE_CUSTOMERS
     ),
-    path(
-        "<str:merchant>/events/export",
-        exports.export,
-        {"listed": "events"},
-        name="export_events",
-    ),
-    path(
-        "<str:merchant>/audit_log/export",
-        exports.export,
-        {"listed": "audit_log"},
-        name="export_audit_log",
-    ),
-    path("<str:merchant>/payments", payment_lists.payments, name="payments"),
-    path("<str:merchant>/payments/<str:payment>", payments.payment, name="payment"),
-    path("<str:merchant>/payments/<str:payment>/now", payments.payment_now, name="payment_now"),
-    path(
-        "<str:merchant>/payments/<str:payment>/capture",
-        payment_changes.capture_payment,
-        name="capture_payment",
-    ),
-    path(
-        "<str:merchant>/payments/<str:payment>/cancel",
-        payment_changes.cancel_payment,
-        name="cancel_payment",
-    ),
-    path(
-        "<str:merchant>/payments/<str:payment>/refund",
-        payment_changes.refund_payment,
-        name="refund_payment",
-    ),
-    path(
-        "<str:merchant>/payments/<str:payment>/note",
-        payment_changes.note_payment,
-        name="note_payment",
-    ),
-    path(
-        "<str:merchant>/payments/<str:payment>/block",
-        payer_blocks.block_payer,
-        name="block_payer",
-    ),
-    path(
-        "<str:merchant>/payments/<str:payment>/unblock",
-        payer_blocks.unblock_payer,
-        name="unblock_payer",
-    ),
-    path("<str:merchant>/refunds", payment_lists.refunds, name="refunds"),
-    path("<str:merchant>/disputes", payment_lists.disputes, name="disputes"),
-    path("<str:merchant>/disputes/<str:dispute>", disputes.dispute, name="dispute"),
-    path(
-        "<str:merchant>/disputes/<str:dispute>/evidence",
-        disputes.dispute_evidence,
-        name="dispute_evidence",
-    ),
-    path(
-        "<str:merchant>/disputes/<str:dispute>/submit",
-        disputes.submit_dispute,
-        name="submit_dispute",
-    ),
-    path(
-        "<str:merchant>/disputes/<str:dispute>/accept",
-        disputes.accept_dispute,
-        name="accept_dispute",
-    ),
-    path("<str:merchant>/balance", balance.balance, name="balance"),
-    path(
-        "<str:merchant>/balance/settlements/<str:settlement>",
-        balance.settlement,
-        name="settlement",
-    ),
-    path(
-        "<str:merchant>/balance/settlements/<str:settlement>/export",
-        settlement_exports.export,
-        name="export_settlement",
-    ),
-    path("<str:merchant>/balance/payouts", balance_lists.payouts, name="payouts"),
-    path("<str:merchant>/balance/payouts/create", payouts.create_payout, name="create_payout"),
-    path("<str:merchant>/balance/payouts/<str:payout>", payouts.payout, name="payout"),
-    path(
-        "<str:merchant>/balance/payouts/<str:payout>/cancel",
-        payouts.cancel_payout,
-        name="cancel_payout",
-    ),
-    path("<str:merchant>/balance/topups", balance_lists.topups, name="topups"),
-    path("<str:merchant>/balance/topups/create", topups.create_topup, name="create_topup"),
-    path("<str:merchant>/balance/topups/<str:topup>", topups.topup, name="topup"),
-    path(
-        "<str:merchant>/balance/topups/<str:topup>/cancel",
-        topups.cancel_topup,
-        name="cancel_topup",
-    ),
-    path("<str:merchant>/websites", websites.websites, name="websites"),
-    path(
-        "<str:merchant>/websites/<str:site>/remove", websites.remove_website, name="remove_website"
-    ),
-    path(
-        "<str:merchant>/callbacks/<str:site>/remove",
-        websites.remove_callback,
-        name="remove_callback",
-    ),
-    path("<str:merchant>/keys", keys.listed, name="keys"),
-    path("<str:merchant>/keys/create", keys.create, name="create_key"),
-    path("<str:merchant>/keys/<str:key>", keys.shown, name="key"),
-    path("<str:merchant>/keys/<str:key>/roll", keys.roll, name="roll_key"),
-    path("<str:merchant>/keys/<str:key>/revoke", keys.revoke, name="revoke_key"),
-    path("<str:merchant>/request_logs", request_logs.request_logs, name="request_logs"),
-    path(
-        "<str:merchant>/request_logs/errors", request_errors.request_errors, name="request_errors"
-    ),
-    path(
-        "<str:merchant>/request_logs/<str:request_log>",
-        request_log.request_log,
-        name="request_log",
-    ),
-    path("<str:merchant>/webhooks", endpoints.webhooks, name="webhooks"),
-    path("<str:merchant>/webhooks/add", endpoint_secrets.add_endpoint, name="add_endpoint"),
-    path("<str:merchant>/webhooks/<str:endpoint>", endpoints.endpoint, name="endpoint"),
-    path(
-        "<str:merchant>/webhooks/<str:endpoint>/edit",
-        endpoint_changes.edit_endpoint,
-        name="edit_endpoint",
-    ),
-    path(
-        "<str:merchant>/webhooks/<str:endpoint>/secret",
-        endpoint_secrets.roll_endpoint_secret,
-        name="roll_endpoint_secret",
-    ),
-    path(
-        "<str:merchant>/webhooks/<str:endpoint>/disable",
-        endpoint_changes.disable_endpoint,
-        name="disable_endpoint",
-    ),
-    path(
-        "<str:merchant>/webhooks/<str:endpoint>/enable",
-        endpoint_changes.enable_endpoint,
-        name="enable_endpoint",
-    ),
-    path(
-        "<str:merchant>/webhooks/<str:endpoint>/delete",
-        endpoint_changes.delete_endpoint,
-        name="delete_endpoint",
-    ),
-    path(
-        "<str:merchant>/webhooks/<str:endpoint>/replay",
-        endpoint_changes.replay_endpoint,
-        name="replay_endpoint",
-    ),
-    path(
-        "<str:merchant>/webhooks/<str:endpoint>/test",
-        endpoint_changes.try_endpoint,
-        name="try_endpoint",
-    ),
-    path("<str:merchant>/deliveries/<str:delivery>", deliveries.delivery, name="delivery"),
-    path("<str:merchant>/events", events.events, name="events"),
-    path("<str:merchant>/events/<str:event>", events.event, name="event"),
-    path("<str:merchant>/events/<str:event>/resend", events.resend_event, name="resend_event"),
-    path("<str:merchant>/customers", customers.listed, name="customers"),
-    path("<str:merchant>/customers/create", customer_changes.create, name="create_customer"),
-    path("<str:merchant>/customers/<str:customer>", customers.shown, name="customer"),
-    path(
-        "<str:merchant>/customers/<str:customer>/edit", customer_changes.edit, name="edit_customer"
-    ),
-    path(
-        "<str:merchant>/customers/<str:customer>/delete",
-        customer_changes.delete,
-        name="delete_customer",
-    ),
-    path("<str:merchant>/settings", merchant_settings.settings, name="settings"),
-    path("<str:merchant>/settings/edit", merchant_settings.edit_settings, name="edit_settings"),
-    path("<str:merchant>/audit_log", audit_log.listed, name="audit_log"),
-    path("<str:merchant>/audit_log/<str:entry>", audit_log.entry, name="audit_entry"),
-    path("<str:merchant>/search", search.search, name="search"),
-    path("<str:merchant>/team", team.listed, name="team"),
-    path("<str:merchant>/team/invite", team.invite, name="invite"),
-    path("<str:merchant>/team/leave", team.leave_team, name="leave_team"),
-    path(
-        "<str:merchant>/team/second_factors",
-        team.require_second_factor,
-        name="require_second_factor",
-    ),
-    path("<str:merchant>/team/<str:person>/role", team.change_role, name="change_role"),
-    path("<str:merchant>/team/<str:person>/remove", team.remove_member, name="remove_member"),
-    path(
-        "<str:merchant>/invitations/<str:invitation>/resend",
-        team.resend_invitation,
-        name="resend_invitation",
-    ),
-    path(
-        "<str:merchant>/invitations/<str:invitation>/withdraw",
-        team.withdraw_invitation,
-        name="withdraw_invitation",
-    ),
+    page("settings", merchant_settings.settings, Right.OWN),
+    form("settings/edit", merchant_settings.edit_settings, Right.OWN),
+    page("audit_log", audit_log.listed, Right.OWN, name="audit_log"),
+    page("audit_log/<str:entry>", audit_log.entry, Right.OWN, name="audit_entry"),
+    page("search", search.search, Right.SEE),
+    page("team", team.listed, Right.OWN, name="team"),
+    form("team/invite", team.invite, Right.OWN),
+    form("team/leave", team.leave_team, Right.SEE),
+    form("team/second_factors", team.require_second_factor, Right.OWN),
+    form("team/<str:person>/role", team.change_role, Right.OWN),
+    form("team/<str:person>/remove", team.remove_member, Right.OWN),
+    form("invitations/<str:invitation>/resend", team.resend_invitation, Right.OWN),
+    form("invitations/<str:invitation>/withdraw", team.withdraw_invitation, Right.OWN),
 ]

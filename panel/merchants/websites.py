@@ -14,8 +14,9 @@ from core.detection import contains_card_number
 from core.querysets import MerchantRows
 from merchants import accounts, sites
 from merchants.models import CallbackUrl, Member, Merchant, Website
-from merchants.refusals import ChangeRefused
 from panel import once, refusals
+from panel.merchants import acts
+from panel.merchants.acts import Refusable
 from panel.merchants.pages import page, show
 from webhooks import destinations
 from webhooks.destinations import WebhookUrlNotAllowed
@@ -25,7 +26,13 @@ TEMPLATE = "panel/websites.html"
 URL_MAX = 2000
 
 
-class AddWebsite(forms.Form):
+class _AddressForm(Refusable):
+    def input_of(self, param: str) -> str:
+        [only] = self.fields
+        return only
+
+
+class AddWebsite(_AddressForm):
     website = forms.CharField(
         label=_("Website"),
         max_length=URL_MAX,
@@ -34,7 +41,7 @@ class AddWebsite(forms.Form):
     )
 
 
-class AddCallback(forms.Form):
+class AddCallback(_AddressForm):
     callback_url = forms.CharField(
         label=_("Callback URL"),
         max_length=URL_MAX,
@@ -44,7 +51,7 @@ class AddCallback(forms.Form):
     )  # fmt: skip
 
 
-class Verdict(NamedTuple):
+class AddressVerdict(NamedTuple):
     """The answer to a test of an address.
 
     :param problem: the rule that it breaks; nothing if it is allowed.
@@ -67,7 +74,7 @@ def websites(request: HttpRequest, member: Member) -> HttpResponse:
     callback = AddCallback(typed if "callback_url" in typed else None)
     if request.method == "POST":
         form = website if website.is_bound else callback
-        if form.is_valid() and (answer := _added(request, member, form)):
+        if answer := _added(request, member, form):
             return answer
     shown = {
         "websites": member.merchant.websites.order_by("id"),
@@ -82,21 +89,18 @@ def websites(request: HttpRequest, member: Member) -> HttpResponse:
     return show(request, TEMPLATE, shown, status=status)
 
 
-def _added(request: HttpRequest, member: Member, form: forms.Form) -> HttpResponse | None:
-    """Register the form's address; None if it was refused, and the form says why."""
-    [(field, address)] = form.cleaned_data.items()
-    term = "add_website" if field == "website" else "add_callback"
-
+def _added(request: HttpRequest, member: Member, form: Refusable) -> HttpResponse | None:
     def change() -> None:
+        [(field, address)] = form.cleaned_data.items()
+        term = "add_website" if field == "website" else "add_callback"
         accounts.change(member.merchant, {term: address})
         messages.success(request, gettext("The address was added."))
 
-    back = reverse("panel:websites", args=[member.merchant_id])
-    try:
+    def act() -> HttpResponse:
+        back = reverse("panel:websites", args=[member.merchant_id])
         return once.act(request, member, change, subject=member.merchant_id, done=back)
-    except ChangeRefused as refusal:
-        form.add_error(field, refusals.sentence(refusal))
-        return None
+
+    return acts.done(request, form, act)
 
 
 def _with_examples(site: CallbackUrl) -> tuple[CallbackUrl, str, str]:
@@ -114,7 +118,7 @@ def _tested(merchant: Merchant, url: str) -> dict[str, Any]:
     if contains_card_number(url):
         return {"problem": gettext("There is a card number in this address.")}
     back = sites.why_not(merchant, url)
-    as_return = Verdict(
+    as_return = AddressVerdict(
         _("As a return URL"),
         refusals.sentence(back.rule) if back.rule else "",
         str(back.covered_by or ""),
@@ -122,13 +126,13 @@ def _tested(merchant: Merchant, url: str) -> dict[str, Any]:
     return {"url": url, "verdicts": [as_return, _as_webhook(merchant, url, as_return.covered_by)]}
 
 
-def _as_webhook(merchant: Merchant, url: str, covered_by: str) -> Verdict:
+def _as_webhook(merchant: Merchant, url: str, covered_by: str) -> AddressVerdict:
     use = _("As a webhook URL")
     try:
         destinations.require(merchant, url)
     except WebhookUrlNotAllowed as refusal:
-        return Verdict(use, refusals.sentence(refusal), "")
-    return Verdict(use, "", covered_by)
+        return AddressVerdict(use, refusals.sentence(refusal), "")
+    return AddressVerdict(use, "", covered_by)
 
 
 @page("POST")

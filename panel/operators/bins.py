@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from panel.operators import desk, listing
-from panel.operators.desk import Section
+from panel.operators.desk import Section, Trail
 from panel.operators.forms import ReasonForm
 from payments.installments import bin_imports
 from payments.installments.bin_files import COLUMNS, PROBLEMS_SHOWN, Problems
@@ -51,15 +51,16 @@ def upload(request: HttpRequest) -> HttpResponse:
     form = UploadForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     form.fields["seen"].initial = _seen()
     if not form.is_valid():
-        return _upload_page(request, form, 400 if form.is_bound else 200)
+        return _upload_page(request, form)
     file = cast(BinaryIO, form.cleaned_data["file"])
     try:
         version = bin_imports.import_file(file, _wish(form))
     except BinsRefused as refusal:
-        return _upload_page(request, form, 400, refusal.problems)
+        return _upload_page(request, form, problems=refusal.problems)
     except AnotherIsActive:
         form.add_error(None, STALE)
-        return _upload_page(request, form, 409)
+        form.refused_status = 409
+        return _upload_page(request, form)
     messages.success(request, f"Version {version.pk} is active: {version.row_count} prefixes.")
     return desk.see_other("desk_bins")
 
@@ -67,9 +68,8 @@ def upload(request: HttpRequest) -> HttpResponse:
 @desk.page(IMPORT, methods=("GET", "POST"))
 def undo(request: HttpRequest) -> HttpResponse:
     """Make the version before the active one active again."""
-    form = ReasonForm(request.POST if request.method == "POST" else None)
+    form = ReasonForm(desk.sent(request))
     form.fields["seen"].initial = _seen()
-    status = 400 if form.is_bound else 200
     if form.is_valid():
         try:
             version = bin_imports.undo(_wish(form))
@@ -78,23 +78,20 @@ def undo(request: HttpRequest) -> HttpResponse:
         except (NothingToUndo, AnotherIsActive) as refusal:
             is_stale = isinstance(refusal, AnotherIsActive)
             form.add_error(None, STALE if is_stale else "There is no version to go back to.")
-            status = 409
-    shown: dict[str, Any] = {"form": form, "active": _active(), "trail": _trail()}
-    return desk.show(
-        request, "desk/bins/undo.html", "Go back to the version before", status, **shown
-    )
+            form.refused_status = 409
+    return desk.ask(
+        request, form, "Go back to the version before", _trail(),
+        template="desk/bins/undo.html", active=_active(),
+    )  # fmt: skip
 
 
 def _upload_page(
-    request: HttpRequest, form: UploadForm, status: int, problems: Problems | None = None
+    request: HttpRequest, form: UploadForm, problems: Problems | None = None
 ) -> HttpResponse:
-    shown: dict[str, Any] = {
-        "form": form,
-        "problems": problems,
-        "most": PROBLEMS_SHOWN,
-        "trail": _trail(),
-    }
-    return desk.show(request, "desk/bins/upload.html", "Import BINs", status, **shown)
+    return desk.ask(
+        request, form, "Import BINs", _trail(), template="desk/bins/upload.html",
+        problems=problems, most=PROBLEMS_SHOWN,
+    )  # fmt: skip
 
 
 def _wish(form: ReasonForm) -> Wish:
@@ -112,7 +109,7 @@ def _seen() -> str:
     return str(active.pk if active else 0)
 
 
-def _trail() -> list[tuple[str, str]]:
+def _trail() -> Trail:
     return [("BINs", desk.address("desk_bins"))]
 
 

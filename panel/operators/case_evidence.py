@@ -147,7 +147,6 @@ def _asked_for(case: Case) -> Modification | Refund | None:
 
 
 def _named(case: Case) -> str | None:
-    """Say what the bank was asked for, with its amount in the case's currency."""
     row = _asked_for(case) if case.operation_id else None
     if row is None:
         return None

@@ -17,7 +17,7 @@ from core import clock, money
 from core.errors import DomainError
 from merchants.models import User
 from panel.operators import case_evidence, desk
-from panel.operators.desk import Section
+from panel.operators.desk import Section, Trail
 from panel.operators.forms import DeskForm
 from payments.deciding import decisions
 from payments.deciding.decisions import Word
@@ -153,7 +153,7 @@ def shown(request: HttpRequest, case_id: str) -> HttpResponse:
 def own(request: HttpRequest, case_id: str) -> HttpResponse:
     """Assign the case to an operator, or to none."""
     case = _case(case_id)
-    form = OwnerForm(case, request.POST if request.method == "POST" else None)
+    form = OwnerForm(case, desk.sent(request))
     if not form.is_valid():
         return _ask(request, case, form, "Give to")
     chosen: str = form.cleaned_data["owner"]
@@ -166,7 +166,7 @@ def own(request: HttpRequest, case_id: str) -> HttpResponse:
 def note(request: HttpRequest, case_id: str) -> HttpResponse:
     """Add a note."""
     case = _case(case_id)
-    form = NoteForm(request.POST if request.method == "POST" else None)
+    form = NoteForm(desk.sent(request))
     if not form.is_valid():
         return _ask(request, case, form, "Add note")
     cases.note(desk.operator(request), case_id, form.cleaned_data["text"])
@@ -177,7 +177,7 @@ def note(request: HttpRequest, case_id: str) -> HttpResponse:
 def decide(request: HttpRequest, case_id: str) -> HttpResponse:
     """Ask for decision and reason, and decide; a refusal keeps what was typed."""
     case = _case(case_id)
-    form = DecideForm(case, request.POST if request.method == "POST" else None)
+    form = DecideForm(case, desk.sent(request))
     refusal = None
     if form.is_valid():
         refusal = _decided(request, case, form)
@@ -188,12 +188,13 @@ def decide(request: HttpRequest, case_id: str) -> HttpResponse:
     elif form.is_bound and not case.is_open:
         # The case offers other acts by now: the person has to hear that.
         refusal = cases.changed(case)
-    status = refusal.http_status if refusal else 400 if form.errors else 200
+    if refusal:
+        form.refused_status = refusal.http_status
     facts = case_evidence.facts_of(case)
-    return desk.show(
-        request, "desk/cases/decide.html", "Decide", status, case=case, facts=facts, form=form,
-        refusal=refusal and refusal.text, typed=form.data.get("reason", ""), trail=_trail(case),
-        back=desk.address("desk_case", case.id), consequences=_consequences(case),
+    return desk.ask(
+        request, form, "Decide", _trail(case), template="desk/cases/decide.html",
+        case=case, facts=facts, refusal=refusal and refusal.text,
+        typed=form.data.get("reason", ""), consequences=_consequences(case),
     )  # fmt: skip
 
 
@@ -225,14 +226,13 @@ def _decided(request: HttpRequest, case: Case, form: DecideForm) -> DomainError 
 
 
 def _ask(request: HttpRequest, case: Case, form: DeskForm, title: str) -> HttpResponse:
-    return desk.show(
-        request, "desk/cases/act.html", title, 400 if form.is_bound else 200, form=form, case=case,
-        facts=case_evidence.facts_of(case), trail=_trail(case),
-        back=desk.address("desk_case", case.id),
-    )  # fmt: skip
+    facts = case_evidence.facts_of(case)
+    return desk.ask(
+        request, form, title, _trail(case), template="desk/cases/act.html", case=case, facts=facts
+    )
 
 
-def _trail(case: Case) -> list[tuple[str, str]]:
+def _trail(case: Case) -> Trail:
     return [("Cases", desk.address("desk_cases")), (case.id, desk.address("desk_case", case.id))]
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from django.contrib import admin
 from django.core.exceptions import ImproperlyConfigured
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, reverse
 
@@ -21,6 +21,10 @@ from core import acts
 from core.acts import View, door_of
 from core.errors import DomainError
 from merchants.models import User
+from panel.operators.forms import DeskForm
+
+# Pages above a page, each with its address.
+Trail = Sequence[tuple[str, str]]
 
 
 def page(permission: str, *, methods: Iterable[str] = ("GET",)) -> Callable[[View], View]:
@@ -65,7 +69,7 @@ class Section:
         return door.permission
 
 
-class Link(NamedTuple):
+class SectionLink(NamedTuple):
     """A section as the navigation shows it."""
 
     name: str
@@ -73,13 +77,13 @@ class Link(NamedTuple):
     is_current: bool
 
 
-def links(sections: Sequence[Section], request: HttpRequest) -> list[Link]:
+def links(sections: Sequence[Section], request: HttpRequest) -> list[SectionLink]:
     """Return the navigation of a person: only sections that they may open."""
     may = request.user.has_perm if request.user.is_active and request.user.is_staff else _nothing
     match = request.resolver_match
     current = match.url_name if match else None
     return [
-        Link(one.name, address(one.pages[0].name), any(p.name == current for p in one.pages))
+        SectionLink(one.name, address(one.pages[0].name), any(p.name == current for p in one.pages))
         for one in sections
         if may(one.permission)
     ]
@@ -99,6 +103,29 @@ def show(
         **shown,
     }
     return TemplateResponse(request, template, context, status=status).render()
+
+
+def sent(request: HttpRequest) -> QueryDict | None:
+    """Return the fields of a form that was sent; None where a page is opened."""
+    return request.POST if request.method == "POST" else None
+
+
+def ask(
+    request: HttpRequest,
+    form: DeskForm,
+    title: str,
+    trail: Trail,
+    *,
+    template: str = "desk/act.html",
+    **shown: Any,
+) -> HttpResponse:
+    """Answer the page of an act: its form as it was opened, or as it was refused.
+
+    :param trail: the pages above it; Cancel leads to the last one.
+    """
+    status = form.refused_status if form.is_bound else 200
+    shown = {"form": form, "trail": trail, "back": trail[-1][1], **shown}
+    return show(request, template, title, status, **shown)
 
 
 def refused(request: HttpRequest, refusal: DomainError) -> HttpResponse:

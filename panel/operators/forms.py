@@ -19,6 +19,9 @@ SIGNER = signing.Signer(salt="panel.operators.rights.invite")
 class DeskForm(forms.Form):
     """A form whose fields come back as they were typed, but for those with a card number."""
 
+    # The HTTP status of the page that shows the form once more.
+    refused_status = 400
+
     def __init__(
         self, data: QueryDict | None = None, files: Any = None, initial: Any = None
     ) -> None:

@@ -13,7 +13,7 @@ from core import clock
 from core.errors import ResourceMissing
 from merchants.models import Merchant
 from panel.operators import desk, listing
-from panel.operators.desk import Section
+from panel.operators.desk import Section, Trail
 from panel.operators.forms import ReasonForm
 from payments.intents import payer_blocks
 from payments.risk import lists
@@ -88,14 +88,13 @@ def listed(request: HttpRequest) -> HttpResponse:
 def add(request: HttpRequest) -> HttpResponse:
     """Add an entry, or renew the one that is there."""
     at_first = {name: request.GET.get(name, "") for name in ("kind", "value", "merchant")}
-    sent = request.POST if request.method == "POST" else None
-    form = EntryForm(sent, initial={name: value for name, value in at_first.items() if value})
+    form = EntryForm(
+        desk.sent(request), initial={name: value for name, value in at_first.items() if value}
+    )
     if form.is_valid() and (row := _added(request, form)):
         messages.success(request, f"{row} is on the list.")
         return desk.see_other("desk_lists")
-    status = 400 if form.is_bound else 200
-    shown: dict[str, Any] = {"form": form, "back": desk.address("desk_lists"), "trail": _trail()}
-    return desk.show(request, "desk/lists/add.html", "Add an entry", status, **shown)
+    return desk.ask(request, form, "Add an entry", _trail(), template="desk/lists/add.html")
 
 
 def _added(request: HttpRequest, form: EntryForm) -> ListEntry | None:
@@ -110,20 +109,13 @@ def _added(request: HttpRequest, form: EntryForm) -> ListEntry | None:
 def remove(request: HttpRequest, entry_id: str) -> HttpResponse:
     """Take an entry off its list."""
     entry = _find(entry_id)
-    form = ReasonForm(request.POST if request.method == "POST" else None)
+    form = ReasonForm(desk.sent(request))
     if form.is_valid():
         lists.remove(desk.operator(request), entry.pk, reason=form.cleaned_data["why"])
         messages.success(request, f"{entry} is off the list.")
         return desk.see_other("desk_lists")
-    status = 400 if form.is_bound else 200
     lead = f"{entry}: {entry.reason}"
-    shown: dict[str, Any] = {
-        "form": form,
-        "lead": lead,
-        "back": desk.address("desk_lists"),
-        "trail": _trail(),
-    }
-    return desk.show(request, "desk/people/act.html", "Remove entry", status, **shown)
+    return desk.ask(request, form, "Remove entry", _trail(), lead=lead)
 
 
 def _find(entry_id: str) -> ListEntry:
@@ -136,7 +128,7 @@ def _find(entry_id: str) -> ListEntry:
     return entry
 
 
-def _trail() -> list[tuple[str, str]]:
+def _trail() -> Trail:
     return [("Lists", desk.address("desk_lists"))]
 
 

@@ -17,7 +17,7 @@ CHANGED = "operators.change_merchant"
 Changes = Mapping[str, Any]
 
 
-class Difference(NamedTuple):
+class TermDifference(NamedTuple):
     """One term, before and after, each as lines for people; only the rows that differ of a list."""
 
     name: str
@@ -31,7 +31,7 @@ class Preview(NamedTuple):
     :param seen: stands for the values before; `make` takes it back.
     """
 
-    differences: list[Difference]
+    differences: list[TermDifference]
     seen: str
 
 
@@ -91,12 +91,12 @@ def _digest(values: dict[str, Any]) -> str:
     return hashlib.sha256(written).hexdigest()
 
 
-def _difference(name: str, before: Any, after: Any) -> Difference:
+def _difference(name: str, before: Any, after: Any) -> TermDifference:
     if isinstance(before, list):
         gone = [row for row in before if row not in after]
         came = [row for row in after if row not in before]
-        return Difference(_words(name), [_line(r) for r in gone], [_line(r) for r in came])
-    return Difference(_words(name), [_line(before)], [_line(after)])
+        return TermDifference(_words(name), [_line(r) for r in gone], [_line(r) for r in came])
+    return TermDifference(_words(name), [_line(before)], [_line(after)])
 
 
 def _words(name: str) -> str:

@@ -21,7 +21,7 @@ from merchants.models import ApiKey, Merchant
 from merchants.refusals import ChangeRefused
 from panel import house_mails as mails
 from panel.operators import desk, listing, merchant_changes, opening
-from panel.operators.desk import Section
+from panel.operators.desk import Section, Trail
 from panel.operators.forms import ReasonForm
 from panel.operators.merchant_changes import ChangedMeanwhile
 from panel.operators.merchant_forms import FORMS, AddressForm, OpenForm
@@ -82,7 +82,7 @@ def change(request: HttpRequest, merchant_id: str, kind: str) -> HttpResponse:
     merchant = find(merchant_id)
     if kind not in FORMS:
         raise ResourceMissing
-    form = FORMS[kind](merchant, request.GET, request.POST if request.method == "POST" else None)
+    form = FORMS[kind](merchant, request.GET, desk.sent(request))
     if not form.is_valid():
         return _form(request, merchant, form)
     try:
@@ -120,14 +120,15 @@ def _confirmed(request: HttpRequest, merchant: Merchant, form: TermsForm) -> Htt
         differences=preview.differences,
         is_stale=is_stale,
         uncovered=_uncovered(merchant, form),
-        trail=_trail(merchant),
+        trail=trail_of(merchant),
     )
 
 
 def _form(request: HttpRequest, merchant: Merchant, form: TermsForm) -> HttpResponse:
-    status = 400 if form.is_bound else 200
-    shown: dict[str, Any] = {"merchant": merchant, "form": form, "trail": _trail(merchant)}
-    return desk.show(request, "desk/merchants/change.html", form.title, status, **shown)
+    trail = trail_of(merchant)
+    return desk.ask(
+        request, form, form.title, trail, template="desk/merchants/change.html", merchant=merchant
+    )
 
 
 def _done(request: HttpRequest, merchant: Merchant, said: str) -> HttpResponse:
@@ -149,15 +150,11 @@ def _uncovered(merchant: Merchant, form: TermsForm) -> list[str]:
 @desk.page(TERMS, methods=("GET", "POST"))
 def open_account(request: HttpRequest) -> HttpResponse:
     """Open an account. Its owner is sent a mail; no key and no password is shown to anybody."""
-    sent = request.POST if request.method == "POST" else None
-    form = OpenForm(sent, initial={"act": lambda: SIGNER.sign(ids.new("mer"))})
+    form = OpenForm(desk.sent(request), initial={"act": lambda: SIGNER.sign(ids.new("mer"))})
     if form.is_valid() and (merchant := _opened(request, form)):
         return desk.see_other("desk_merchant", merchant.id)
-    status = 400 if form.is_bound else 200
     trail = [("Merchants", desk.address("desk_merchants"))]
-    return desk.show(
-        request, "desk/merchants/open.html", "Open an account", status, form=form, trail=trail
-    )
+    return desk.ask(request, form, "Open an account", trail, template="desk/merchants/open.html")
 
 
 def _opened(request: HttpRequest, form: OpenForm) -> Merchant | None:
@@ -198,7 +195,8 @@ def find(merchant_id: str) -> Merchant:
     return merchant
 
 
-def _trail(merchant: Merchant) -> list[tuple[str, str]]:
+def trail_of(merchant: Merchant) -> Trail:
+    """Return the pages above one about a merchant."""
     return [
         ("Merchants", desk.address("desk_merchants")),
         (merchant.name, desk.address("desk_merchant", merchant.id)),
@@ -206,7 +204,6 @@ def _trail(merchant: Merchant) -> list[tuple[str, str]]:
 
 
 def _limits(merchant: Merchant) -> list[dict[str, Any]]:
-    """Return the limits by currency, with amounts as people read them."""
     secure = {row.currency: row for row in merchant.non_secure_limits.all()}
     negative = {row.currency: row.amount for row in merchant.negative_limits.all()}
     return [

@@ -1,13 +1,17 @@
-"""An account opened at the desk: with the sandbox's terms, as the command gives them."""
+"""An account opened at the desk, or an owner named for a team whose last owner is lost.
+
+An account gets the sandbox's terms, as the command gives them; all owners hear of a new owner.
+"""
 
 from django.db import transaction
 
 from api import request_logs
 from core import context
 from ledger import sandbox_terms
-from merchants import accounts
+from merchants import accounts, team
 from merchants.accounts import Application
 from merchants.models import Merchant
+from panel import house_mails as mails
 from payments.installments import sandbox_plans
 
 # The name of this work in the request logs.
@@ -32,3 +36,14 @@ def _opened(application: Application) -> Merchant:
     sandbox_plans.give(merchant)
     context.note_change(merchant.id, merchant.id)
     return merchant
+
+
+def appoint_owner(merchant: Merchant, email: str, *, reason: str) -> str:
+    """Make a person an owner; return what the operator is told.
+
+    :raises merchants.team.TeamRefused: no address, or of an account that is switched off.
+    """
+    if not team.appoint_owner(merchant, email, reason=reason):
+        return "They are an owner already: nothing has changed."
+    is_sent = mails.tell_of_new_owner(merchant, team.require_address(email))
+    return f"They are an owner now. {mails.said(is_sent)}"

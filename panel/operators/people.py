@@ -1,5 +1,9 @@
 """People: found, let in again, signed out, made owners; keys revoked. The desk shows no secret."""
 
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db.models import Q
@@ -14,8 +18,8 @@ from merchants import keys, people, second_factors, sign_in
 from merchants.models import ApiKey, User
 from merchants.team import TeamRefused
 from panel import house_mails as mails
-from panel.operators import desk, listing, merchants, owners
-from panel.operators.desk import Section
+from panel.operators import desk, listing, merchants, opening
+from panel.operators.desk import Section, Trail
 from panel.operators.forms import OwnerForm, ReasonForm
 
 VIEW, MANAGE = "merchants.view_user", "merchants.manage_people"
@@ -54,48 +58,21 @@ def shown(request: HttpRequest, person_id: str) -> HttpResponse:
 def unlock(request: HttpRequest, person_id: str) -> HttpResponse:
     """Let a person sign in again before the half hour is over."""
     person = find(person_id)
-    form = ReasonForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        if people.let_in_again(person, reason=form.cleaned_data["why"]):
-            _tell(request, person, "They may sign in again.", mails.UNLOCKED)
-        else:
-            messages.info(request, "They were not locked: nothing has changed.")
-        return desk.see_other("desk_person", person.pk)
-    lead = "Their wrong passwords are forgotten, so that they may try again at once."
-    return ask(request, person, form, ("Unlock", lead))
+    return act(request, person, UNLOCK, partial(people.let_in_again, person))
 
 
 @desk.page(MANAGE, methods=("GET", "POST"))
 def end_sessions(request: HttpRequest, person_id: str) -> HttpResponse:
     """Sign a person out everywhere."""
     person = find(person_id)
-    form = ReasonForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        if people.end_sessions(person, reason=form.cleaned_data["why"]):
-            _tell(request, person, "They are signed out.", mails.SIGNED_OUT)
-        else:
-            messages.info(request, "They were signed in nowhere: nothing has changed.")
-        return desk.see_other("desk_person", person.pk)
-    lead = "They are signed out in every browser, and may sign in again."
-    return ask(request, person, form, ("End sessions", lead))
+    return act(request, person, END_SESSIONS, partial(people.end_sessions, person))
 
 
 @desk.page(MANAGE, methods=("GET", "POST"))
 def take_off(request: HttpRequest, person_id: str) -> HttpResponse:
     """Remove the second factors of a person who lost them."""
     by, person = desk.operator(request), find(person_id)
-    form = ReasonForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        if people.take_off_second_factors(by, person, reason=form.cleaned_data["why"]):
-            _tell(request, person, "Their second factors are removed.", mails.FACTORS_REMOVED)
-        else:
-            messages.info(request, "They had none: nothing has changed.")
-        return desk.see_other("desk_person", person.pk)
-    lead = (
-        "Make sure by another way that it is they who ask: their password alone lets them in"
-        " afterwards, to add another one. They are signed out everywhere."
-    )
-    return ask(request, person, form, ("Take off second factors", lead))
+    return act(request, person, TAKE_OFF, partial(people.take_off_second_factors, by, person))
 
 
 @desk.page(MANAGE, methods=("GET", "POST"))
@@ -104,7 +81,7 @@ def revoke_key(request: HttpRequest, key_id: str) -> HttpResponse:
     key = ApiKey.objects.select_related("merchant").filter(id=key_id).first()
     if key is None:
         raise ResourceMissing
-    form = ReasonForm(request.POST if request.method == "POST" else None)
+    form = ReasonForm(desk.sent(request))
     if form.is_valid():
         if keys.revoke(key, reason=form.cleaned_data["why"]):
             is_sent = mails.tell_of_revoked_key(key)
@@ -112,38 +89,26 @@ def revoke_key(request: HttpRequest, key_id: str) -> HttpResponse:
         else:
             messages.info(request, "It was revoked before: nothing has changed.")
         return desk.see_other("desk_merchant", key.merchant_id)
-    back = desk.address("desk_merchant", key.merchant_id)
-    return desk.show(
-        request,
-        "desk/people/act.html",
-        "Revoke key",
-        400 if form.is_bound else 200,
-        form=form,
-        back=back,
-        lead=f"{key} of {key.merchant} is refused from the next request on. There is no way back.",
-        trail=[("Merchants", desk.address("desk_merchants")), (key.merchant.name, back)],
-    )
+    lead = f"{key} of {key.merchant} is refused from the next request on. There is no way back."
+    return desk.ask(request, form, "Revoke key", merchants.trail_of(key.merchant), lead=lead)
 
 
 @desk.page(MANAGE, methods=("GET", "POST"))
 def make_owner(request: HttpRequest, merchant_id: str) -> HttpResponse:
     """Make a person an owner of a team whose last owner is lost."""
     merchant = merchants.find(merchant_id)
-    form = OwnerForm(request.POST if request.method == "POST" else None)
+    form = OwnerForm(desk.sent(request))
     if form.is_valid():
         typed = form.cleaned_data
         try:
-            said = owners.appoint(merchant, typed["email"], reason=typed["why"])
+            said = opening.appoint_owner(merchant, typed["email"], reason=typed["why"])
         except TeamRefused as refusal:
             form.add_error("email", refusal.text)
         else:
             messages.success(request, said)
             return desk.see_other("desk_merchant", merchant.id)
-    back = desk.address("desk_merchant", merchant.id)
-    trail = [("Merchants", desk.address("desk_merchants")), (merchant.name, back)]
-    shown = {"form": form, "lead": LEAD_OF_OWNER, "back": back, "trail": trail}
-    status = 400 if form.is_bound else 200
-    return desk.show(request, "desk/people/act.html", "Make an owner", status, **shown)
+    trail = merchants.trail_of(merchant)
+    return desk.ask(request, form, "Make an owner", trail, lead=LEAD_OF_OWNER)
 
 
 LEAD_OF_OWNER = (
@@ -153,24 +118,77 @@ LEAD_OF_OWNER = (
 )
 
 
-def _tell(request: HttpRequest, person: User, said: str, done: Promise) -> None:
-    is_sent = mails.tell_of_access(person, people.owners_of_teams(person), done)
-    messages.success(request, f"{said} {mails.said(is_sent)}")
+# --- Acts on a person ---------------------------------------------------------------------------
 
 
-def ask(
-    request: HttpRequest, person: User, form: ReasonForm, words: tuple[str, str]
-) -> HttpResponse:
-    """Show the form of an act on a person.
+class PersonAct(NamedTuple):
+    """An act on a person that asks only why.
 
-    :param words: its title, and its effect.
+    :param mail: tells the person, and the others who have to know, that it was done.
+    :param unchanged: the words where there was nothing to do.
     """
-    title, lead = words
-    back = desk.address("desk_person", person.pk)
-    trail = [("People", desk.address("desk_people")), (person.email, back)]
-    shown = {"form": form, "lead": lead, "back": back, "trail": trail}
-    status = 400 if form.is_bound else 200
-    return desk.show(request, "desk/people/act.html", title, status, **shown)
+
+    title: str
+    lead: str
+    done: str
+    mail: Promise
+    unchanged: str
+
+
+UNLOCK = PersonAct(
+    "Unlock",
+    "Their wrong passwords are forgotten, so that they may try again at once.",
+    "They may sign in again.",
+    mails.UNLOCKED,
+    "They were not locked: nothing has changed.",
+)
+END_SESSIONS = PersonAct(
+    "End sessions",
+    "They are signed out in every browser, and may sign in again.",
+    "They are signed out.",
+    mails.SIGNED_OUT,
+    "They were signed in nowhere: nothing has changed.",
+)
+TAKE_OFF = PersonAct(
+    "Take off second factors",
+    "Make sure by another way that it is they who ask: their password alone lets them in"
+    " afterwards, to add another one. They are signed out everywhere.",
+    "Their second factors are removed.",
+    mails.FACTORS_REMOVED,
+    "They had none: nothing has changed.",
+)
+
+
+def act(
+    request: HttpRequest,
+    person: User,
+    act: PersonAct,
+    change: Callable[..., bool | int],
+    *,
+    hear: Callable[[User], Iterable[str]] = people.owners_of_teams,
+) -> HttpResponse:
+    """Ask why, and act on a person; the person and others are sent a mail.
+
+    :param change: takes a `reason`, and returns whether there was something to do.
+    :param hear: the addresses of the others.
+    """
+    form = ReasonForm(desk.sent(request))
+    if not form.is_valid():
+        return desk.ask(request, form, act.title, trail_of(person), lead=act.lead)
+    if change(reason=form.cleaned_data["why"]):
+        is_sent = mails.tell_of_access(person, hear(person), act.mail)
+        messages.success(request, f"{act.done} {mails.said(is_sent)}")
+    else:
+        messages.info(request, act.unchanged)
+    return desk.see_other("desk_person", person.pk)
+
+
+def trail_of(person: User) -> Trail:
+    """Return the pages above one about a person."""
+    return [
+        ("People", desk.address("desk_people")),
+        (person.email, desk.address("desk_person", person.pk)),
+    ]
 
 
 def find(person_id: str) -> User:

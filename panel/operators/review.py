@@ -48,19 +48,17 @@ def judge(request: HttpRequest, payment_id: str) -> HttpResponse:
     payment = PaymentIntent.objects.select_related("merchant").filter(id=payment_id).first()
     if payment is None or not payment.fraud:
         raise ResourceMissing
-    form = JudgeForm(request.POST if request.method == "POST" else None)
+    form = JudgeForm(desk.sent(request))
     form.fields["seen"].initial = payment.fraud["status"]
-    status = 400 if form.is_bound else 200
     if form.is_valid():
         if _is_judged(request, payment, form):
             return desk.see_other("desk_review")
-        status = 409
+        form.refused_status = 409
     trail = [("Payments in review", desk.address("desk_review"))]
-    shown: dict[str, Any] = {"form": form, "back": desk.address("desk_review"), "trail": trail}
-    title = f"Judge {payment.id}"
-    return desk.show(
-        request, "desk/review/judge.html", title, status, payment=_facts(payment), **shown
-    )
+    return desk.ask(
+        request, form, f"Judge {payment.id}", trail, template="desk/review/judge.html",
+        payment=_facts(payment),
+    )  # fmt: skip
 
 
 def _is_judged(request: HttpRequest, payment: PaymentIntent, form: JudgeForm) -> bool:

@@ -1,5 +1,6 @@
 """Operators: invited, put into groups, and switched off; they cannot raise their own rights."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -17,6 +18,7 @@ from panel.operators import desk, listing
 from panel.operators import people as pages
 from panel.operators.desk import Section
 from panel.operators.forms import GroupsForm, InviteForm, ReasonForm
+from panel.operators.people import PersonAct
 
 VIEW, MANAGE, SWITCH = pages.VIEW, operators.MANAGE, operators.MANAGE_PEOPLE
 
@@ -39,7 +41,7 @@ def listed(request: HttpRequest) -> HttpResponse:
 def invite(request: HttpRequest) -> HttpResponse:
     """Invite a person, who chooses a password of their own or signs in with the one they have."""
     by = desk.operator(request)
-    sent = request.POST if request.method == "POST" else None
+    sent = desk.sent(request)
     form = InviteForm(operator_rights.groups_to_give(by), sent)
     if form.is_valid() and _is_invited(request, by, form):
         return desk.see_other("desk_operators")
@@ -69,7 +71,7 @@ def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
     row = OperatorInvitation.objects.filter(pk=invitation_id).first()
     if row is None:
         raise ResourceMissing
-    form = ReasonForm(request.POST if request.method == "POST" else None)
+    form = ReasonForm(desk.sent(request))
     if form.is_valid():
         if operators.withdraw(desk.operator(request), row, reason=form.cleaned_data["why"]):
             is_sent = mails.tell_of_withdrawn(row)
@@ -87,13 +89,13 @@ def choose_groups(request: HttpRequest, person_id: str) -> HttpResponse:
     by, person = desk.operator(request), pages.find(person_id)
     operator_rights.require_not_above(by, person)
     now = operator_rights.names_of(person)
-    sent = request.POST if request.method == "POST" else None
+    sent = desk.sent(request)
     seen = operator_rights.seen_of(person)
     form = GroupsForm(operator_rights.groups_to_give(by), sent, groups=now, seen=seen)
     if form.is_valid() and _are_chosen(request, by, person, form):
         return desk.see_other("desk_person", person.pk)
     lead = "They are signed out everywhere. In no group they are an operator no more."
-    return pages.ask(request, person, form, ("Choose groups", lead))
+    return desk.ask(request, form, "Choose groups", pages.trail_of(person), lead=lead)
 
 
 def _are_chosen(request: HttpRequest, by: User, person: User, form: GroupsForm) -> bool:
@@ -105,7 +107,8 @@ def _are_chosen(request: HttpRequest, by: User, person: User, form: GroupsForm) 
         form.add_error(None, refusal.text)
         return False
     if is_changed:
-        _tell(request, person, "Their groups are changed.", mails.RIGHTS_CHANGED)
+        is_sent = mails.tell_of_access(person, _others(person), mails.RIGHTS_CHANGED)
+        messages.success(request, f"Their groups are changed. {mails.said(is_sent)}")
     else:
         messages.info(request, "They were in these groups: nothing has changed.")
     return True
@@ -115,43 +118,42 @@ def _are_chosen(request: HttpRequest, by: User, person: User, form: GroupsForm) 
 def switch_off(request: HttpRequest, person_id: str) -> HttpResponse:
     """Let a person sign in no more."""
     by, person = desk.operator(request), pages.find(person_id)
-    form = ReasonForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        if operators.switch_off(by, person, reason=form.cleaned_data["why"]):
-            _tell(request, person, "They are switched off.", mails.SWITCHED_OFF)
-        else:
-            messages.info(request, "They were switched off: nothing has changed.")
-        return desk.see_other("desk_person", person.pk)
-    lead = "They are signed out everywhere, and may not sign in until somebody switches them on."
-    return pages.ask(request, person, form, ("Switch off", lead))
+    change = partial(operators.switch_off, by, person)
+    return pages.act(request, person, SWITCH_OFF, change, hear=_others)
 
 
 @desk.page(SWITCH, methods=("GET", "POST"))
 def switch_on(request: HttpRequest, person_id: str) -> HttpResponse:
     """Let a person sign in again who was switched off."""
     by, person = desk.operator(request), pages.find(person_id)
-    form = ReasonForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        if operators.switch_on(by, person, reason=form.cleaned_data["why"]):
-            _tell(request, person, "They are switched on.", mails.SWITCHED_ON)
-        else:
-            messages.info(request, "They were not switched off: nothing has changed.")
-        return desk.see_other("desk_person", person.pk)
-    lead = "They may sign in again, with the password and the second factors that they have."
-    return pages.ask(request, person, form, ("Switch on", lead))
+    change = partial(operators.switch_on, by, person)
+    return pages.act(request, person, SWITCH_ON, change, hear=_others)
 
 
-def _tell(request: HttpRequest, person: User, said: str, done: Any) -> None:
-    others = {*people.owners_of_teams(person), *operator_rights.watchers()} - {person.email}
-    is_sent = mails.tell_of_access(person, sorted(others), done)
-    messages.success(request, f"{said} {mails.said(is_sent)}")
+SWITCH_OFF = PersonAct(
+    "Switch off",
+    "They are signed out everywhere, and may not sign in until somebody switches them on.",
+    "They are switched off.",
+    mails.SWITCHED_OFF,
+    "They were switched off: nothing has changed.",
+)
+SWITCH_ON = PersonAct(
+    "Switch on",
+    "They may sign in again, with the password and the second factors that they have.",
+    "They are switched on.",
+    mails.SWITCHED_ON,
+    "They were not switched off: nothing has changed.",
+)
+
+
+def _others(person: User) -> list[str]:
+    """Return the addresses of those who hear of a change of an operator, or of the switch."""
+    return sorted({*people.owners_of_teams(person), *operator_rights.watchers()} - {person.email})
 
 
 def _ask(request: HttpRequest, form: ReasonForm, title: str, lead: str) -> HttpResponse:
-    back = desk.address("desk_operators")
-    shown = {"form": form, "lead": lead, "back": back, "trail": [("Operators", back)]}
-    status = 400 if form.is_bound else 200
-    return desk.show(request, "desk/people/act.html", title, status, **shown)
+    trail = [("Operators", desk.address("desk_operators"))]
+    return desk.ask(request, form, title, trail, lead=lead)
 
 
 SECTION = Section(

@@ -162,7 +162,6 @@ def pager(context: RequestContext, page: Page) -> dict[str, Any]:
 
 
 def _counted(total: int | None) -> str:
-    """Return a text for a number of rows; nothing where it is not known."""
     if total is None:
         return ""
     number = number_format(min(total, TOTAL_MAX), force_grouping=True)

@@ -16,7 +16,7 @@ from merchants import sessions, tasks
 from merchants.accounts import open_account
 from merchants.models import AuditEntry, Session, User
 from merchants.sessions import BEGUN_AT, SessionStore
-from panel.merchants import home
+from panel.merchants import overview
 from panel.merchants import urls as panel_urls
 from tests.stage.client import ApiClient
 from tests.stage.visitors import INSIDE, PASSWORD, Visitor, an_operator
@@ -214,7 +214,7 @@ def test_a_use_is_written_down_once_a_minute(visitor: Visitor, wait: Wait) -> No
 def test_a_page_that_asks_by_itself_keeps_nothing_alive(
     visitor: Visitor, wait: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    polled = sessions.is_poll(home.home)
+    polled = sessions.is_poll(overview.home)
     monkeypatch.setattr(home_address(), "callback", polled)
     for _ in range(8):
         wait(2)

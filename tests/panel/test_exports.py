@@ -13,7 +13,7 @@ from core import clock, redis
 from core.rest import list_walks
 from merchants.models import AuditEntry, RequestLog
 from panel import patience
-from panel.merchants import downloads, export_turns, exports
+from panel.merchants import downloads, exports
 from panel.merchants.export_lists import LISTS
 from payments.customers import customers
 from payments.customers.forms import CreateCustomerForm
@@ -331,7 +331,7 @@ def test_an_export_that_lost_its_turn_ends(
     redis.call(lambda client: client.flushdb())  # As if it had waited for a minute.
     second = owner.post(at(acme, "payments"))
 
-    with pytest.raises(export_turns.AnotherIsRunning):
+    with pytest.raises(downloads.AnotherIsRunning):
         list(first.streaming_content)
     hang_up(first)
 

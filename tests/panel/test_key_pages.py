@@ -13,7 +13,8 @@ from django.utils import timezone
 from core import clock, ids
 from merchants import keys
 from merchants.models import ApiKey, AuditEntry, IdempotencyKey, RequestLog
-from panel.merchants import key_use, key_words
+from panel.merchants import key_words
+from panel.merchants import keys as key_page
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
 from tests.stage.teams import join, person, prove, signed_in
@@ -440,11 +441,11 @@ def test_revoking_twice_is_one_change_and_one_mail(owner: Client, acme: ApiClien
 def test_no_more_requests_are_counted_than_an_index_gives_at_once(
     acme: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_use, "REQUESTS_MOST", 2)
+    monkeypatch.setattr(key_page, "REQUESTS_MOST", 2)
     for _ in range(3):
         request_with(acme)
 
-    use = key_use.of_last_day(first_key(acme))
+    use = key_page.use_of_last_day(first_key(acme))
 
     assert (use.requests, use.is_capped) == (2, True)
 

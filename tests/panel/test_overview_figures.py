@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from core import clock, ids
-from panel.merchants import kept_figures
+from panel.merchants import figures
 from panel.patience import TookTooLong
 from payments.disputes.models import Dispute
 from tests.stage.client import ApiClient
@@ -26,9 +26,9 @@ INSUFFICIENT = {"code": "card_declined", "decline_code": "insufficient_funds"}
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    kept_figures.forget()
+    figures.forget()
     yield
-    kept_figures.forget()
+    figures.forget()
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_what_waits_for_somebody_is_said_and_leads_there(owner: Client, acme: Ap
 
     soon = overview(owner, acme)
     Dispute.objects.update(evidence_due_by=clock.now() + timedelta(days=2, minutes=1))
-    kept_figures.forget()
+    figures.forget()
     page = overview(owner, acme)
 
     assert [note.what for note in soon.context["notes"]] == ["endpoint", "key"]
@@ -211,7 +211,7 @@ def test_many_payments_cost_no_more_statements(owner: Client, acme: ApiClient) -
         for _ in range(number):
             paid(acme, clock.now())
             refused(acme, clock.now())
-        kept_figures.forget()
+        figures.forget()
         with CaptureQueriesContext(connection) as statements:
             overview(owner, acme)
         counts.append(len(statements))

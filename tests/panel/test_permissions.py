@@ -183,7 +183,9 @@ def test_a_refusal_is_in_words_and_shows_no_link_to_the_page(
     client = signed_in(person("ada@acme.example", (acme.merchant, "support")))
     monkeypatch.setitem(PAGES, "search", permissions.Rights(Right.OWN))
     monkeypatch.setattr(
-        navigation, "GROUPS", [navigation.Group("", (navigation.Entry("search", "Secret page"),))]
+        navigation,
+        "GROUPS",
+        [navigation.MenuGroup("", (navigation.MenuEntry("search", "Secret page"),))],
     )
 
     refused = client.get(f"/panel/{acme.merchant.id}/search")

@@ -11,7 +11,7 @@ from core import clock
 from events.models import Event
 from merchants import accounts
 from merchants.models import Merchant
-from panel.merchants import kept_figures
+from panel.merchants import figures
 from payments.charging import card_destruction
 from payments.customers import customers
 from payments.customers.models import Customer
@@ -30,7 +30,7 @@ pytestmark = [
 
 @pytest.fixture
 def owner(acme: ApiClient) -> Client:
-    kept_figures.forget()
+    figures.forget()
     return signed_in(person("ada@acme.example", (acme.merchant, "owner")))
 
 

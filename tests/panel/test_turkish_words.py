@@ -23,7 +23,7 @@ from devstack.state import ROOT
 from merchants import accounts
 from merchants.models import InstallmentPlan, RiskRule
 from panel import statuses
-from panel.merchants import kept_figures
+from panel.merchants import figures
 from panel.permissions import PAGES
 from panel.statuses import Badge
 from tests.stage.client import ApiClient
@@ -114,7 +114,7 @@ def strange(html: str) -> set[str]:
 @pytest.fixture
 def owner(acme: ApiClient, bank: Any) -> Client:
     """The owner of a merchant who has some of everything; reads Turkish."""
-    kept_figures.forget()
+    figures.forget()
     user = person("ada@acme.example", (acme.merchant, "owner"))
     acme.pay()
     acme.pay(DECLINED_CARD)

@@ -17,7 +17,7 @@ from merchants import accounts
 from merchants.models import AuditEntry, IdempotencyKey
 from panel import once
 from panel.merchants import event_words
-from panel.merchants.receivers import receivers
+from panel.merchants.endpoints import receivers
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD, EndpointFactory

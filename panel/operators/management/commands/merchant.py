@@ -12,7 +12,7 @@ from merchants import accounts, payout_accounts, payout_schedules, risk_rules, s
 from merchants.models import CallbackUrl, Merchant, NonSecureLimit, PayoutSchedule, Website
 from merchants.refusals import ChangeRefused
 from merchants.team import TeamRefused
-from panel.operators import owners
+from panel.operators import opening
 from webhooks import destinations
 
 SWITCH = {"on": True, "off": False}
@@ -135,7 +135,7 @@ class Command(AuditedCommand):
         self._change(_merchant(options), options, {"status": options["status"], **changes})
 
     def _owner(self, options: dict[str, Any]) -> None:
-        said = owners.appoint(_merchant(options), options["email"], reason=options["reason"])
+        said = opening.appoint_owner(_merchant(options), options["email"], reason=options["reason"])
         self.stdout.write(said)
 
     def _change(self, merchant: Merchant, options: dict[str, Any], changes: dict[str, Any]) -> None:

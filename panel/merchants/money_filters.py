@@ -1,39 +1,46 @@
-"""The filters of payments, refunds and disputes as inputs."""
+"""The filters of payments, refunds, disputes, payouts and top-ups as inputs."""
 
 from collections.abc import Iterable
 from typing import Any
 
-from django import forms
-from django.conf import settings
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from panel.merchants.dispute_words import REASONS
-from panel.merchants.list_forms import AnyChoice, ListForm, SumForm, several_statuses, text
+from panel.merchants.list_forms import (
+    ANY,
+    BOUNDS,
+    AnyChoice,
+    ListForm,
+    SumForm,
+    day,
+    order,
+    several_statuses,
+    text,
+)
 from payments.disputes.filters import DISPUTES
 from payments.disputes.states import DisputeStatus
 from payments.intents.filters import PAYMENTS
 from payments.intents.states import PaymentStatus
 from payments.refunds.filters import REFUNDS
 from payments.refunds.states import Method, RefundStatus
+from payouts.filters import PAYOUTS
+from payouts.states import PayoutStatus
+from payouts.topups.filters import TOPUPS
+from payouts.topups.states import TopupStatus
 
-ANY: tuple[str, Any] = ("", _("Any"))
-NEWEST_FIRST: tuple[str, Any] = ("", _("Newest first"))
 CAPTURES: list[tuple[str, Any]] = [ANY, ("automatic", _("At once")), ("manual", _("By hand"))]
 METHODS: dict[str, Any] = {Method.VOID.value: _("Void"), Method.REFUND.value: _("Refund")}
-
-
-def order(**more: Any) -> AnyChoice:
-    """Return the choice of an order, by the list's sort keys; newest first if none is chosen."""
-    by_amount = [("-amount", _("Largest first")), ("amount", _("Smallest first"))]
-    choices = [NEWEST_FIRST, ("created", _("Oldest first")), *by_amount, *more.items()]
-    return AnyChoice(label=_("Order"), required=False, choices=choices)
 
 
 class PaymentForm(SumForm):
     spec = PAYMENTS
     pair = ("metadata_key", "metadata_value")
-    rare = ("customer", *pair, "sort")
+    folded = ("customer", *pair, "sort")
+    refused = {
+        **SumForm.refused,
+        "metadata_key": _("Give a key and its value, without brackets."),
+    }
 
     q = text(_("Search"), placeholder="pi_…")
     currency = AnyChoice(label=_("Currency"), required=False)
@@ -48,26 +55,14 @@ class PaymentForm(SumForm):
         "capture_method", "customer", "metadata_key", "metadata_value", "sort", "status[]",
     )  # fmt: skip
 
-    def __init__(self, query: QueryDict, *, zone: str, currency: str = "") -> None:
-        super().__init__(query, zone=zone, currency=currency)
-        offer_currencies(self)
-
-    def refuse(self, problem: Exception) -> None:
-        if (getattr(problem, "param", None) or "").startswith("metadata"):
-            self.add_error("metadata_key", _("Give a key and its value, without brackets."))
-        else:
-            super().refuse(problem)
+    def input_of(self, param: str) -> str:
+        return "metadata_key" if param.startswith("metadata") else super().input_of(param)
 
     def clean(self) -> dict[str, Any]:
         found = super().clean()
         if bool(found.get("metadata_key")) != bool(found.get("metadata_value")):
-            self.add_error("metadata_key", _("Give a key and its value, without brackets."))
+            self.add_error("metadata_key", self.refused["metadata_key"])
         return found
-
-    @property
-    def has_rare_ones(self) -> bool:
-        """Return whether one of the filters that are folded away is used or refused."""
-        return any(self.data.get(name) or name in self.errors for name in self.rare)
 
     @property
     def kept(self) -> list[tuple[str, str]]:
@@ -114,17 +109,31 @@ class DisputeForm(ListForm):
     )  # fmt: skip
 
 
-def offer_currencies(form: forms.Form) -> None:
-    """Give a form's choice of a currency those of the installation."""
-    known = [(code, code.upper()) for code in settings.CURRENCIES]
-    form.fields["currency"].choices = [ANY, *known]  # type: ignore[attr-defined]
+class PayoutForm(ListForm):
+    spec = PAYOUTS
+    human = {
+        **BOUNDS,
+        "arrival_from": "arrival_date[gte]",
+        "arrival_to": "arrival_date[lt]",
+    }
+    ranges = (("created_from", "created_to"), ("arrival_from", "arrival_to"))
+
+    currency = AnyChoice(label=_("Currency"), required=False)
+    arrival_from = day(_("Arrives from"))
+    arrival_to = day(_("Arrives to"))
+    sort = order(
+        **{"-arrival_date": _("Last to arrive first"), "arrival_date": _("First to arrive first")}
+    )
+    vars()["status[]"] = several_statuses(PayoutStatus.values)
+    field_order = (
+        "currency", "created_from", "created_to", "arrival_from", "arrival_to", "sort", "status[]",
+    )  # fmt: skip
 
 
-def common(form: forms.Form) -> list[forms.BoundField]:
-    """Return the inputs of a form that are not folded away."""
-    return [form[name] for name in form.fields if name not in getattr(form, "rare", ())]
+class TopupForm(ListForm):
+    spec = TOPUPS
 
-
-def rare(form: forms.Form) -> list[forms.BoundField]:
-    """Return the inputs of a form that are folded away until one is used."""
-    return [form[name] for name in getattr(form, "rare", ())]
+    currency = AnyChoice(label=_("Currency"), required=False)
+    sort = order()
+    vars()["status[]"] = several_statuses(TopupStatus.values)
+    field_order = ("currency", "created_from", "created_to", "sort", "status[]")

@@ -1,0 +1,83 @@
+"""The page of an act: a form asks, acts once (303), and shows a refusal at its input (400)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.translation import gettext
+from rest_framework.serializers import ValidationError
+
+from core.detection import contains_card_number
+from core.errors import DomainError
+from core.rest.forms import refusal
+from core.secrets_in_text import holds_secret_key
+from merchants.refusals import ChangeRefused
+from panel import once, refusals
+from panel.merchants.pages import show
+
+# Refusals that a form shows at its inputs: of the API's forms, and of the rooms below.
+REFUSALS = (DomainError, ValidationError, ChangeRefused)
+
+
+def as_refusal(problem: Exception) -> Exception:
+    """Return a refusal of an API's form as the API would give it; others as they are."""
+    return refusal(problem.detail) if isinstance(problem, ValidationError) else problem
+
+
+class Refusable(forms.Form):
+    """A form whose last word the API's form or a room below has."""
+
+    # By the code of a refusal, this form's own words for it.
+    words: ClassVar[Mapping[str, Any]] = {}
+
+    def refuse(self, problem: Exception) -> None:
+        """Show a refusal at the input that it is about, else above the form."""
+        found = as_refusal(problem)
+        field = self.input_of(getattr(found, "param", None) or "")
+        words = self.words.get(getattr(found, "code", "")) or refusals.sentence(found)
+        self.add_error(field if field in self.fields else None, words)
+
+    def input_of(self, param: str) -> str:
+        """Return the name of the input for a parameter of the API, if there is one."""
+        return param.partition("[")[0]
+
+
+def sent(request: HttpRequest) -> QueryDict | None:
+    """Return the fields of a form that was sent; None where a page is opened.
+
+    A page repeats no card number and no secret key: with one of them there are no fields, and a
+    message says so.
+    """
+    if request.method != "POST":
+        return None
+    for values in request.POST.lists():
+        for value in map(str, values[1]):
+            if contains_card_number(value) or holds_secret_key(value):
+                messages.error(
+                    request, gettext("There is a card number or a secret key in this form.")
+                )
+                return QueryDict()
+    return request.POST
+
+
+def done(request: HttpRequest, form: Any, act: Callable[[], HttpResponse]) -> HttpResponse | None:
+    """Act, and return the answer; None if the form was not sent, or was refused and says why."""
+    if request.method != "POST" or not form.is_valid():
+        return None
+    # With a card number in it a form comes here without its fields, and does nothing. A button has
+    # no fields: others are ignored.
+    if form.fields and not form.data:
+        return None
+    try:
+        return act()
+    except REFUSALS as problem:
+        form.refuse(problem)
+        return None
+
+
+def ask(request: HttpRequest, template: str, form: forms.Form, **shown: Any) -> HttpResponse:
+    """Answer the page with a form: as it was opened, or as it was refused."""
+    facts = {"form": form, "token": once.token(request), **shown}
+    return show(request, template, facts, status=400 if request.method == "POST" else 200)
