@@ -37,7 +37,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 def without_the_surcharges_remainder(patch: pytest.MonkeyPatch) -> None:
     """Give back each refund's own share alone: what was cut off before stays for ever."""
 
-    def share(charge: Charge, amount: int, whole: int, _given: int) -> int:
+    def share(charge: Charge, amount: int, whole: int, _back: int, _given: int) -> int:
         return whole * amount // charge.movement.card_money
 
     patch.setattr(Charge, "_share", share)
