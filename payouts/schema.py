@@ -2,38 +2,11 @@
 
 from core.errors import ParameterMissing, ResourceMissing, UpstreamUnavailable
 from core.rest import schema
-from core.rest.schema import Operation, Schemas, minor, nullable, ref, text
+from core.rest.schema import Operation, Schemas, ref
 from merchants.accounts import MerchantRestricted
-from payouts import forms, refusals
-from payouts.states import FailureCode, PayoutStatus
+from payouts import forms, refusals, render
 
-_FIELDS: Schemas = {
-    "amount": minor("What is paid out."),
-    "currency": schema.CURRENCY,
-    "status": schema.one_of(PayoutStatus, "Where the payout stands."),
-    "arrival_date": {
-        "type": "integer",
-        "description": (
-            "The beginning of the day on which it should arrive, or did, in your timezone. Unix "
-            "seconds."
-        ),
-    },
-    "automatic": {"type": "boolean", "description": "Made by your schedule, and not by you."},
-    "method": schema.one_of(("standard",), "How it is paid out."),
-    "destination": text("The reference of your account that it goes to."),
-    "description": nullable(text("Your own words.")),
-    "statement_descriptor": nullable(text("On the statement of your account.")),
-    "failure_code": nullable(schema.one_of(FailureCode, "Why it failed.")),
-    "failure_message": nullable(text("The same in words.")),
-    "trace_id": nullable(text("The number by which your bank finds it.")),
-    "metadata": schema.METADATA,
-}
-
-SCHEMAS: Schemas = {
-    "Payout": schema.resource(
-        "payout", "po", "Money that goes to your own account at a bank.", _FIELDS
-    )
-}
+SCHEMAS: Schemas = {"Payout": render.payout.schema}
 
 PAYOUTS = {
     "list": Operation("List payouts", schema.list_of(ref("Payout"))),

@@ -2,9 +2,9 @@
 
 from core.rest.fields import Amount, Choice, Metadata, Text
 from core.rest.forms import Form
+from payments.refunds.states import REASONS
 
 ID_MAX = 255
-REASONS = ("duplicate", "fraudulent", "requested_by_customer")
 
 
 class CreateRefundForm(Form):

@@ -1,30 +1,44 @@
-"""Refunds as the API shows them; answers and event bodies hold the same dicts."""
+"""Refunds as the API shows and describes them; answers and event bodies hold the same dicts."""
 
-from typing import Any
-
-from django.conf import settings
-
-from core import clock
+from core.rest import schema
+from core.rest.schema import identifier, minor, nullable, ref, text
+from core.rest.shown import Field, Shown
 from payments.refunds.models import Refund
+from payments.refunds.states import REASONS, FailureReason, Method, PendingReason, RefundStatus
 
-
-def refund(refund: Refund) -> dict[str, Any]:
-    """Return a refund as the API shows it (contract-money, Refund)."""
-    return {
-        "id": refund.id,
-        "object": "refund",
-        "amount": refund.amount,
-        "currency": refund.currency,
-        "payment_intent": refund.intent_id,
-        "attempt": refund.attempt_id,
-        "status": refund.status,
-        "method": refund.method,
-        "reason": refund.reason,
-        "description": refund.description,
-        "failure_reason": refund.failure_reason,
-        "pending_reason": refund.pending_reason,
-        "reference": refund.reference,
-        "metadata": refund.metadata,
-        "created": clock.unix(refund.created_at),
-        "livemode": settings.LIVEMODE,
-    }
+refund = Shown[Refund](
+    "refund",
+    "re",
+    "Money that goes back to a card.",
+    {
+        "amount": minor("What goes back, surcharge included."),
+        "currency": schema.CURRENCY,
+        "payment_intent": Field(
+            {
+                "anyOf": [identifier("pi"), ref("PaymentIntent")],
+                "description": "The payment. Expandable.",
+            },
+            "intent_id",
+        ),
+        "attempt": Field(
+            {
+                "anyOf": [identifier("att"), ref("PaymentAttempt")],
+                "description": "The attempt that took the money. Expandable.",
+            },
+            "attempt_id",
+        ),
+        "status": schema.one_of(RefundStatus, "Where the refund stands."),
+        "method": schema.one_of(
+            Method,
+            "A `void` is on no statement; the service chooses it for a whole same-day payment.",
+        ),
+        "reason": nullable(schema.one_of(REASONS, "Your reason.")),
+        "description": nullable(text("Your own words.")),
+        "failure_reason": nullable(schema.one_of(FailureReason, "Why it failed.")),
+        "pending_reason": nullable(
+            schema.one_of(PendingReason, "What a pending refund waits for.")
+        ),
+        "reference": nullable(text("The bank's number, for the cardholder.")),
+        "metadata": schema.METADATA,
+    },
+)

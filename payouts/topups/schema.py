@@ -2,40 +2,11 @@
 
 from core.errors import ParameterInvalid, UpstreamUnavailable
 from core.rest import schema
-from core.rest.schema import Operation, Schemas, minor, nullable, ref, text
+from core.rest.schema import Operation, Schemas, ref
 from merchants.accounts import MerchantRestricted
-from payouts.topups import forms, refusals
-from payouts.topups.states import FailureCode, Initiator, TopupStatus
+from payouts.topups import forms, refusals, render
 
-_SOURCE = schema.record(
-    "How the money comes.",
-    {
-        "type": schema.one_of(("bank_transfer",), "By a transfer to the service's bank."),
-        "reference": text("The text to write into the transfer."),
-    },
-)
-_FIELDS: Schemas = {
-    "amount": minor("What is to come."),
-    "currency": schema.CURRENCY,
-    "status": schema.one_of(TopupStatus, "Where the topup stands."),
-    "description": nullable(text("Your own words.")),
-    "expected_availability_date": {
-        "type": "integer",
-        "description": (
-            "The beginning of the day, in your timezone, by which the money should be available. "
-            "Unix seconds."
-        ),
-    },
-    "source": _SOURCE,
-    "failure_code": nullable(schema.one_of(FailureCode, "Why it failed.")),
-    "failure_message": nullable(text("The same in words.")),
-    "initiated_by": schema.one_of(Initiator, "Whether you made it, or the service's operator."),
-    "metadata": schema.METADATA,
-}
-
-SCHEMAS: Schemas = {
-    "Topup": schema.resource("topup", "tu", "Money that you send to your balance.", _FIELDS)
-}
+SCHEMAS: Schemas = {"Topup": render.topup.schema}
 
 TOPUPS = {
     "list": Operation("List topups", schema.list_of(ref("Topup"))),
