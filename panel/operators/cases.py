@@ -20,7 +20,7 @@ from panel.operators import case_evidence, desk
 from panel.operators.desk import Section, Trail
 from panel.operators.forms import DeskForm
 from payments.deciding import decisions
-from payments.deciding.decisions import Word
+from payments.deciding.decisions import GivenDecision
 
 VIEW, RESOLVE = "cases.view_case", cases.RESOLVE
 ROWS_SHOWN = 25
@@ -212,7 +212,7 @@ def _consequences(case: Case) -> str:
 def _decided(request: HttpRequest, case: Case, form: DecideForm) -> DomainError | None:
     typed = form.cleaned_data
     decision, operator = CaseDecision(typed["decision"]), desk.operator(request)
-    word = Word(decision, typed["reason"], typed["seen"])
+    word = GivenDecision(decision, typed["reason"], typed["seen"])
     try:
         if decision is CaseDecision.ACKNOWLEDGED:
             cases.acknowledge(operator, case.id, reason=word.reason, seen=word.seen)

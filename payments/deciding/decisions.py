@@ -43,7 +43,7 @@ class Undecided(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class GivenDecision:
     """A person's decision on a case, with its reason.
 
     :param decision: one of those that `offered` returns.
@@ -75,7 +75,7 @@ def offered(case: Case) -> tuple[CaseDecision, ...]:
     return tuple(CaseDecision(value) for value in about.kind.decisions(about.row))
 
 
-def decide(operator: User, case_id: str, word: Word) -> Decided:
+def decide(operator: User, case_id: str, given: GivenDecision) -> Decided:
     """Settle an unknown outcome by a person's decision, unless the bank now answers.
 
     :raises MayNotResolve: the operator's permissions do not allow it.
@@ -87,13 +87,13 @@ def decide(operator: User, case_id: str, word: Word) -> Decided:
     :raises AcquirerBusy: too many requests of this process ask banks; nothing has happened.
     """
     cases.require_may_resolve(operator)
-    fit = Word(word.decision, cases.fit_reason(word.reason), word.seen)
+    fit = GivenDecision(given.decision, cases.fit_reason(given.reason), given.seen)
     case = Case.objects.select_related("decided_by").find(case_id)
-    cases.require_as_seen(case, word.seen)
+    cases.require_as_seen(case, given.seen)
     if not case.awaits_decision:
         raise NotDecidable
     kind, row = _about(case)
-    if word.decision not in kind.decisions(row):
+    if given.decision not in kind.decisions(row):
         raise NotDecidable
     with slots.for_merchant(case.merchant_id), request_logs.job(DECIDED), _leased(row) as ours:
         said, asked = kind.inquire(ours), Undecided(kind, ours)
@@ -119,20 +119,22 @@ def _leased(row: InDoubt) -> Iterator[InDoubt]:
 
 
 @transaction.atomic(durable=True)
-def _settle(operator: User, case_id: str, word: Word, asked: Undecided, said: Outcome) -> Decided:
+def _settle(
+    operator: User, case_id: str, given: GivenDecision, asked: Undecided, said: Outcome
+) -> Decided:
     """Apply the bank's answer, or else the person's decision; safe to call twice."""
     kind, row = asked
     now = kind.facts(row, Outcome(Answer.UNKNOWN)).row  # Payment, attempt and row are locked.
     case = cases.locked(case_id)
-    cases.require_as_seen(case, word.seen)
+    cases.require_as_seen(case, given.seen)
     if now.closed_at is None and leases.is_overtaken(row, now):
         raise BankIsBeingAsked  # The new holder may know more.
     now = settling.settled(kind, row, said).row
     if now.closed_at is not None:
         cases.settle(case, f"The bank said {said.answer.value} as it was asked for the decision.")
         return Decided(case, by_bank=True)
-    outcome = kind.outcome_of(ANSWERS[word.decision], said)
+    outcome = kind.outcome_of(ANSWERS[given.decision], said)
     now = settling.settled(kind, now, outcome, cause=context.request_id()).row
     comparing.ask_daily(kind, now)
-    cases.decide(case, operator, word.decision, word.reason)
+    cases.decide(case, operator, given.decision, given.reason)
     return Decided(case, by_bank=False)

@@ -16,7 +16,7 @@ from cases.states import CaseDecision  # noqa: E402
 from merchants.models import User  # noqa: E402
 from payments.bank import attempts, modifications  # noqa: E402
 from payments.deciding import decisions  # noqa: E402
-from payments.deciding.decisions import Word  # noqa: E402
+from payments.deciding.decisions import GivenDecision  # noqa: E402
 from tests.stage.deadly import deadly  # noqa: E402
 from tests.stage.undecided import DECISIONS_BOUNDARIES, REASON  # noqa: E402
 
@@ -29,7 +29,7 @@ def main(case_id: str, operator: str, decision: str, version: str) -> None:
     modifications.KIND.inquire = asked  # type: ignore[method-assign]
     settling.apply_with_retry = deadly(settling.apply_with_retry, ANSWERED, then=COMMITTED)
     cases.decide = deadly(cases.decide, INSIDE, then=WRITTEN)
-    word = Word(CaseDecision(decision), REASON, int(version))
+    word = GivenDecision(CaseDecision(decision), REASON, int(version))
     decisions.decide(User.objects.get(pk=operator), case_id, word)
 
 

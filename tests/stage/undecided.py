@@ -19,7 +19,7 @@ from merchants.models import AuditEntry, User
 from payments.bank import modification_rows
 from payments.charging import tasks
 from payments.deciding import decisions
-from payments.deciding.decisions import Decided, Word
+from payments.deciding.decisions import Decided, GivenDecision
 from payments.intents.models import Attempt
 from payments.intents.states import ModificationKind
 from testbank.models import Authorization
@@ -130,7 +130,7 @@ def decide(
     seen: int | None = None,
 ) -> Decided:
     """Decide as the desk does, on the case as it was read."""
-    word = Word(decision, reason, case.version if seen is None else seen)
+    word = GivenDecision(decision, reason, case.version if seen is None else seen)
     return decisions.decide(operator, case.id, word)
 
 
