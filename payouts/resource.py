@@ -1,6 +1,8 @@
 """Payouts as a resource."""
 
 from core.rest.expansion import ObjectKind
+from core.rest.filters import EXACT, RANGE, CurrencyFilter, Filters
+from core.rest.lists import ListSpec
 from core.rest.resources import Resource
 from events.types import Aggregate
 from payouts import render, schema, states
@@ -23,4 +25,20 @@ RESOURCE = Resource(
 
 AGGREGATE = Aggregate(
     "payout", (states.CREATED, states.PAID, states.FAILED), scope="payouts", schemas=("Payout",)
+)
+
+
+class PayoutFilters(Filters):
+    parameters = {**Filters.parameters, "arrival_at": "arrival_date"}
+
+    currency = CurrencyFilter()
+
+    class Meta(Filters.Meta):
+        model = Payout
+        fields = {"status": ["in"], "currency": EXACT, "arrival_at": RANGE, "created_at": RANGE}
+
+
+PAYOUTS = ListSpec(
+    filters=PayoutFilters,
+    sort_keys={"created": "created_at", "amount": "amount", "arrival_date": "arrival_at"},
 )

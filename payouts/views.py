@@ -6,9 +6,9 @@ from rest_framework.response import Response
 
 from api.viewset import ApiViewSet
 from payouts import cancellations, creation, render, schema
-from payouts.filters import PAYOUTS
 from payouts.forms import CancelPayoutForm, CreatePayoutForm, UpdatePayoutForm
 from payouts.models import Payout
+from payouts.resource import PAYOUTS
 
 
 class PayoutViewSet(ApiViewSet):

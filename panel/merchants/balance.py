@@ -20,8 +20,8 @@ from panel.merchants.balance_words import TYPES
 from panel.merchants.pages import page, show
 from panel.patience import TookTooLong, limited
 from panel.permissions import Right
-from payouts.filters import PAYOUTS
 from payouts.models import Payout
+from payouts.resource import PAYOUTS
 
 # More are reached by the lists.
 PAYOUTS_SHOWN = "8"

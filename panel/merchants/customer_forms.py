@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from panel.merchants.acts import Refusable
 from panel.merchants.list_forms import ListForm
-from payments.customers.filters import CUSTOMERS
 from payments.customers.models import Customer
 from payments.customers.render import ADDRESS_FIELDS
+from payments.customers.resource import CUSTOMERS
 
 PLAIN = ("email", "name", "phone", "description", "default_currency")
 PLACES: dict[str, Any] = {

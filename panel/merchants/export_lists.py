@@ -19,8 +19,8 @@ from panel.merchants.export_columns import Cells
 from panel.merchants.log_filters import LogForm
 from panel.merchants.money_filters import PaymentForm
 from panel.merchants.request_logs import BODIES
-from payments.customers.filters import CUSTOMERS
 from payments.customers.models import Customer
+from payments.customers.resource import CUSTOMERS
 from payments.intents.filters import PAYMENTS
 from payments.intents.models import PaymentIntent
 from webhooks.filters import EVENTS

@@ -18,15 +18,15 @@ from panel.merchants.list_forms import (
     several_statuses,
     text,
 )
-from payments.disputes.filters import DISPUTES
+from payments.disputes.resource import DISPUTES
 from payments.disputes.states import DisputeStatus
 from payments.intents.filters import PAYMENTS
 from payments.intents.states import PaymentStatus
-from payments.refunds.filters import REFUNDS
+from payments.refunds.resource import REFUNDS
 from payments.refunds.states import Method, RefundStatus
-from payouts.filters import PAYOUTS
+from payouts.resource import PAYOUTS
 from payouts.states import PayoutStatus
-from payouts.topups.filters import TOPUPS
+from payouts.topups.resource import TOPUPS
 from payouts.topups.states import TopupStatus
 
 CAPTURES: list[tuple[str, Any]] = [ANY, ("automatic", _("At once")), ("manual", _("By hand"))]

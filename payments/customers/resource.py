@@ -1,9 +1,11 @@
 """Customers as a resource."""
 
 from core.rest.expansion import ObjectKind
+from core.rest.filters import EXACT, RANGE, Filters, Rows, TextFilter
+from core.rest.lists import ListSpec
 from core.rest.resources import Resource
 from events.types import Aggregate
-from payments.customers import customers, render, schema
+from payments.customers import customers, render, schema, search
 from payments.customers.models import Customer
 
 RESOURCE = Resource(
@@ -27,3 +29,19 @@ AGGREGATE = Aggregate(
     scope="customers",
     schemas=("Customer", "CustomerAtDeletion"),
 )
+
+
+def _with_email(rows: Rows, _name: str, wanted: str) -> Rows:
+    """`email=…`: exactly that address, in any spelling of its key."""
+    return search.with_email(rows, wanted)
+
+
+class CustomerFilters(Filters):
+    email = TextFilter(method=_with_email)
+
+    class Meta(Filters.Meta):
+        model = Customer
+        fields = {"email": EXACT, "created_at": RANGE}
+
+
+CUSTOMERS = ListSpec(filters=CustomerFilters)

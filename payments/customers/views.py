@@ -6,9 +6,9 @@ from rest_framework.response import Response
 
 from api.viewset import ApiViewSet
 from payments.customers import customers, render, schema
-from payments.customers.filters import CUSTOMERS
 from payments.customers.forms import CreateCustomerForm, UpdateCustomerForm
 from payments.customers.models import Customer
+from payments.customers.resource import CUSTOMERS
 
 
 class CustomerViewSet(ApiViewSet):

@@ -1,9 +1,13 @@
 """Disputes as a resource."""
 
 from core.rest.expansion import ObjectKind, Reference
+from core.rest.filters import EXACT, RANGE, Filters, ObjectIdFilter, of_the_merchant
+from core.rest.lists import ListSpec
 from core.rest.resources import Resource
 from events.types import Aggregate
 from payments.disputes import render, schema, states
+from payments.disputes.models import Dispute
+from payments.intents.models import PaymentIntent
 
 SCOPE = "disputes"
 
@@ -32,4 +36,32 @@ AGGREGATE = Aggregate(
     (states.CREATED_EVENT, states.UPDATED_EVENT, states.CLOSED_EVENT),
     scope="disputes",
     schemas=("Dispute",),
+)
+
+
+class DisputeFilters(Filters):
+    parameters = {**Filters.parameters, "intent": "payment_intent"}
+
+    payment_intent = ObjectIdFilter(
+        "intent", method=of_the_merchant(PaymentIntent.objects.all(), "payment_intent")
+    )
+
+    class Meta(Filters.Meta):
+        model = Dispute
+        fields = {
+            "status": ["in"],
+            "evidence_due_by": RANGE,
+            "intent": EXACT,
+            "reason": EXACT,
+            "created_at": RANGE,
+        }
+
+
+DISPUTES = ListSpec(
+    filters=DisputeFilters,
+    sort_keys={
+        "created": "created_at",
+        "amount": "amount",
+        "evidence_due_by": "evidence_due_by",
+    },
 )

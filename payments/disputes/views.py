@@ -6,10 +6,9 @@ from rest_framework.response import Response
 
 from api.viewset import ApiViewSet
 from payments.disputes import disputes, render, schema
-from payments.disputes.filters import DISPUTES
 from payments.disputes.forms import CloseDisputeForm, UpdateDisputeForm
 from payments.disputes.models import Dispute
-from payments.disputes.resource import SCOPE
+from payments.disputes.resource import DISPUTES, SCOPE
 
 
 class DisputeViewSet(ApiViewSet):

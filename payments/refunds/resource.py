@@ -1,8 +1,11 @@
 """Refunds as a resource."""
 
 from core.rest.expansion import ObjectKind, Reference
+from core.rest.filters import EXACT, RANGE, Filters, ObjectIdFilter, of_the_merchant
+from core.rest.lists import ListSpec
 from core.rest.resources import Resource
 from events.types import Aggregate
+from payments.intents.models import PaymentIntent
 from payments.refunds import render, schema, states
 from payments.refunds.models import Refund
 
@@ -34,3 +37,24 @@ AGGREGATE = Aggregate(
     scope="refunds",
     schemas=("Refund",),
 )
+
+
+class RefundFilters(Filters):
+    parameters = {**Filters.parameters, "intent": "payment_intent"}
+
+    payment_intent = ObjectIdFilter(
+        "intent", method=of_the_merchant(PaymentIntent.objects.all(), "payment_intent")
+    )
+
+    class Meta(Filters.Meta):
+        model = Refund
+        fields = {
+            "intent": EXACT,
+            "status": ["in"],
+            "method": EXACT,
+            "amount": RANGE,
+            "created_at": RANGE,
+        }
+
+
+REFUNDS = ListSpec(filters=RefundFilters, sort_keys={"created": "created_at", "amount": "amount"})

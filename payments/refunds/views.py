@@ -6,9 +6,9 @@ from rest_framework.response import Response
 
 from api.viewset import ApiViewSet
 from payments.refunds import cancellations, recovery, refunds, render, schema
-from payments.refunds.filters import REFUNDS
 from payments.refunds.forms import CancelRefundForm, CreateRefundForm, UpdateRefundForm
 from payments.refunds.models import Refund
+from payments.refunds.resource import REFUNDS
 
 
 class RefundViewSet(ApiViewSet):

@@ -1,6 +1,8 @@
 """Topups as a resource."""
 
 from core.rest.expansion import ObjectKind
+from core.rest.filters import EXACT, RANGE, CurrencyFilter, Filters
+from core.rest.lists import ListSpec
 from core.rest.resources import Resource
 from events.types import Aggregate
 from payouts.topups import render, schema, states
@@ -22,3 +24,14 @@ RESOURCE = Resource(
 AGGREGATE = Aggregate(
     "topup", (states.SUCCEEDED, states.UPDATED), scope="topups", schemas=("Topup",)
 )
+
+
+class TopupFilters(Filters):
+    currency = CurrencyFilter()
+
+    class Meta(Filters.Meta):
+        model = Topup
+        fields = {"status": ["in"], "currency": EXACT, "created_at": RANGE}
+
+
+TOPUPS = ListSpec(filters=TopupFilters, sort_keys={"created": "created_at", "amount": "amount"})

@@ -6,9 +6,9 @@ from rest_framework.response import Response
 
 from api.viewset import ApiViewSet
 from payouts.topups import cancellations, creation, render, schema
-from payouts.topups.filters import TOPUPS
 from payouts.topups.forms import CancelTopupForm, CreateTopupForm, UpdateTopupForm
 from payouts.topups.models import Topup
+from payouts.topups.resource import TOPUPS
 
 
 class TopupViewSet(ApiViewSet):
