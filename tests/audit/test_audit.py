@@ -278,6 +278,7 @@ PLANTED: list[tuple[Callable[[], None], str, str]] = [
 ]
 
 
+@pytest.mark.dear("audits the books for each difference")
 @pytest.mark.every_case("each difference in the books must be found")
 @pytest.mark.parametrize(
     ("plant", "check", "named"), PLANTED, ids=[f"{p.__name__}: {check}" for p, check, _ in PLANTED]

@@ -114,6 +114,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.dear("reads two files for each difference")
 @pytest.mark.every_case("each difference in the books must be found")
 @pytest.mark.parametrize("wrong", PLANTED)
 def test_a_planted_difference_is_found_once_by_two_readings(

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import product
@@ -36,6 +36,17 @@ VALUES = {
     "nothing": None,
     "numbers": "{1,2}",
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _close_at_the_end(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Leave no session to other tests that both have prepared in: psycopg drops all of it at once.
+
+    An installation has one of both.
+    """
+    yield
+    with django_db_blocker.unblock():
+        connection.close()
 
 
 @pytest.fixture(params=[True, False], ids=["libpq", "cursor"])

@@ -309,6 +309,7 @@ def test_both_cursors_exclude_each_other(acme: ApiClient, path: str, theirs: Own
 NO_IDS = [SECRET, "", "pi_unknown", "pi_" + "x" * 4000, "%F0%9F%90%BC", "%2525ff"]
 
 
+@pytest.mark.dear("reads each list of the API")
 @pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @EVERY_LIST
 def test_a_cursor_is_one_of_the_lists_own_objects(

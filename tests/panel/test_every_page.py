@@ -69,6 +69,7 @@ def unlike(client: Client, acme: ApiClient, globex: ApiClient, name: str) -> lis
     ]
 
 
+@pytest.mark.dear("asks for each page that has an id")
 @pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("name", THINGS)
 def test_an_id_that_is_not_mine_is_as_unknown_as_any(

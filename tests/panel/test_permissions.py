@@ -135,6 +135,7 @@ def test_without_the_required_second_factor_no_page_opens(
 ACCOUNT = "/account/security"
 
 
+@pytest.mark.dear("asks for each page of the panel")
 @pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize("merchant", ["foreign", "unknown", "malformed", "empty"])
 @pytest.mark.parametrize("method", METHODS)

@@ -211,6 +211,7 @@ def stage(acme: ApiClient, bank: BankTransport) -> Stage:
     return Stage(acme, bank)
 
 
+@pytest.mark.dear("tries each action in each state")
 @pytest.mark.every_case("the states of money and of banks' answers")
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("state", STATES)
