@@ -26,7 +26,7 @@ class Field(NamedTuple):
 class Shown(Generic[Row]):
     """An object of the API, as it is described (`schema`) and as a row is shown (a call).
 
-    Beside its fields it has those that each object has: `id object created livemode` (contract 1).
+    It also has the fields of every object: `id object created livemode` (contract 1).
 
     :param name: the value of its `object`.
     :param prefix: the beginning of its id, `re` of `re_…`.
