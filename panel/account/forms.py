@@ -159,7 +159,7 @@ log = structlog.get_logger(__name__)
 
 
 def _look_at(passkey: Authenticator, sent: dict[str, Any]) -> None:
-    """Keep what a passkey counted, and say its person if that is less than before.
+    """Keep what a passkey counted, and inform its person if that is less than before.
 
     :param sent: what the browser has sent of its use, and has been found right.
     """
