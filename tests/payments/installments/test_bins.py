@@ -106,7 +106,7 @@ def test_a_look_up_reads_ten_buffers_among_500_000_rows() -> None:
     with connection.cursor() as cursor:
         cursor.execute(MANY)
         cursor.execute("ANALYZE installments_bin, installments_binimport")
-        cursor.execute(bins.ACTIVE)
+        cursor.execute(bins.OF_CALLER)
         [[version]] = cursor.fetchall()
     prefixes = "'{45430012,4543001,454300}'"
 
