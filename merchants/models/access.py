@@ -73,5 +73,8 @@ class IdempotencyKey(models.Model):
 
     @property
     def seal_context(self) -> str:
-        """Return what the sealed answer is bound to: this merchant's key, and no other."""
-        return f"api.idempotency|{self.merchant_id}|{self.key}"
+        """Return what the sealed answer is bound to: this merchant's key, and no other.
+
+        Stored answers were sealed with this text: another opens none of them.
+        """
+        return f"merchants.idempotency|{self.merchant_id}|{self.key}"

@@ -67,8 +67,8 @@ def done(request: HttpRequest, form: Any, act: Callable[[], HttpResponse]) -> Ht
     if request.method != "POST" or not form.is_valid():
         return None
     # With a card number in it a form comes here without its fields, and does nothing. A button has
-    # no fields: others are ignored.
-    if form.fields and not form.data:
+    # none to begin with.
+    if not form.data and (form.fields or request.POST):
         return None
     try:
         return act()

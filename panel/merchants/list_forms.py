@@ -240,7 +240,7 @@ class ListForm(Refusable):
         return self._day(value, bound=self.human[name]) if is_number else ""
 
     def _instant(self, given: date, *, is_end: bool) -> int:
-        begins = given + timedelta(days=1) if is_end else given
+        begins = given + timedelta(days=1) if is_end and given < date.max else given
         return clock.unix(local_days.begins(begins, self.zone))
 
     def _day(self, written: str, *, bound: str) -> str:

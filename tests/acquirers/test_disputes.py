@@ -144,6 +144,7 @@ NOTICE: dict[str, Any] = {
 }
 
 
+@pytest.mark.every_case("each state, and each answer of a bank")
 @pytest.mark.parametrize(
     "changes",
     [

@@ -107,6 +107,7 @@ def authorize(number: str = APPROVED) -> Outcome:
 # --- The bank's answers -----------------------------------------------------------------------
 
 
+@pytest.mark.every_case("each state, and each answer of a bank")
 @pytest.mark.parametrize(("number", "answer", "decline_code"), CARD_TABLE)
 def test_every_card_of_the_sandbox_ends_as_listed(
     number: str, answer: Answer, decline_code: str | None, bank: BankTransport

@@ -245,6 +245,7 @@ def test_an_inbox_whose_poller_died_is_taken_over(notifier: Notifier, paid: str)
 # --- What the database refuses ----------------------------------------------------------------
 
 
+@pytest.mark.every_case("the database refuses whatever the code does")
 @pytest.mark.parametrize(
     "change",
     [

@@ -125,6 +125,7 @@ ANSWER = json.dumps(
 )
 
 
+@pytest.mark.every_case("each state, and each answer of a bank")
 @pytest.mark.parametrize(
     ("before", "after"),
     [

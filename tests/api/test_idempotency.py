@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from api import idempotency, tasks
 from core.errors import LockTimeout
+from core.keyring import ring
 from merchants import keys
 from merchants.models import IdempotencyKey
 from payments.customers.models import Customer
@@ -49,6 +50,15 @@ def test_the_same_request_again_gets_the_same_bytes(acme: ApiClient, bank: BankT
     assert second.headers["Request-Id"] != first.headers["Request-Id"]
     assert "Idempotent-Replayed" not in first.headers
     assert captured_by_bank(acme) == 12500
+
+
+def test_an_answer_of_an_earlier_version_is_opened(acme: ApiClient, bank: BankTransport) -> None:
+    first = acme.post("/v1/payment_intents", payment(), idempotency_key="k")
+    [row] = IdempotencyKey.objects.all()
+
+    # The text that stored answers are bound to: another would open none of them.
+    context = f"merchants.idempotency|{acme.merchant.id}|k"
+    assert first.body["id"].encode() in ring().open(bytes(row.sealed_response), context=context)
 
 
 def test_without_a_key_each_request_is_a_payment(acme: ApiClient, bank: BankTransport) -> None:

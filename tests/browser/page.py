@@ -32,16 +32,16 @@ document.addEventListener("securitypolicyviolation", violation =>
     tellViolation(`${violation.effectiveDirective} refuses ${violation.blockedURI}`));
 """
 # Of what moves without a click or a key: a person would press beside what they meant. While a page
-# is still coming, the pace of the machine decides what it paints in between; the rest is painted by
-# the first frame after the last byte was read.
+# is still coming, the pace of the machine decides what it paints in between: there only what moves
+# far counts. The rest is painted by the first frame after the last byte was read.
 NOTE_SHIFTS = """
 window.shifts = [];
 window.wholeFrom = Infinity;  // When the second frame after the last byte begins.
 document.addEventListener("readystatechange", () => requestAnimationFrame(() =>
     requestAnimationFrame(() => { window.wholeFrom = performance.now(); })), { once: true });
 window.noteShifts = entries => {
-    const isJudged = one => !one.hadRecentInput && one.startTime >= window.wholeFrom;
-    for (const one of entries) if (isJudged(one) && one.value >= 0.01) {
+    const most = one => one.startTime < window.wholeFrom ? 0.1 : 0.01;
+    for (const one of entries) if (!one.hadRecentInput && one.value >= most(one)) {
         const moved = one.sources.map(source => source.node && source.node.nodeName).join(" ");
         window.shifts.push(`the layout shifts by ${one.value.toFixed(4)}: ${moved}`);
     }

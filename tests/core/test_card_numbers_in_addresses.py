@@ -130,6 +130,7 @@ def places() -> Iterator[str]:
 # --- Refused ----------------------------------------------------------------------------------
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.parametrize("path", ["/v1/payment_intents?q=", "/v1/search?limit=1&q=", "/v1/"])
 def test_a_card_number_is_refused_however_it_is_spelled(
     acme: ApiClient, path: str, capfd: pytest.CaptureFixture[str]
@@ -252,6 +253,7 @@ REQUEST_LINES = {
 ONE_ONLY = "Host: 127.0.0.1\r\nConnection: close"
 
 
+@pytest.mark.every_case("no card number, code or secret may leak, wherever it stands")
 @pytest.mark.slow
 @pytest.mark.parametrize("line", REQUEST_LINES)
 def test_what_gunicorn_is_sent_is_in_none_of_its_lines(web: WebProcess, line: str) -> None:

@@ -100,6 +100,7 @@ def stored(model: type[Model]) -> list[str]:
 _LEAVE = dict.fromkeys((LedgerEntry, Authorization, Capture), "- 'id'")
 
 
+@pytest.mark.every_case("rows that are written and read by hand are as the ORM's")
 @pytest.mark.parametrize("kinds", [PLAIN, ODD, NULLS], ids=["plain", "odd", "nulls"])
 @pytest.mark.parametrize("model", WRITTEN)
 def test_a_row_is_inserted_as_by_the_orm(model: type[Model], kinds: tuple[Any, ...]) -> None:
@@ -126,6 +127,7 @@ def require_inserted_alike(model: type[Model], kinds: tuple[Any, ...]) -> None:
     assert model._default_manager.filter(pk=new.pk).exists()
 
 
+@pytest.mark.every_case("rows that are written and read by hand are as the ORM's")
 @pytest.mark.parametrize("kinds", [PLAIN, ODD, NULLS], ids=["plain", "odd", "nulls"])
 @pytest.mark.parametrize("model", [PaymentIntent, Attempt])
 def test_a_row_is_changed_as_by_the_orm(model: type[Model], kinds: tuple[Any, ...]) -> None:
@@ -146,6 +148,7 @@ def require_changed_alike(model: type[Model], kinds: tuple[Any, ...]) -> None:
     assert stored(model) == by_orm
 
 
+@pytest.mark.every_case("rows that are written and read by hand are as the ORM's")
 @pytest.mark.parametrize("kinds", [PLAIN, ODD, NULLS], ids=["plain", "odd", "nulls"])
 @pytest.mark.parametrize("model", FOUND)
 def test_a_row_is_read_as_by_the_orm(model: type[Model], kinds: tuple[Any, ...]) -> None:

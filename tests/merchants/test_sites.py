@@ -60,6 +60,7 @@ def test_a_website_trusts_its_host_and_what_is_below_it(merchant: Merchant, addr
     assert is_allowed(merchant, address)
 
 
+@pytest.mark.every_case("nobody is sent to an address that is not registered")
 @pytest.mark.parametrize(
     "address",
     [
@@ -168,6 +169,7 @@ def test_a_website_of_another_merchant_is_not_ours(merchant: Merchant) -> None:
 # --- Callbacks ------------------------------------------------------------------------------
 
 
+@pytest.mark.every_case("nobody is sent to an address that is not registered")
 @pytest.mark.parametrize(
     ("address", "allowed"),
     [
@@ -211,6 +213,7 @@ def test_a_callback_trusts_its_origin_and_its_path_up_to_a_slash(
 # --- At the API -----------------------------------------------------------------------------
 
 
+@pytest.mark.every_case("nobody is sent to an address that is not registered")
 @pytest.mark.parametrize(
     "return_url",
     ["https://evil.example/", "http://acme.example/", "not an address", "x" * 5000,
@@ -250,6 +253,7 @@ def test_a_website_is_kept_by_its_host(merchant: Merchant, address: str, host: s
     assert sites.register_website(merchant, address).host == host
 
 
+@pytest.mark.every_case("nobody is sent to an address that is not registered")
 @pytest.mark.parametrize(
     "address",
     [

@@ -59,6 +59,7 @@ def test_every_list_and_every_row_opens(
     assert opened > 8, opened
 
 
+@pytest.mark.every_case("each page and model has its own right")
 @pytest.mark.parametrize("model", OURS)
 def test_nothing_is_edited_by_hand(operator: Client, model: type) -> None:
     assert operator.get(address(model, "add")).status_code == 403

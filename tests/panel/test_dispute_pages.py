@@ -97,6 +97,18 @@ def test_an_inquiry_is_accepted_once(owner: Client, acme: ApiClient) -> None:
     assert AuditEntry.objects.filter(action="dispute.closed", subject=row.id).count() == 1
 
 
+def test_a_button_that_comes_with_a_card_number_does_nothing(
+    owner: Client, acme: ApiClient
+) -> None:
+    row = disputed(acme)
+
+    page = send(owner, acme, "accept_dispute", row, note=GOOD_CARD)
+
+    assert page.status_code == 400
+    assert "There is a card number" in page.content.decode()
+    assert Dispute.objects.get().status == row.status
+
+
 @pytest.mark.parametrize("state", ["closed", "late"])
 def test_a_dispute_that_waits_for_nobody_takes_nothing(
     owner: Client, acme: ApiClient, state: str

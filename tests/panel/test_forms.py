@@ -91,6 +91,7 @@ def test_a_form_that_is_sent_twice_has_one_effect_and_one_row(
     assert updates() == sender.form.changes_merchant
 
 
+@pytest.mark.every_case("a form acts once, and for its own person")
 @pytest.mark.parametrize("name", FORMS)
 def test_a_used_token_with_other_values_does_nothing(
     acme: ApiClient, sender: Sender, browser: Client
@@ -107,6 +108,7 @@ def test_a_used_token_with_other_values_does_nothing(
     assert kept() == once
 
 
+@pytest.mark.every_case("a form acts once, and for its own person")
 @pytest.mark.parametrize("name", FORMS)
 def test_a_form_without_its_own_csrf_token_does_nothing(
     acme: ApiClient, sender: Sender, browser: Client
@@ -156,6 +158,7 @@ def test_a_form_at_another_merchant_does_nothing(
     assert kept() == before
 
 
+@pytest.mark.every_case("a form acts once, and for its own person")
 @pytest.mark.slow
 @pytest.mark.django_db(databases=["default", "bank"], transaction=True)
 @pytest.mark.parametrize("name", FORMS)

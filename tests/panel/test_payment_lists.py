@@ -19,6 +19,7 @@ from tests.stage.teams import person, signed_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
+LAST_NOON = 253_402_257_600  # 9999-12-31, 12:00 UTC.
 LINK = re.compile(r'href="/panel/\w+/payments/(pi_\w+)"')
 
 
@@ -234,3 +235,11 @@ def test_what_is_typed_is_read_back() -> None:
             for currency in ("try", "jpy", "kwd"):
                 for amount in (0, 1, 99, 100, 12345, 125000, 999_999_999_999):
                     assert money.read(money.typed(amount, currency), currency) == amount
+
+
+def test_a_day_after_the_last_one_that_there_is_is_refused(owner: Client, acme: ApiClient) -> None:
+    query = f"created_from=2020-01-01&created[lt]={LAST_NOON}"
+
+    page = owner.get(f"{at(acme, 'payments')}?{query}", follow=True)
+
+    assert page.status_code == 400

@@ -93,6 +93,7 @@ def assert_opens_its_pages_alone(acme: ApiClient, role: str, names: list[str]) -
                 assert answer.status_code in OPENS, (name, method)
 
 
+@pytest.mark.every_case("each page and model has its own right")
 @pytest.mark.parametrize("method", METHODS)
 def test_nobody_opens_a_page_without_signing_in(acme: ApiClient, method: str) -> None:
     for name, url in addresses(acme.merchant).items():
@@ -100,6 +101,7 @@ def test_nobody_opens_a_page_without_signing_in(acme: ApiClient, method: str) ->
         assert (answer.status_code, answer.url) == (302, f"/account/login?next={url}"), name
 
 
+@pytest.mark.every_case("each page and model has its own right")
 @pytest.mark.parametrize("method", METHODS)
 def test_half_a_sign_in_opens_no_page(acme: ApiClient, method: str) -> None:
     user = person("ada@acme.example", (acme.merchant, "owner"))
@@ -111,6 +113,7 @@ def test_half_a_sign_in_opens_no_page(acme: ApiClient, method: str) -> None:
         assert (answer.status_code, answer.url) == (302, f"/account/login?next={url}"), name
 
 
+@pytest.mark.every_case("each page and model has its own right")
 @pytest.mark.parametrize("who_requires", ["installation", "merchant"])
 @pytest.mark.parametrize("method", METHODS)
 def test_without_the_required_second_factor_no_page_opens(

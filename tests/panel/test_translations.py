@@ -13,7 +13,7 @@ from devstack.state import ROOT
 PO = ROOT / "locale" / "tr" / "LC_MESSAGES" / "django.po"
 CALLS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy"}
 ROOMS = [
-    "core", "merchants", "cases", "panel", "payments", "webhooks", "config", "templates",
+    "core", "merchants", "api", "cases", "panel", "payments", "webhooks", "config", "templates",
     "testbank",
 ]  # fmt: skip
 # The operators' pages are English.

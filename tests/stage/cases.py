@@ -83,7 +83,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
     if report.when == "call":
         item.config.stash[_played] += 1
     if report.failed and (count := item.config.stash[_left_out].get(function)):
-        command = f"./dev test {function}"
+        command = f"./dev test -m '' {function}"
         report.sections.append((f"{count} more cases of this table", command))
     return report
 

@@ -26,9 +26,9 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     if IS_FULL:
         return
     out = {item for item in items if item.get_closest_marker("only_full")}
-    assert all(item.get_closest_marker("proof") for item in out), "nobody would play it"
     for faults in _by_file(items, lambda item: item.get_closest_marker("planted")):
         out.update(() if _is_changed(faults[0]) else faults[1:])
+    assert all(item.get_closest_marker("proof") for item in out), "nobody would play it"
     for seconds in _by_file((item for item in items if item not in out), both_banks.is_second):
         out.update(seconds[1:-1])
     out = {item for item in out if not _is_named(item)}
@@ -67,9 +67,12 @@ def imported_by(text: str) -> Iterator[str]:
 
 @cache
 def changed_files() -> frozenset[str] | None:
-    """Return the files that have changed since main, on main since the commit before."""
-    base = git("merge-base", "HEAD", "main")
-    if base in (None, git("rev-parse", "HEAD")):
+    """Return the files that have changed since main, on main since the commit before.
+
+    None without git, and in a checkout that has no main.
+    """
+    base = git("merge-base", "HEAD", "main") or git("merge-base", "HEAD", "origin/main")
+    if base == git("rev-parse", "HEAD"):
         base = "HEAD~1"
     changed, new = git("diff", "--name-only", str(base)), git("ls-files", "--others", "tests")
     return None if changed is None else frozenset(f"{changed}\n{new}".split())

@@ -103,6 +103,7 @@ def test_a_public_address_of_the_merchants_own_is_taken(merchant: Merchant, addr
     assert rule_broken(merchant, address) is None
 
 
+@pytest.mark.every_case("webhooks reach no internal address")
 @pytest.mark.parametrize(("rule", "address"), CASES)
 def test_any_other_is_refused_and_told_which_rule_it_breaks(
     merchant: Merchant, rule: str, address: str

@@ -151,6 +151,7 @@ def test_turkish_letters_in_another_encoding_are_verified_as_bytes(
     assert read(body).md_status == "1"
 
 
+@pytest.mark.every_case("nothing that is forged may pass")
 @pytest.mark.parametrize("wrong", ["wrong_hash", "empty_hashparams", "changed_amount"])
 def test_a_return_that_the_bank_did_not_sign_whole_is_forged(
     wrong: str, walked: Walk, read: Callable
@@ -159,6 +160,7 @@ def test_a_return_that_the_bank_did_not_sign_whole_is_forged(
         read(walked(wrong=wrong))
 
 
+@pytest.mark.every_case("nothing that is forged may pass")
 @pytest.mark.parametrize(
     "changes",
     [
@@ -184,6 +186,7 @@ def test_a_changed_return_is_forged(changes: dict, walked: Walk, read: Callable)
         read(changed(body, **changes))
 
 
+@pytest.mark.every_case("nothing that is forged may pass")
 @pytest.mark.parametrize(
     "spoil",
     [

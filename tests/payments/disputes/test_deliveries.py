@@ -243,6 +243,7 @@ def test_an_acknowledgement_that_comes_late_changes_nothing(
 # --- What the database refuses ----------------------------------------------------------------
 
 
+@pytest.mark.every_case("the database refuses whatever the code does")
 @pytest.mark.parametrize(
     "change", [{"number": 2}, {"evidence": {"a": "b"}}, {"kind": "acceptance"}, {"request_id": "x"}]
 )

@@ -76,6 +76,7 @@ def test_a_fault_while_inquiring_only_costs_time(
     assert captured_by_bank(acme) == acme.pending() == taken
 
 
+@pytest.mark.every_case("each state, and each answer of a bank")
 @pytest.mark.parametrize(
     "garbled",
     [
@@ -149,6 +150,7 @@ ANSWER_OF_ANOTHER_FORM = [
 ]
 
 
+@pytest.mark.every_case("each state, and each answer of a bank")
 @pytest.mark.parametrize("changes", ANSWER_OF_ANOTHER_FORM, ids=lambda changes: str(changes)[:40])
 @pytest.mark.at_the_sandbox("JSON")
 def test_an_answer_of_another_form_is_no_answer(

@@ -125,6 +125,7 @@ def test_an_attempts_terms_are_fixed(changes: dict[str, Any]) -> None:
         Attempt.objects.filter(id=row.id).update(**changes)
 
 
+@pytest.mark.every_case("the database refuses whatever the code does")
 @pytest.mark.parametrize("shown", [{"bin": "424242", "last4": "0000"}, {"bin": "555555"}, {}])
 def test_an_attempt_shows_the_card_that_it_sends(shown: dict[str, str]) -> None:
     with pytest.raises(IntegrityError, match="shows another card than it sends"):

@@ -164,6 +164,7 @@ def test_whatever_the_bank_says_every_door_keeps_to_the_table(walk: Walk, door: 
     tried(assert_only_listed(told), "tries of doors")
 
 
+@pytest.mark.every_case("each state, and each answer of a bank")
 @pytest.mark.parametrize("status", TERMINAL)
 def test_what_is_over_stays_as_it_is(status: str, walk: Walk) -> None:
     starting(walk, status)

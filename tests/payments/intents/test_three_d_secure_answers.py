@@ -25,6 +25,7 @@ def assert_untouched(client: ApiClient, paid: Answer) -> None:
     assert len(bank_books.orders()) == 0
 
 
+@pytest.mark.every_case("nothing that is forged may pass")
 @pytest.mark.parametrize(
     "name",
     ["transaction_id", "reference", "amount", "currency", "md_status", "eci", "cavv", "issued_at",

@@ -1,0 +1,91 @@
+"""The counts of the risk rules are read from their two indexes, however much a merchant sells."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from bench import buffers, in_bulk
+from core import clock
+from payments.charging import risk_gate
+from payments.intents.models import Attempt
+from payments.risk import rules
+from tests.stage.bank_transport import BankTransport
+from tests.stage.client import ApiClient
+from tests.stage.lengths import tried
+
+TABLE = Attempt._meta.db_table
+ATTEMPTS = 20_000
+# Four counts, each of them a walk down its index, and the rows that it finds: 5 of a card.
+MOST_BUFFERS = 40
+# How a copy differs from the attempt that is there; `n` counts the copies.
+OTHERS = {
+    "id": "'att_copy' || lpad(n::text, 12, '0')",
+    "acquirer_reference": "'C' || lpad(n::text, 19, '0')",
+    "status": "'failed'",
+    "closed_at": "created_at",
+    "captured_minor": "0",
+    "is_counted": "true",
+    "card_fingerprint": "encode(sha256(('card' || n / 5)::bytea), 'hex')",
+    "email_fingerprint": "encode(sha256(('mail' || n / 5)::bytea), 'hex')",
+    "created_at": f"created_at - n * interval '1 day' / {ATTEMPTS}",
+}
+INDEXES = ("attempts_with_a_card", "attempts_with_an_email")
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+def test_the_counts_of_the_rules_are_read_from_their_indexes(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    acme.pay()
+    _fill()
+    clock.advance(timedelta(minutes=1))
+
+    read = _buffers_of_counts(acme.merchant.id)
+
+    assert read <= MOST_BUFFERS
+    tried(Attempt.objects.count(), "attempts behind the counts of a payment")
+    # A planted fault: without their indexes the counts read the merchant's whole day.
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP INDEX {', '.join(INDEXES)}")
+    try:
+        assert _buffers_of_counts(acme.merchant.id) > 10 * MOST_BUFFERS
+    finally:
+        with connection.schema_editor() as editor:
+            for index in Attempt._meta.indexes:
+                if index.name in INDEXES:
+                    editor.add_index(Attempt, index)
+
+
+def _fill() -> None:
+    names = [field.column for field in Attempt._meta.concrete_fields]
+    made = ", ".join(OTHERS.get(name, name) for name in names)
+    with connection.cursor() as cursor, in_bulk.filling(cursor, [TABLE]):
+        cursor.execute(
+            f"INSERT INTO {TABLE} ({', '.join(names)}) SELECT {made}"  # noqa: S608
+            f" FROM {TABLE}, generate_series(1, {ATTEMPTS}) AS n"
+        )
+
+
+def _buffers_of_counts(merchant_id: str) -> int:
+    """Return what the counts of the newest copy's payer read, of whom five are found."""
+    newest = Attempt.objects.filter(id__startswith="att_copy").latest("created_at")
+    values: dict[str, Any] = {
+        "merchant": merchant_id,
+        "card": newest.card_fingerprint,
+        "email": newest.email_fingerprint,
+    }
+    for name in (*risk_gate.BY_CARD, *risk_gate.BY_EMAIL):
+        rule = rules.DEFAULTS[name]
+        assert rule.window is not None
+        values |= {name.value: rule.threshold, f"{name.value}_since": clock.now() - rule.window}
+    (counts,), [read] = buffers.of_statements(lambda: _counted(values))
+    assert counts[0] >= 1, counts
+    return read
+
+
+def _counted(values: dict[str, Any]) -> list[tuple[int, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(risk_gate.COUNT, values)
+        return cursor.fetchall()
