@@ -1,4 +1,4 @@
-"""The report of `./dev bench lists`: each figure with its bar (docs/benchmarks.md)."""
+"""The report of `./dev bench lists`: each figure with its bar (docs/contribute/benchmarks.md)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,7 @@
-"""The report of `./dev bench`: a table for people, JSON for programs (docs/benchmarks.md)."""
+"""The report of `./dev bench`: a table for people, JSON for programs.
+
+See docs/contribute/benchmarks.md.
+"""
 
 import json
 

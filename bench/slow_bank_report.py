@@ -1,4 +1,7 @@
-"""The report of `./dev bench slow-bank`: each figure with its bar (docs/benchmarks.md)."""
+"""The report of `./dev bench slow-bank`: each figure with its bar.
+
+See docs/contribute/benchmarks.md.
+"""
 
 from bench import bars
 from bench.bars import Bar, Figures

@@ -1,9 +1,10 @@
 """The one door before each page of operators: of the desk, of their tables, of the sandbox's bank.
 
 It asks for the permission, then for the method, and where something can be done, also for a proof
-that it is the operator (docs/desk.md). The proof is as old as `ACCOUNT_REAUTHENTICATION_TIMEOUT` at
-most; a person with a second factor gives it by that (`panel.account`). A form that is sent too late
-leads to the proof and back to the form, and nothing of it is kept.
+that it is the operator (docs/operate/desk.md). The proof is as old as
+`ACCOUNT_REAUTHENTICATION_TIMEOUT` at most; a person with a second factor gives it by that
+(`panel.account`). A form that is sent too late leads to the proof and back to the
+form, and nothing of it is kept.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,7 @@
-"""Exceptions of single pages from the policy that all pages have (settings, docs/web-pages.md)."""
+"""Exceptions of single pages from the policy that all pages have.
+
+See docs/contribute/web-pages.md.
+"""
 
 from csp.constants import HEADER
 from csp.utils import build_policy

@@ -1,8 +1,8 @@
 """The one door through which statuses change: a table lists the changes, and the event of each.
 
 Payments, attempts and what else has a status bind a table of their own (spec: States and
-transitions). The database's triggers know the same pairs, and docs/states.md is made from the
-tables.
+transitions). The database's triggers know the same pairs, and docs/reference/states.md is made from
+the tables.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ class StatusChange(NamedTuple):
     """One allowed change of a status.
 
     :param event: the type of its event; None if it has none.
-    :param cause: a sentence for merchants, in docs/states.md.
+    :param cause: a sentence for merchants, in docs/reference/states.md.
     """
 
     before: str
@@ -39,7 +39,7 @@ class Table:
     :param noun: the object, as a sentence names it: "payment".
     :param model: the model's label, such as `intents.PaymentIntent`.
     :param beginnings: the statuses that an object may be created with.
-    :param meanings: a sentence for each status, for docs/states.md; may be left out.
+    :param meanings: a sentence for each status, for docs/reference/states.md; may be left out.
     """
 
     noun: str

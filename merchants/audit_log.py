@@ -2,7 +2,7 @@
 
 The first four nouns of the list are recorded by every door, the API too. Of money, customers and
 cases the log keeps what a person does; requests of API keys are in the request logs
-(contract: Audit log, docs/audit-log.md).
+(contract: Audit log, docs/operate/audit-log.md).
 """
 
 from collections.abc import Iterable, Mapping

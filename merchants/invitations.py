@@ -1,7 +1,7 @@
 """Invitations to a merchant's team: sent by an owner, bound to one address, accepted once.
 
 The mail alone has the token, the row its keyed hash. Every change locks the team first, as
-`merchants.team` does (panel contract: Mail; docs/panel.md, Team).
+`merchants.team` does (panel contract: Mail; docs/reference/panel.md, Team).
 """
 
 import secrets

@@ -2,7 +2,7 @@
 
 They come by groups alone, and the groups by migrations. An operator cannot give a right that they
 do not have, change one who may do more, or change their own rights; only the machine's command
-line makes a person who may do everything (`createsuperuser`, docs/desk.md).
+line makes a person who may do everything (`createsuperuser`, docs/operate/desk.md).
 """
 
 from collections.abc import Iterable

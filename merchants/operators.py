@@ -1,7 +1,7 @@
 """Operators: invited, put into groups, switched off; they cannot raise their own rights.
 
 Each act locks actor and subject together, and reads both again; the rules are in
-`merchants.operator_rights` (docs/desk.md).
+`merchants.operator_rights` (docs/operate/desk.md).
 """
 
 import secrets

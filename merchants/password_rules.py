@@ -1,4 +1,6 @@
-"""Rules about new passwords, and the hashes of those that operators had (docs/signing-in.md).
+"""Rules about new passwords, and the hashes of those that operators had.
+
+See docs/reference/signing-in.md.
 
 Length, common ones and those like the person's address are Django's validators; here is what they
 let pass (PCI DSS 8.3.6 and 8.3.7).

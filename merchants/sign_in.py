@@ -4,7 +4,7 @@ A try is counted before what was typed is looked at, so that tries at the same m
 the limit together, and is taken back if it was right. Only a sign-in that is complete forgets the
 others: a password alone would let the codes of a second factor be guessed without end. A name that
 is unknown, locked or given a wrong password is answered alike and takes as long: the answer
-does not show who has an account (docs/signing-in.md).
+does not show who has an account (docs/reference/signing-in.md).
 """
 
 from collections.abc import Callable

@@ -20,8 +20,8 @@ class MerchantStatus(models.TextChoices):
 
 _Is = MerchantStatus
 # Every allowed change of status. The database's trigger knows the same pairs (migration 0002),
-# and docs/states.md is made from this table. An approval is given once, and closing is final: who
-# comes back opens another account.
+# and docs/reference/states.md is made from this table. An approval is given once, and closing is
+# final: who comes back opens another account.
 MERCHANTS = Table("merchant", "merchants.Merchant", beginnings=(_Is.PENDING, _Is.ACTIVE),
     changes=(
     StatusChange(_Is.PENDING, _Is.ACTIVE, UPDATED, "The account was approved."),

@@ -2,7 +2,7 @@
 
 Every change locks the merchant first, then reads the team again: of two owners who remove each
 other at the same moment one stays. Changes of a place end the person's sessions, so an open tab is
-refused at its next click (panel contract: Sessions; docs/panel.md, Team).
+refused at its next click (panel contract: Sessions; docs/reference/panel.md, Team).
 """
 
 from django.core.exceptions import ValidationError

@@ -41,7 +41,7 @@ PAID = "payout.paid"
 FAILED = "payout.failed"
 
 # Every allowed change of status, with its event. The database's trigger knows the same pairs
-# (migration 0002), and docs/states.md is made from this table.
+# (migration 0002), and docs/reference/states.md is made from this table.
 PAYOUTS = Table("payout", "payouts.Payout", beginnings=(PayoutStatus.PENDING,), changes=(
     StatusChange(
         PayoutStatus.PENDING, PayoutStatus.IN_TRANSIT, None,

@@ -1,1 +1,4 @@
-"""The daily runs: settlement, payouts by schedule, reconciliation, audit (docs/daily-runs.md)."""
+"""The daily runs: settlement, payouts by schedule, reconciliation, audit.
+
+See docs/operate/daily-runs.md.
+"""

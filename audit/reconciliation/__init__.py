@@ -1,1 +1,4 @@
-"""Reconciliation: the settlement file of a bank against our books (docs/reconciliation.md)."""
+"""Reconciliation: the settlement file of a bank against our books.
+
+See docs/operate/reconciliation.md.
+"""

@@ -42,8 +42,9 @@ for _name, _path in _chosen.items():
 DAILY_RUN_DAYS = env.int("DAILY_RUN_DAYS", default=400)
 # How long a payout waits before it is sent, in the movable clock: until then it can be canceled.
 PAYOUT_DELAY_SECONDS = env.float("PAYOUT_DELAY_SECONDS", default=60.0)
-# The rules about risk that differ from the defaults (docs/risk.md): `rule=deed`, `rule=deed/n` or
-# `rule=deed/n/seconds`, separated by commas; of amounts `amount:try=review/500000`.
+# The rules about risk that differ from the defaults (docs/how-to/risk.md): `rule=deed`,
+# `rule=deed/n` or `rule=deed/n/seconds`, separated by commas; of amounts
+# `amount:try=review/500000`.
 RISK_RULES: dict[str, str] = env.dict("RISK_RULES", default={})
 ACQUIRER_TIMEOUT_SECONDS = env.float("ACQUIRER_TIMEOUT_SECONDS", default=30.0 if LIVEMODE else 5.0)
 TESTBANK_URL = (

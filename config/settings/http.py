@@ -49,7 +49,8 @@ MIDDLEWARE = [
     "panel.account.doors.Doors",
 ]
 
-# The addresses that a page may load from, and that its forms may lead to (docs/web-pages.md).
+# The addresses that a page may load from, and that its forms may lead to
+# (docs/contribute/web-pages.md).
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],

@@ -1,4 +1,4 @@
-"""People: how they sign in (docs/signing-in.md), and the mails that they get."""
+"""People: how they sign in (docs/reference/signing-in.md), and the mails that they get."""
 
 from ipaddress import ip_network
 
@@ -11,7 +11,8 @@ AUTH_USER_MODEL = "merchants.User"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "panel:home"
 LOGOUT_REDIRECT_URL = LOGIN_URL
-# The limits of signing in are in merchants.sign_in and merchants.passwords (docs/signing-in.md).
+# The limits of signing in are in merchants.sign_in and merchants.passwords
+# (docs/reference/signing-in.md).
 AUTHENTICATION_BACKENDS = ["merchants.sign_in.PasswordBackend"]
 PASSWORD_HASHERS = ["merchants.passwords.Argon2InTurn"]
 # Per address, of right passwords and codes and wrong ones.

@@ -21,7 +21,8 @@ INSTALLED_APPS = [
     "acquirers",
     "acquirers.notices",
     "acquirers.transfers",
-    # In the spec's order of event types, which is that of docs/states.md too: their apps register.
+    # In the spec's order of event types, which is that of docs/reference/states.md too: their apps
+    # register.
     "payments.risk",
     "payments.intents",
     "payments.charging",

@@ -7,7 +7,7 @@ from merchants.models.merchant import Merchant
 
 
 class RuleName(models.TextChoices):
-    """The rules that judge a payment before the bank is asked (docs/risk.md)."""
+    """The rules that judge a payment before the bank is asked (docs/how-to/risk.md)."""
 
     BLOCK_LIST = "block_list"
     CARD_VELOCITY = "card_velocity"

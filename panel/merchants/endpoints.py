@@ -91,7 +91,7 @@ def facts(row: Endpoint) -> dict[str, Any]:
     }
 
 
-GUIDE = Path(settings.BASE_DIR) / "docs" / "webhooks.md"
+GUIDE = Path(settings.BASE_DIR) / "docs" / "how-to" / "webhooks.md"
 CHAPTER = "\n## A receiver\n"
 PROGRAM = re.compile(r"^### (?P<name>.+)\n(?:(?!^###).*\n)*?```\w+\n(?P<code>(?:.*\n)*?)```$", re.M)
 

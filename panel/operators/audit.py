@@ -1,4 +1,4 @@
-"""The audit log: filtered, and verified (docs/audit-log.md)."""
+"""The audit log: filtered, and verified (docs/operate/audit-log.md)."""
 
 from datetime import date
 from typing import Any

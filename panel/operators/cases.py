@@ -1,4 +1,4 @@
-"""Cases at the desk: listed, looked into, owned, noted on and decided (docs/cases.md)."""
+"""Cases at the desk: listed, looked into, owned, noted on and decided (docs/operate/cases.md)."""
 
 from typing import Any, cast
 
@@ -199,7 +199,7 @@ def decide(request: HttpRequest, case_id: str) -> HttpResponse:
 
 
 def _consequences(case: Case) -> str:
-    """Say what each of the decisions about money does (docs/cases.md)."""
+    """Say what each of the decisions about money does (docs/operate/cases.md)."""
     if case.operation_id is None:
         return AFTER_CHARGE
     if case.kind == CaseKind.REVERSAL_STUCK:

@@ -3,7 +3,8 @@
 A page is a function under `page`, which names the permission that opens it and its methods, and
 asks for a proof if it takes a POST (`core.acts`). A section is a link in the navigation with its
 pages; `panel.operators.sections` lists them all, and the admin site wraps each page as it does its
-own: signed-in operators only, a token in each form, nothing kept by browsers (docs/desk.md).
+own: signed-in operators only, a token in each form, nothing kept by browsers
+(docs/operate/desk.md).
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -85,7 +85,7 @@ CANCELED = "payment_intent.canceled"
 FRAUD_UPDATED = "payment_intent.fraud_updated"
 
 # Every allowed change of status, with its event. The database's triggers know the same pairs
-# (migration 0002), and docs/states.md is made from these tables.
+# (migration 0002), and docs/reference/states.md is made from these tables.
 PAYMENTS = Table("payment", "intents.PaymentIntent", beginnings=(
     PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.REQUIRES_CONFIRMATION,
 ), changes=(

@@ -48,7 +48,7 @@ SUCCEEDED = "refund.succeeded"
 FAILED = "refund.failed"
 
 # Every allowed change of status, with its event. The database's trigger knows the same pairs
-# (migration 0002), and docs/states.md is made from this table.
+# (migration 0002), and docs/reference/states.md is made from this table.
 REFUNDS = Table("refund", "refunds.Refund", beginnings=(RefundStatus.PENDING,), changes=(
     StatusChange(
         RefundStatus.PENDING, RefundStatus.PENDING, UPDATED,

@@ -46,7 +46,7 @@ SUCCEEDED = "topup.succeeded"
 UPDATED = "topup.updated"
 
 # Every allowed change of status, with its event. The database's trigger knows the same pairs
-# (migration 0002), and docs/states.md is made from this table.
+# (migration 0002), and docs/reference/states.md is made from this table.
 TOPUPS = Table("topup", "topups.Topup", beginnings=(TopupStatus.PENDING,), changes=(
     StatusChange(
         TopupStatus.PENDING, TopupStatus.SUCCEEDED, SUCCEEDED,

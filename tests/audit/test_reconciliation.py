@@ -477,7 +477,7 @@ def disputed(shop: ApiClient) -> Dispute:
 
 # --- The page ---------------------------------------------------------------------------------
 
-PAGE = (settings.BASE_DIR / "docs/reconciliation.md").read_text()
+PAGE = (settings.BASE_DIR / "docs/operate/reconciliation.md").read_text()
 EXAMPLES = re.findall(r"```csv\n(.*?)```", PAGE, re.DOTALL)
 SAID = dict(re.findall(r"^\| `([A-E])` \| (\S+) \|$", PAGE, re.MULTILINE))
 

@@ -1,4 +1,7 @@
-"""The pictures of the tour (docs/panel-tour.md): `RECORD_TOUR=1` writes them into docs/tour."""
+"""The pictures of the tour: `RECORD_TOUR=1` writes them into docs/tour.
+
+See docs/tutorial/panel-tour.md.
+"""
 
 import os
 from collections.abc import Callable
@@ -91,7 +94,7 @@ def test_the_pictures_of_the_tour_are_taken(acme: Merchant, open_page: Callable[
 
 
 def test_every_picture_is_in_the_tour() -> None:
-    tour = (ROOT / "docs" / "panel-tour.md").read_text()
+    tour = (ROOT / "docs" / "tutorial" / "panel-tour.md").read_text()
 
     kept = sorted(path.name for path in Path(ROOT / "docs" / "tour").iterdir())
     assert len(kept) == 8

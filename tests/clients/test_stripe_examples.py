@@ -1,4 +1,4 @@
-"""The examples of docs/stripe-sdks.md work, and so does Stripe's official SDK for Node."""
+"""The examples of docs/how-to/stripe-sdks.md work, and so does Stripe's official SDK for Node."""
 
 import os
 import re
@@ -24,7 +24,7 @@ pytestmark = [
 
 # --- The documentation's examples --------------------------------------------------------------
 
-PAGE = (ROOT / "docs/stripe-sdks.md").read_text()
+PAGE = (ROOT / "docs/how-to/stripe-sdks.md").read_text()
 
 
 def example(service: SdkService, language: str) -> str:

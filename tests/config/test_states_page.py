@@ -1,4 +1,4 @@
-"""docs/states.md says what the tables of statuses say."""
+"""docs/reference/states.md says what the tables of statuses say."""
 
 from pathlib import Path
 

@@ -115,7 +115,7 @@ def test_a_list_of_refunds_takes_as_few_statements_for_many_rows(
     assert len(of_one) == len(of_all) <= READ_MAX + more
 
 
-# How many statements the rules about risk cost a payment, at most (docs/risk.md).
+# How many statements the rules about risk cost a payment, at most (docs/how-to/risk.md).
 RISK_MAX = {"off": 0, "with_lists": 1, "all_on": 3, "all_on_with_lists": 4}
 
 

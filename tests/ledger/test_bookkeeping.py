@@ -1,4 +1,4 @@
-"""Each example of docs/ledger.md is played, and its entries and `net` are as written there.
+"""Each example of docs/explanation/ledger.md gives the entries and the `net` written there.
 
 The page has contract-money's table of bookkeeping, line by line.
 """
@@ -18,7 +18,7 @@ from tests.stage.factories import MerchantFactory
 
 pytestmark = pytest.mark.django_db
 
-PAGE = (settings.BASE_DIR / "docs" / "ledger.md").read_text().replace("−", "-")
+PAGE = (settings.BASE_DIR / "docs" / "explanation" / "ledger.md").read_text().replace("−", "-")
 EXAMPLE = re.compile(r"^\| (.+?) \| `(\w+)` \| (.+?) \| ([+-]?\d+) \|$", re.M)
 ENTRIES = re.compile(r"`(\w+)` ([+-]\d+(?:, [+-]\d+)*)")
 

@@ -1,4 +1,4 @@
-"""Business days and value dates: the examples of docs/settlement.md, and what holds for any."""
+"""Business days and value dates: examples of docs/explanation/settlement.md, and general rules."""
 
 import re
 from datetime import date, timedelta
@@ -18,7 +18,7 @@ from merchants import accounts
 from tests.stage.book_keeping import Till
 from tests.stage.factories import MerchantFactory
 
-PAGE = (settings.BASE_DIR / "docs" / "settlement.md").read_text()
+PAGE = (settings.BASE_DIR / "docs" / "explanation" / "settlement.md").read_text()
 EXAMPLE = re.compile(r"^\| .+?, ([\d-]{10}) \| (\d+) \| (\d+) \| ([\d, -]+) \|$", re.M)
 TURKEY = Calendar("TR")
 

@@ -25,7 +25,7 @@ from tests.stage.threads import together
 # In real transactions: a look waits for what is not committed.
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PAGE = (settings.BASE_DIR / "docs" / "settlement.md").read_text()
+PAGE = (settings.BASE_DIR / "docs" / "explanation" / "settlement.md").read_text()
 RUNS = re.compile(r"^\| (.+?) \| (\d+) \| ([\d-]{10}) \| (\d+) \|$", re.M)
 
 

@@ -1,4 +1,7 @@
-"""A session ends when it is idle, after 12 hours, and with its password (docs/signing-in.md)."""
+"""A session ends when it is idle, after 12 hours, and with its password.
+
+See docs/reference/signing-in.md.
+"""
 
 import os
 import subprocess

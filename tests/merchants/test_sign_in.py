@@ -1,4 +1,7 @@
-"""Wrong passwords lock a name, and answers never tell whether it exists (docs/signing-in.md)."""
+"""Wrong passwords lock a name, and answers never tell whether it exists.
+
+See docs/reference/signing-in.md.
+"""
 
 import itertools
 import re

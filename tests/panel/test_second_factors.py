@@ -1,4 +1,4 @@
-"""A password alone opens nothing where there is a second factor (docs/signing-in.md)."""
+"""A password alone opens nothing where there is a second factor (docs/reference/signing-in.md)."""
 
 from datetime import timedelta
 from ipaddress import ip_network

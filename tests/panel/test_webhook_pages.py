@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
 REASON = re.compile('<p class="field-error".*?</span> (.*?)</p>')
-GUIDE = (installation.BASE_DIR / "docs" / "webhooks.md").read_text()
+GUIDE = (installation.BASE_DIR / "docs" / "how-to" / "webhooks.md").read_text()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 
 TESTS = settings.BASE_DIR / "tests"
-PAGE = settings.BASE_DIR / "docs" / "coverage.md"
+PAGE = settings.BASE_DIR / "docs" / "contribute" / "coverage.md"
 # The rows of the specification, which lies outside of this repository: `section | row`.
 SPECIFIED = Path(__file__).with_name("specified.txt")
 HEADINGS = ("In the specification", "---")

@@ -70,7 +70,7 @@ def test_only_the_sandboxs_cards_are_named_and_the_readme_names_them_all() -> No
 @pytest.mark.django_db(databases=["default", "bank"])
 @pytest.mark.parametrize(
     ("page", "status"),
-    [("README.md", "succeeded"), ("docs/three-d-secure.md", "requires_action")],
+    [("README.md", "succeeded"), ("docs/how-to/three-d-secure.md", "requires_action")],
 )
 def test_a_payment_that_is_shown_can_be_made(
     page: str, status: str, acme: ApiClient, bank: BankTransport
@@ -84,7 +84,7 @@ def test_a_payment_that_is_shown_can_be_made(
 
 @pytest.mark.django_db(databases=["default", "bank"])
 def test_a_payout_that_is_shown_can_be_made(acme: ApiClient, bank: BankTransport) -> None:
-    page = (ROOT / "docs/payouts.md").read_text()
+    page = (ROOT / "docs/how-to/payouts.md").read_text()
     [body] = re.findall(r"/v1/payouts \\\n.*?-d '(\{.*?\})'", page, re.DOTALL)
     shown = json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL)[1])
 
@@ -101,7 +101,7 @@ def test_a_payout_that_is_shown_can_be_made(acme: ApiClient, bank: BankTransport
 def test_the_balance_goes_as_the_page_of_payouts_says(acme: ApiClient, bank: BankTransport) -> None:
     rich(acme, 100_000)
     said = re.findall(
-        r"^\| [^|]+ \| (\d+) \| ", (ROOT / "docs/payouts.md").read_text(), re.MULTILINE
+        r"^\| [^|]+ \| (\d+) \| ", (ROOT / "docs/how-to/payouts.md").read_text(), re.MULTILINE
     )
     seen = []
     back = pay_out(acme, 5000, destination="test_bounced")
@@ -121,7 +121,7 @@ def test_the_balance_goes_as_the_page_of_payouts_says(acme: ApiClient, bank: Ban
 
 @pytest.mark.django_db(databases=["default", "bank"])
 def test_a_topup_that_is_shown_can_be_made(acme: ApiClient, bank: BankTransport) -> None:
-    page = (ROOT / "docs/topups.md").read_text()
+    page = (ROOT / "docs/how-to/topups.md").read_text()
     [body] = re.findall(r"/v1/topups \\\n.*?-d '(\{.*?\})'", page, re.DOTALL)
     shown = json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL)[1])
 
@@ -139,7 +139,7 @@ def test_a_topup_that_is_shown_can_be_made(acme: ApiClient, bank: BankTransport)
 def test_the_balance_goes_as_the_page_of_topups_says(acme: ApiClient, bank: BankTransport) -> None:
     account(acme.merchant)
     said = re.findall(
-        r"^\| [^|]+ \| (−?\d+) \| ", (ROOT / "docs/topups.md").read_text(), re.MULTILINE
+        r"^\| [^|]+ \| (−?\d+) \| ", (ROOT / "docs/how-to/topups.md").read_text(), re.MULTILINE
     )
     seen = []
     made = awaited(acme, 50_000)
@@ -156,7 +156,7 @@ def test_the_balance_goes_as_the_page_of_topups_says(acme: ApiClient, bank: Bank
 
 @pytest.mark.django_db(databases=["default", "bank"])
 def test_a_refund_that_is_shown_can_be_made(acme: ApiClient, bank: BankTransport) -> None:
-    page = (ROOT / "docs/refunds.md").read_text()
+    page = (ROOT / "docs/how-to/refunds.md").read_text()
     [body] = re.findall(r"/v1/refunds \\\n.*?-d '(\{.*?\})'", page, re.DOTALL)
     shown = json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL)[1])
     paid = acme.pay()
@@ -174,7 +174,7 @@ def test_a_refund_that_is_shown_can_be_made(acme: ApiClient, bank: BankTransport
 def test_a_quote_that_is_shown_is_given_and_can_be_paid(
     acme: ApiClient, bank: BankTransport
 ) -> None:
-    page = (ROOT / "docs/installments.md").read_text()
+    page = (ROOT / "docs/how-to/installments.md").read_text()
     sandbox_plans.give(acme.merchant)
     address = re.search(r"curl '\S+?(/v1/installments\S+)'", page)[1]
     shown = json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL)[1])
@@ -188,7 +188,7 @@ def test_a_quote_that_is_shown_is_given_and_can_be_paid(
 
 
 def test_the_table_that_is_shown_is_taken() -> None:
-    page = (ROOT / "docs/installments.md").read_text()
+    page = (ROOT / "docs/how-to/installments.md").read_text()
     table = re.search(r"```csv\n(.*?)```", page, re.DOTALL)[1]
     problems = Problems()
 
@@ -204,7 +204,7 @@ SANDBOX_REFUND = re.compile(r"^\| (\d{16}) \| (.*) \|$", re.MULTILINE)
 def test_the_cards_of_refunds_do_what_is_said(acme: ApiClient, bank: BankTransport) -> None:
     ended = {"4242424242424242": "succeeded", "4000001100000074": "failed",
              "4000000000007726": "succeeded", "4000000000005126": "failed"}  # fmt: skip
-    listed = dict(SANDBOX_REFUND.findall((ROOT / "docs/refunds.md").read_text()))
+    listed = dict(SANDBOX_REFUND.findall((ROOT / "docs/how-to/refunds.md").read_text()))
     assert listed.keys() == ended.keys()
 
     made = {card: acme.refund(acme.pay(card)["id"])["id"] for card in listed}
@@ -215,7 +215,7 @@ def test_the_cards_of_refunds_do_what_is_said(acme: ApiClient, bank: BankTranspo
 
 @pytest.mark.django_db(databases=["default", "bank"])
 def test_the_balance_goes_as_its_page_says(acme: ApiClient, bank: BankTransport) -> None:
-    page = (ROOT / "docs/balance.md").read_text()
+    page = (ROOT / "docs/reference/balance.md").read_text()
     said = re.findall(r"^\| (.+?) \| (-?\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
     price(acme.merchant)
     limit(acme.merchant, 100_000)

@@ -21,7 +21,7 @@ CAPTURED_ON = date(2026, 11, 2)
 
 
 def price(merchant: Merchant, *, bps: int = 250, fixed: int = 25, **terms: Any) -> Price:
-    """Give the merchant a price; 250 bps + 25 is the one of the examples in docs/ledger.md."""
+    """Give the merchant a price, by default that of docs/explanation/ledger.md (250 bps + 25)."""
     return Price.objects.create(merchant=merchant, currency="try", bps=bps, fixed=fixed, **terms)
 
 

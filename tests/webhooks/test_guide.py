@@ -23,7 +23,7 @@ from webhooks.delivery.http import signature
 from webhooks.delivery.http.sender import Sender
 from webhooks.delivery.messages import Answer
 
-PAGE = (Path(installation.BASE_DIR) / "docs" / "webhooks.md").read_text()
+PAGE = (Path(installation.BASE_DIR) / "docs" / "how-to" / "webhooks.md").read_text()
 SNIPPETS = snippets(PAGE)
 RUN = [snippet for snippet in SNIPPETS.values() if snippet.is_run]
 UNTRIED = "No test runs this one"

@@ -25,7 +25,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="CSV as docs/reconciliation.md describes it")
+        parser.add_argument("file", type=Path, help="CSV, see docs/operate/reconciliation.md")
         parser.add_argument(
             "--day", action="append", default=[], type=_day, metavar="YYYY-MM-DD",
             help="a day that the file speaks for even if it has no line of it",

@@ -1,4 +1,4 @@
-"""Write docs/states.md from the tables of statuses."""
+"""Write docs/reference/states.md from the tables of statuses."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,12 +9,12 @@ from django.core.management.base import BaseCommand
 from events import transitions
 from events.transitions import Table
 
-PATH = settings.BASE_DIR / "docs" / "states.md"
+PATH = settings.BASE_DIR / "docs" / "reference" / "states.md"
 TOP = """\
 # The states of a payment
 
 Made by `manage.py write_states` from the tables of transitions; change those.
-What the states mean for a shop is told in [a payment's life](payments.md).
+What the states mean for a shop is told in [a payment's life](../explanation/payments.md).
 """
 LIST = """\
 Every change there is, with the one event that tells it. The database refuses any other. A row that
@@ -32,44 +32,46 @@ A capture, a void or a reversal of an authorised attempt is a modification: a ro
 operators see. The bank is asked for one at a time.
 """,
     "refund": """\
-A refund gives captured money back, whole or in part ([refunds](refunds.md)). A change that shows in
-the refund and leads to its own state is told as well; so is a new description or metadata.
+A refund gives captured money back, whole or in part ([refunds](../how-to/refunds.md)). A change
+that shows in the refund and leads to its own state is told as well; so is a new description or
+metadata.
 """,
     "dispute": """\
-A dispute is a cardholder's complaint at the bank about a payment ([disputes](disputes.md)). Where
-the status begins with `warning_` it is an inquiry, at which the bank takes no money. The bank's
-word counts after the end, too: a lost dispute may be won later.
+A dispute is a cardholder's complaint at the bank about a payment
+([disputes](../how-to/disputes.md)). Where the status begins with `warning_` it is an inquiry, at
+which the bank takes no money. The bank's word counts after the end, too: a lost dispute may be won
+later.
 """,
     "dispute_delivery": """\
 Submitted evidence, and the acceptance of a dispute that its merchant closed, are owed to the bank:
 a row of its own, which operators see. It is sent until the bank acknowledges it.
 """,
     "payout": """\
-A payout sends your available money to your own account at a bank ([payouts](payouts.md)). To be
-sent, and to be canceled, are told by no event.
+A payout sends your available money to your own account at a bank ([payouts](../how-to/payouts.md)).
+To be sent, and to be canceled, are told by no event.
 """,
     "topup": """\
-A topup sends money to your balance by a bank transfer ([topups](topups.md)). To be created is told
-by no event.
+A topup sends money to your balance by a bank transfer ([topups](../how-to/topups.md)). To be
+created is told by no event.
 """,
     "incoming_transfer": """\
 A transfer that came to the bank is a topup's, or a case that an operator decides
-([topups](topups.md#for-operators)). Operators see it, and no event tells of it.
+([topups](../how-to/topups.md#for-operators)). Operators see it, and no event tells of it.
 """,
     "case": """\
 A case is a question about an attempt that only a person can decide, or the bank in the end
-([cases](cases.md)). Operators see it, and no event tells of it.
+([cases](../operate/cases.md)). Operators see it, and no event tells of it.
 """,
     "merchant": """\
-An operator changes the status of a merchant's account ([how](operating.md#merchants)). Refunds,
-cancellations, evidence, keys, endpoints and reads go on in every status, and what was begun is
-finished.
+An operator changes the status of a merchant's account ([how](../operate/operating.md#merchants)).
+Refunds, cancellations, evidence, keys, endpoints and reads go on in every status, and what was
+begun is finished.
 """,
 }
 
 
 class Command(BaseCommand):
-    help = "Write docs/states.md from the tables of transitions."
+    help = "Write docs/reference/states.md from the tables of transitions."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         PATH.write_text(page())
@@ -78,7 +80,7 @@ class Command(BaseCommand):
 
 
 def page() -> str:
-    """Return the text of docs/states.md.
+    """Return the text of docs/reference/states.md.
 
     :raises KeyError: a table has no introduction here.
     """

@@ -12,7 +12,7 @@ from merchants.audit_chains import Head, Problem
 class Command(BaseCommand):
     help = (
         "Walk every chain of the audit log; print the heads, and on the error output what was"
-        " tampered with. Exit 1 on any problem (docs/audit-log.md)."
+        " tampered with. Exit 1 on any problem (docs/operate/audit-log.md)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -1,4 +1,4 @@
-"""The examples of docs/disputes.md work as they are written, and its tables are the code's."""
+"""The examples of docs/how-to/disputes.md work as written; its tables are the code's."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from payments.disputes.evidence import KEYS, LONGEST
 from payments.disputes.states import DisputeStatus, Reason
 from tests.stage.complaints import PATH, Complaint
 
-PAGE = (settings.BASE_DIR / "docs" / "disputes.md").read_text()
+PAGE = (settings.BASE_DIR / "docs" / "how-to" / "disputes.md").read_text()
 ANSWER = re.compile(r"curl \S+/v1/disputes/dp_… \\\n.*?-d '(\{.*?\})'", re.DOTALL)
 LIST = re.compile(r"curl -g '\S+?(/v1/disputes\?\S+)'")
 

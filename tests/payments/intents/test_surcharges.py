@@ -39,7 +39,7 @@ def _books_agree(acme: ApiClient, bank: BankTransport) -> Any:
 
 
 def assert_booked(client: ApiClient, payment_id: str) -> None:
-    """12000 and a surcharge of 600 were taken, as docs/ledger.md has it, on one date."""
+    """12000 and a surcharge of 600 were taken on one date (docs/explanation/ledger.md)."""
     attempt = Attempt.objects.get(intent_id=payment_id, status="succeeded")
     [movement] = Movement.objects.filter(charge_id=attempt.id)
     assert entries_of(movement) == {
