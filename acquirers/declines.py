@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
+from core.errors import Explained
 
 TRY_AGAIN_LATER = "try_again_later"
 DO_NOT_TRY_AGAIN = "do_not_try_again"
@@ -90,14 +91,173 @@ BY_RESPONSE_CODE = {
     "96": PROCESSING_ERROR,
 }
 
-_DECLINES = (
+DECLINES = (
     GENERIC_DECLINE, AUTHENTICATION_FAILED, AUTHENTICATION_ABANDONED, FRAUD_BLOCKED,
     *BY_RESPONSE_CODE.values(),
 )  # fmt: skip
-# All codes that a payment can show, for the API's schema.
-CODES = sorted({decline.code for decline in _DECLINES})
-DECLINE_CODES = sorted({decline.decline_code for decline in _DECLINES if decline.decline_code})
+# All codes that a payment can show, for the API's schema and reference.
+CODES = sorted({decline.code for decline in DECLINES})
+DECLINE_CODES = sorted({decline.decline_code for decline in DECLINES if decline.decline_code})
 ADVICE_CODES = (TRY_AGAIN_LATER, DO_NOT_TRY_AGAIN, CONFIRM_CARD_DATA)
+
+# --- The reference: `cause` is what the bank means, `remedy` whether to try again -----------------
+
+EXPLAINED_CODES = {
+    "authentication_abandoned": Explained(
+        cause=(
+            "The customer went to the bank's page and did not come back to your shop within an "
+            "hour. Nothing was charged, also if they had approved."
+        ),
+        remedy="Yes: confirm again with a card. The same card may work.",
+    ),
+    "authentication_failed": Explained(
+        cause=(
+            "The customer refused or failed 3-D Secure, or the bank could not begin it. Nothing was"
+            " authorised."
+        ),
+        remedy=(
+            "Yes, with the same card or another one. The service never goes on without 3-D Secure "
+            "by itself."
+        ),
+    ),
+    "authentication_required": Explained(
+        cause=(
+            "The bank asks for 3-D Secure, and the payment had no `return_url` to bring the "
+            "customer back to."
+        ),
+        remedy="Yes: confirm again with a `return_url`.",
+    ),
+    "card_declined": Explained(
+        cause="The bank refused the card. `decline_code` has its reason, if it gave one.",
+        remedy="It depends on the `decline_code`; `advice_code` sums it up.",
+    ),
+    "expired_card": Explained(
+        cause="The bank says that the card has expired.",
+        remedy="Only with another card, or with the date corrected.",
+    ),
+    "fraud_blocked": Explained(
+        cause=(
+            "A rule about risk, yours or the installation's, stopped the payment, or the bank gave "
+            "it the highest risk. The answer to the customer must not say so."
+        ),
+        remedy="Not with this card. In the panel you see which rule it was.",
+    ),
+    "incorrect_cvc": Explained(
+        cause="The bank says that the security code is wrong.",
+        remedy=(
+            "Yes, with the code corrected. Do not repeat it unchanged: banks block cards after some"
+            " wrong codes."
+        ),
+    ),
+    "incorrect_number": Explained(
+        cause="The bank says that it has no card of this number.",
+        remedy="Yes, with the number corrected.",
+    ),
+    "processing_error": Explained(
+        cause=(
+            "The bank or the way to it failed, or the bank released the money after all. It says "
+            "nothing about the card."
+        ),
+        remedy="Yes, after some minutes: nothing was charged.",
+    ),
+}
+EXPLAINED_DECLINE_CODES = {
+    "authentication_required": Explained(
+        cause="Codes 1A and 65. The bank takes the card with 3-D Secure only.",
+        remedy=(
+            "Yes: confirm again with a `return_url`. With one, the service begins 3-D Secure by "
+            "itself."
+        ),
+    ),
+    "card_not_supported": Explained(
+        cause=(
+            "Code 57. The card is not made for this kind of payment, for example not for the "
+            "internet or not for this currency."
+        ),
+        remedy="Not with this card.",
+    ),
+    "do_not_honor": Explained(
+        cause=(
+            "Code 05. The bank refuses and does not say why. Often the customer can ask it to let "
+            "the payment through."
+        ),
+        remedy="Yes, once, after the customer has talked to the bank; otherwise with another card.",
+    ),
+    "expired_card": Explained(
+        cause="Code 54. The card has expired, or the date was mistyped.",
+        remedy="Only with another card, or with the date corrected.",
+    ),
+    "fraudulent": Explained(
+        cause="Code 34, or a rule about risk. The bank or the service takes the payment for fraud.",
+        remedy="No. Do not tell the customer the reason, for it may not be their card.",
+    ),
+    "generic_decline": Explained(
+        cause=(
+            "The bank refuses with a code that has no meaning of its own here. "
+            "`network_decline_code` shows it as the bank wrote it."
+        ),
+        remedy="Yes, once; otherwise with another card.",
+    ),
+    "incorrect_cvc": Explained(
+        cause="Codes 82 and 84. The security code is wrong.",
+        remedy="Yes, with the code corrected.",
+    ),
+    "incorrect_number": Explained(
+        cause="Code 14. The bank has no card of this number.",
+        remedy="Yes, with the number corrected.",
+    ),
+    "insufficient_funds": Explained(
+        cause="Code 51. The account or the limit behind the card is not enough for the amount.",
+        remedy="Yes, later, with a smaller amount or with another card.",
+    ),
+    "lost_card": Explained(
+        cause="Code 41. The card was reported lost.",
+        remedy="No. Do not tell the customer the reason, for it may not be their card.",
+    ),
+    "processing_error": Explained(
+        cause="Codes 91 and 96. The card's bank, or the network to it, is out of order.",
+        remedy="Yes, after some minutes.",
+    ),
+    "restricted_card": Explained(
+        cause=(
+            "Code 93. The card may not be used here, for example because of its country or a rule "
+            "of law."
+        ),
+        remedy="Not with this card.",
+    ),
+    "service_not_allowed": Explained(
+        cause="Code 58. The card may not be used at this kind of shop or terminal.",
+        remedy=(
+            "Not with this card. If every card says so, tell the operator: your shop's terms at the"
+            " bank may be wrong."
+        ),
+    ),
+    "stolen_card": Explained(
+        cause="Code 43. The card was reported stolen.",
+        remedy="No. Do not tell the customer the reason, for it may not be their card.",
+    ),
+    "transaction_not_allowed": Explained(
+        cause="Code 12. The bank does not allow this transaction with this card.",
+        remedy="Not with this card.",
+    ),
+}
+EXPLAINED_ADVICE_CODES = {
+    "try_again_later": Explained(
+        cause="The reason may pass: funds come in, a bank works again.",
+        remedy=(
+            "Yes, with the same card, after minutes or days. A customer at the checkout wants "
+            "another card meanwhile."
+        ),
+    ),
+    "do_not_try_again": Explained(
+        cause="The reason stays. Card networks charge fees for repeating such payments.",
+        remedy="No, not with this card. Ask for another one.",
+    ),
+    "confirm_card_data": Explained(
+        cause="Something that the customer typed is wrong.",
+        remedy="Yes, after the customer has corrected it.",
+    ),
+}
 
 
 def explain(outcome: Outcome) -> Decline:

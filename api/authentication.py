@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from core import clock, context, limits, prepared
 from core.context import ActorKind
-from core.errors import DomainError, PermissionDenied
+from core.errors import DomainError, Explained, PermissionDenied
 from core.http import client_address
 from core.registry import Registry
 from merchants import keys
@@ -54,12 +54,29 @@ WHERE hash = %(hash)s::bytea
 
 
 class ApiKeyMissing(DomainError):
+    explained = Explained(
+        cause="The request has no `Authorization` header with a secret key.",
+        remedy=(
+            "Send `Authorization: Bearer` and your secret key with every request, from your server "
+            "alone."
+        ),
+    )
     code = "api_key_missing"
     http_status = 401
     message = "Send your secret key as Authorization: Bearer sk_…"
 
 
 class ApiKeyInvalid(DomainError):
+    explained = Explained(
+        cause=(
+            "No key of this installation is equal to the one that was sent. A key of the sandbox "
+            "does not work in live, and the other way round."
+        ),
+        remedy=(
+            "Copy the key again from where you keep it. If it is lost, make another one in the "
+            "panel: a key is shown once."
+        ),
+    )
     code = "api_key_invalid"
     http_status = 401
     message = "The API key is not one of this installation's."
@@ -76,12 +93,23 @@ SANDBOX_KEY_IN_LIVE = (
 
 
 class ApiKeyExpired(DomainError):
+    explained = Explained(
+        cause="The key is right, and its time is over.",
+        remedy="Use the key that replaced it, or make one in the panel (Developers, API keys).",
+    )
     code = "api_key_expired"
     http_status = 401
     message = "The API key has expired."
 
 
 class ApiKeyRevoked(DomainError):
+    explained = Explained(
+        cause="The key is right, and somebody of your team has revoked it.",
+        remedy=(
+            "Make another key in the panel, and replace this one in your server. If nobody you know"
+            " has revoked it, look at the audit log."
+        ),
+    )
     code = "api_key_revoked"
     http_status = 401
     message = "The API key was revoked."

@@ -16,7 +16,7 @@ from api import idempotency
 from api.authentication import key_of, may, merchant_of, require_scope
 from api.idempotency import Earlier
 from core import arrival
-from core.errors import DomainError, ParameterInvalid
+from core.errors import DomainError, Explained, ParameterInvalid
 from core.querysets import MerchantRows
 from core.rest import expansion, query, resources
 from core.rest.expansion import Expandable, Shown
@@ -31,6 +31,13 @@ log = structlog.get_logger(__name__)
 
 
 class ApiVersionInvalid(DomainError):
+    explained = Explained(
+        cause="The `PF-Version` header names a version that this installation does not have.",
+        remedy=(
+            "Leave the header out: then your account's version applies. The reference of headers "
+            "lists the versions."
+        ),
+    )
     code = "api_version_invalid"
     message = "There is no such API version."
     param = "PF-Version"

@@ -10,7 +10,7 @@ from django.http.request import validate_host
 from api.idempotency import IdempotencyKeyInvalid
 from config.error_pages import API_PATH
 from core import arrival, limits
-from core.errors import DomainError, HeaderRepeated, UrlNotFound
+from core.errors import DomainError, Explained, HeaderRepeated, UrlNotFound
 from core.http import (
     came_in_the_clear,
     client_address,
@@ -30,6 +30,12 @@ API_HOSTS_PATHS = re.compile(rf"^(/v1|{PAYERS_PATH})(/|$)")
 
 
 class HttpsRequired(DomainError):
+    explained = Explained(
+        cause="The request came over plain HTTP, and so others may have read its key.",
+        remedy=(
+            "Revoke the key in the panel, make another one, and send requests to `https://` alone."
+        ),
+    )
     code = "https_required"
     http_status = 403
     message = "This request was sent in the clear: roll this key, and send to https:// alone."

@@ -18,7 +18,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from core import redis
-from core.errors import DomainError
+from core.errors import DomainError, Explained
 
 # The key holds the instants (microseconds, newest first) of what was let through lately, and
 # vanishes with the last of them. Instants from the future are of a clock that was set back.
@@ -43,6 +43,16 @@ IPV6_PREFIX_LENGTH = 64
 
 
 class RateLimited(DomainError):
+    explained = Explained(
+        cause=(
+            "Your account sent more requests within a second than the installation takes, or your "
+            "address failed to authenticate too often within a minute."
+        ),
+        remedy=(
+            "Wait as many seconds as `Retry-After` says, then send the same request again. Send "
+            "fewer requests at once."
+        ),
+    )
     code = "rate_limit"
     http_status = 429
     message = "Too many requests. Try again when the time in Retry-After is over."

@@ -16,7 +16,7 @@ LINTED = [".", "dev"]  # `dev` has no suffix, so ruff does not find it by itself
 TYPED = [
     *("core", "events", "merchants", "api", "ledger", "cases", "vault", "testbank"),
     *("acquirers", "payments", "payouts", "webhooks", "audit"),
-    *("panel", "config", "devstack", "bench", "manage.py"),
+    *("panel", "config", "docsite", "devstack", "bench", "manage.py"),
 ]
 
 

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from core import clock, ids
 from core.countries import is_country
-from core.errors import DomainError
+from core.errors import DomainError, Explained
 from core.names import email_key
 from events import outbox
 from merchants import (
@@ -30,6 +30,15 @@ from merchants.terms import Term
 
 
 class MerchantRestricted(DomainError):
+    explained = Explained(
+        cause=(
+            "The account is not approved yet, is restricted or closed, or its charges or payouts "
+            "are switched off. `GET /v1/merchant` shows which."
+        ),
+        remedy=(
+            "Ask the operator of the installation. Refunds, cancellations and reads go on working."
+        ),
+    )
     code = "merchant_restricted"
     http_status = 403
     message = "The account cannot take payments at the moment."

@@ -10,7 +10,7 @@ from django.db.models import Model
 from publicsuffixlist import PublicSuffixList
 
 from core import clock, urls
-from core.errors import DomainError
+from core.errors import DomainError, Explained
 from core.querysets import MerchantRows
 from core.urls import BadUrl, Url
 from merchants import audit_log
@@ -40,6 +40,16 @@ NOT_REGISTERED = "The address is not on a registered website and under no regist
 
 
 class ReturnUrlNotAllowed(DomainError):
+    explained = Explained(
+        cause=(
+            "The `return_url` is not on one of your registered websites, not under a registered "
+            "callback URL, or it is no plain https address."
+        ),
+        remedy=(
+            "Register the website or the callback URL in the panel (Settings, Websites and "
+            "callbacks), or send an address below a registered one."
+        ),
+    )
     code = "return_url_not_allowed"
     message = (
         "The return_url is not on a registered website and matches no registered callback URL."

@@ -7,7 +7,7 @@ from django.conf import settings
 from yarl import URL
 
 from core import urls
-from core.errors import DomainError
+from core.errors import DomainError, Explained
 from core.urls import BadUrl, Url
 from merchants import sites
 from merchants.models import CallbackUrl, Merchant, Website
@@ -19,6 +19,17 @@ HTTPS_PORT = 443
 class WebhookUrlNotAllowed(DomainError):
     """The address breaks a rule; the message names the rule, and repeats nothing of the address."""
 
+    explained = Explained(
+        cause=(
+            "The `url` is no public https address, or it is not on a registered website and not "
+            "under a registered callback URL."
+        ),
+        remedy=(
+            "Register the website or the callback URL in the panel (Settings, Websites and "
+            "callbacks). In a sandbox the operator can allow your own machine with "
+            "`WEBHOOK_DEV_HOSTS`."
+        ),
+    )
     code = "webhook_url_not_allowed"
     message = (
         "The url is not a public https address on a registered website or under a registered "

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from api import idempotency
 from core import clock, ids
-from core.errors import DomainError, LockTimeout, ParameterInvalid
+from core.errors import DomainError, Explained, LockTimeout, ParameterInvalid
 from core.metadata import merge
 from core.querysets import MerchantRows
 from events import types
@@ -28,6 +28,10 @@ FEW_LANES = 200
 
 
 class EndpointLimitReached(DomainError):
+    explained = Explained(
+        cause="Your account has as many webhook endpoints as it may have.",
+        remedy="Delete an endpoint that you do not use any more, or change one of them.",
+    )
     code = "endpoint_limit_reached"
     message = f"A merchant has up to {ENDPOINTS_MAX} webhook endpoints."
     is_lasting = True

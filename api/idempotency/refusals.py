@@ -5,10 +5,17 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from core.errors import DomainError
+from core.errors import DomainError, Explained
 
 
 class IdempotencyKeyInvalid(DomainError):
+    explained = Explained(
+        cause=(
+            "The `Idempotency-Key` is empty, too long, not printable ASCII, sent twice, or it holds"
+            " a card number or a secret key."
+        ),
+        remedy="Send one text of 1 to 255 characters, such as your order's number or a UUID.",
+    )
     code = "idempotency_key_invalid"
     message = (
         "An Idempotency-Key has 1 to 255 printable ASCII characters and is no card number and no "
@@ -18,6 +25,17 @@ class IdempotencyKeyInvalid(DomainError):
 
 
 class IdempotencyKeyReused(DomainError):
+    explained = Explained(
+        cause=(
+            "An earlier request had the same `Idempotency-Key`, and another method, path or body. "
+            "Nothing was done. An answer that showed a secret is also not repeated after 15 "
+            "minutes."
+        ),
+        remedy=(
+            "Use a new key for each operation. Use the same key only to repeat one request as it "
+            "was."
+        ),
+    )
     code = "idempotency_key_reused"
     message = "The Idempotency-Key was used for another request."
 
@@ -36,6 +54,13 @@ class NoLongerKept(IdempotencyKeyReused):
 
 
 class IdempotencyKeyInUse(DomainError):
+    explained = Explained(
+        cause="The first request with this `Idempotency-Key` is still at work.",
+        remedy=(
+            "Wait as many seconds as `Retry-After` says and send the same request with the same "
+            "key: you get the answer of the first one."
+        ),
+    )
     code = "idempotency_key_in_use"
     http_status = 409
     message = "A request with this Idempotency-Key is still under way."

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.settings import api_settings
 
-from core.errors import DomainError, ParameterInvalid, ParameterMissing, ParameterUnknown
+from core.errors import DomainError, Explained, ParameterInvalid, ParameterMissing, ParameterUnknown
 from core.rest.brackets import bracketed, shown_name
 
 MISSING = ("required", "null", "blank")
@@ -99,6 +99,59 @@ OWN_CODES = {
     "invalid_expiry_year": "The expiry year is not a year of four digits.",
     "expired_card": "The card's last month is over everywhere on earth.",
     "invalid_cvc": "The security code does not have the digits that the card's brand asks for.",
+}
+# The same codes in the reference.
+OWN_EXPLAINED = {
+    "amount_too_small": Explained(
+        cause="An amount is 0 or negative.",
+        remedy="Send an integer of 1 or more, in minor units: 125.00 TRY is 12500.",
+    ),
+    "amount_too_large": Explained(
+        cause=(
+            "An amount is above 999999999999, above what can be captured, or above what can be "
+            "refunded."
+        ),
+        remedy=(
+            "Read the payment: `amount_capturable` and `amount_refundable` are the most that a "
+            "capture and a refund take. Without an amount they take all that is left."
+        ),
+    ),
+    "currency_not_supported": Explained(
+        cause="This installation does not take payments in this currency.",
+        remedy=(
+            "Send one of the currencies that the operator has set (`CURRENCIES`); by default these "
+            "are `try`, `usd`, `eur` and `gbp`."
+        ),
+    ),
+    "incorrect_number": Explained(
+        cause=(
+            "The card number's check digit is wrong, or no brand issues numbers of this length. No "
+            "bank was asked."
+        ),
+        remedy="Ask the customer to type the number again.",
+    ),
+    "invalid_expiry_month": Explained(
+        cause="The month in which the card expires is not 1 to 12.",
+        remedy="Send `exp_month` as an integer from 1 to 12.",
+    ),
+    "invalid_expiry_year": Explained(
+        cause="The year in which the card expires does not have four digits.",
+        remedy="Send `exp_year` as an integer of four digits, such as 2030.",
+    ),
+    "expired_card": Explained(
+        cause=(
+            "The month in which the card expires is over in every time zone. No bank was asked. A "
+            "bank's own refusal is shown in `last_payment_error` instead."
+        ),
+        remedy="Ask the customer for the right date, or for another card.",
+    ),
+    "invalid_cvc": Explained(
+        cause=(
+            "The security code has not as many digits as the card's brand prints: four for American"
+            " Express, three for others."
+        ),
+        remedy="Ask the customer to type the security code again.",
+    ),
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import DomainError
+from core.errors import DomainError, Explained
 from core.folding import trimmed
 from core.rest.query import Given, array, scalar
 
@@ -19,6 +19,13 @@ CURSORS = ("starting_after", "ending_before")
 
 
 class ParametersExclusive(DomainError):
+    explained = Explained(
+        cause="The list was asked for with `starting_after` and `ending_before` together.",
+        remedy=(
+            "Send `starting_after` to read the next page, or `ending_before` to read the one "
+            "before."
+        ),
+    )
     code = "parameters_exclusive"
     message = "Give starting_after or ending_before, not both."
 

@@ -9,7 +9,7 @@ from acquirers import slots
 from acquirers.outcomes import NEVER_SENT, Answer
 from api import idempotency
 from core import context
-from core.errors import DomainError, UpstreamUnavailable
+from core.errors import DomainError, Explained, UpstreamUnavailable
 from merchants import audit_log
 from merchants.models import Merchant
 from payments.bank import authorization, inquiries, modification_rows, modifications
@@ -32,6 +32,16 @@ CANCELABLE = (
 class CancelFailed(DomainError):
     """The bank did not release the authorisation; the answer carries the payment."""
 
+    explained = Explained(
+        cause=(
+            "The bank refused to release what it had authorised. The payment stays in "
+            "`requires_capture`, and the answer carries it."
+        ),
+        remedy=(
+            "Try again later. Without a cancellation the authorisation ends by itself after seven "
+            "days, and the card is not charged."
+        ),
+    )
     code = "cancel_failed"
     message = "The bank refused to release the authorisation."
     is_lasting = True

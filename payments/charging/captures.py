@@ -7,7 +7,7 @@ from acquirers import slots
 from acquirers.outcomes import NEVER_SENT
 from api import idempotency
 from core import clock
-from core.errors import DomainError, UpstreamUnavailable
+from core.errors import DomainError, Explained, UpstreamUnavailable
 from merchants import accounts, audit_log
 from merchants.models import Merchant
 from payments.bank import inquiries, modification_rows, modifications
@@ -24,12 +24,26 @@ class AmountAboveCapturable(DomainError):
 
 
 class PartialCaptureNotAllowed(DomainError):
+    explained = Explained(
+        cause=(
+            "A part of a payment in installments was to be captured. Banks take such payments "
+            "whole."
+        ),
+        remedy=(
+            "Capture without `amount_to_capture`, then refund the difference. Or cancel the payment"
+            " and create another one."
+        ),
+    )
     code = "partial_capture_not_allowed"
     message = "A payment in installments is captured whole."
     param = "amount_to_capture"
 
 
 class CaptureExpired(DomainError):
+    explained = Explained(
+        cause="The authorisation is older than seven days, and the bank has released the money.",
+        remedy="Create a new payment and ask the customer for a card again.",
+    )
     code = "capture_expired"
     message = "The authorisation is older than 7 days."
     is_lasting = True

@@ -1,6 +1,6 @@
 """Refusals that more than one module of disputes raises."""
 
-from core.errors import DomainError
+from core.errors import DomainError, Explained
 from payments.disputes import render
 from payments.disputes.models import Dispute
 
@@ -8,6 +8,16 @@ from payments.disputes.models import Dispute
 class DisputeUnexpectedState(DomainError):
     """The dispute is in a state that does not allow this; the answer carries the dispute."""
 
+    explained = Explained(
+        cause=(
+            "The dispute's status does not allow this: evidence was submitted already, or the "
+            "dispute has ended. The answer carries the dispute."
+        ),
+        remedy=(
+            "Read `dispute.status` in the answer. Evidence is taken in `needs_response` and "
+            "`warning_needs_response` only."
+        ),
+    )
     code = "dispute_unexpected_state"
     message = "The dispute's status does not allow this."
     is_lasting = True
@@ -22,6 +32,13 @@ class DisputeUnexpectedState(DomainError):
 class EvidencePastDue(DomainError):
     """The due date of the evidence has passed; the answer carries the dispute."""
 
+    explained = Explained(
+        cause="The bank's last day for evidence has passed. The answer carries the dispute.",
+        remedy=(
+            "Nothing can be submitted any more: wait for the bank's decision. Submit before "
+            "`evidence_due_by` the next time."
+        ),
+    )
     code = "evidence_past_due"
     message = "The time to answer the dispute is over."
     is_lasting = True

@@ -12,7 +12,7 @@ import orjson
 from django.db.models import F, Sum
 
 from core import clock, local_days, prepared
-from core.errors import DomainError
+from core.errors import DomainError, Explained
 from merchants.models import Merchant
 from payments.intents.models import Attempt
 from payments.intents.states import OPEN_ATTEMPT, SUCCESSFUL_ATTEMPT
@@ -58,6 +58,16 @@ _begun: dict[tuple[str, str], date] = {}
 
 
 class NonSecureNotAllowed(DomainError):
+    explained = Explained(
+        cause=(
+            "`three_d_secure` is `none`, and your account may not take this payment without 3-D "
+            "Secure: not at all, or not this amount."
+        ),
+        remedy=(
+            "Send `automatic` with a `return_url`, so that the customer can authenticate. `GET "
+            "/v1/merchant` shows your limits."
+        ),
+    )
     code = "non_secure_not_allowed"
     message = "The account may not take this payment without 3-D Secure."
     param = "payment_method_options[card][three_d_secure]"

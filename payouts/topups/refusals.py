@@ -1,6 +1,6 @@
 """Refusals of topups (contract-money, Topup)."""
 
-from core.errors import DomainError
+from core.errors import DomainError, Explained
 from payouts.topups import render
 from payouts.topups.models import IncomingTransfer, Topup
 
@@ -8,6 +8,15 @@ from payouts.topups.models import IncomingTransfer, Topup
 class TopupUnexpectedState(DomainError):
     """The transfer has come, or the topup has ended; the answer carries the topup."""
 
+    explained = Explained(
+        cause=(
+            "The topup's transfer has come already, or the topup has ended. The answer carries the "
+            "topup."
+        ),
+        remedy=(
+            "Read `topup.status` in the answer. A topup can be canceled only while it is `pending`."
+        ),
+    )
     code = "topup_unexpected_state"
     message = "The topup's status does not allow this."
     is_lasting = True
