@@ -1,6 +1,6 @@
 """The pages of the reference that follow from the code and from docs/openapi.json.
 
-No page repeats what the code says: an entry's words stand beside the code that owns them, and
+No page repeats what the code says: an entry's sentences stand next to the code that owns them, and
 `tests/docsite` walks the code and asks whether each object, field, code, event, setting and
 header has its entry.
 """

@@ -1,4 +1,4 @@
-"""What the pages read in docs/openapi.json, whichever way its parts refer to each other."""
+"""The parts of docs/openapi.json that the pages read; each reference is followed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
