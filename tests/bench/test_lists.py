@@ -30,6 +30,7 @@ ROWS, DEPTH = 12_000, 120
 PERCENT = length(short=5, full=100)
 
 
+@pytest.mark.only_full("test_bench.py runs one subject, from its start to its end")
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1300)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ SIZE = ["--percent", length(short="2", full="100"), "--rounds", "1"]
 COUNTED = ("statements", "buffers", "buffers more")
 
 
+@pytest.mark.only_full("test_bench.py runs one subject, from its start to its end")
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1800)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:

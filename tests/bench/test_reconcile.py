@@ -12,6 +12,7 @@ from tests.stage.lengths import length, tried
 PERCENT = length(short=1, full=20)
 
 
+@pytest.mark.only_full("test_bench.py runs one subject, from its start to its end")
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1800)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:

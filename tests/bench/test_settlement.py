@@ -28,6 +28,7 @@ ENTRIES = 200_000
 BUFFERS_MAX = 500  # Of a day's run; the movements of the merchant alone are on twice as many pages.
 
 
+@pytest.mark.only_full("test_bench.py runs one subject, from its start to its end")
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1800)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ def test_a_commit_that_is_not_there_is_refused(commit: str) -> None:
         pass
 
 
+@pytest.mark.only_full("test_bench.py runs one subject, from its start to its end")
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(900)
 def test_two_versions_are_measured_in_turns(tmp_path: Path) -> None:
@@ -133,6 +134,7 @@ def test_the_cpu_time_of_all_processes_is_compared() -> None:
 # --- Among many ---------------------------------------------------------------------------------
 
 
+@pytest.mark.only_full("test_bench.py runs one subject, from its start to its end")
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1200)
 def test_a_payment_among_many_is_measured(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from tests.bench.test_bench import Bench
 from tests.stage.lengths import length
 
 
+@pytest.mark.only_full("test_bench.py runs one subject, from its start to its end")
 @pytest.mark.proof(part="bench")
 @pytest.mark.timeout(1300)
 def test_it_finds_all_figures_and_leaves_nothing_running(tmp_path: Path) -> None:
