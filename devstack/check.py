@@ -41,6 +41,7 @@ def checks(directory: Path) -> list[Check]:
         Check("format", ["ruff", "format", "--check", *LINTED], sandbox),
         Check("lint", ["ruff", "check", *LINTED], sandbox),
         Check("words", [sys.executable, "-m", "devstack.words"], sandbox),
+        Check("sentences", [sys.executable, "-m", "devstack.sentences"], sandbox),
         Check("doors", [sys.executable, "-m", "devstack.doors"], sandbox),
         Check("moments", [sys.executable, "-m", "devstack.moments"], sandbox),
         Check("imports", ["lint-imports"], sandbox),
