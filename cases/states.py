@@ -53,10 +53,10 @@ DECIDABLE = (CaseKind.UNKNOWN_OUTCOME, CaseKind.REVERSAL_STUCK)
 CASES = Table("case", "cases.Case", beginnings=(CaseStatus.OPEN,), changes=(
     StatusChange(
         CaseStatus.OPEN, CaseStatus.RESOLVED, None,
-        "The bank's word has settled it, or an operator has decided.",
+        "The bank has answered, or an operator has decided.",
     ),
     StatusChange(
         CaseStatus.RESOLVED, CaseStatus.OPEN, None,
-        "The bank has said otherwise than the operator had decided.",
+        "The bank's answer contradicts the operator's decision.",
     ),
 ))  # fmt: skip

@@ -34,6 +34,6 @@ MERCHANTS = Table("merchant", "merchants.Merchant", beginnings=(_Is.PENDING, _Is
     _Is.PENDING: "Not approved yet: no payments, no payouts.",
     _Is.ACTIVE: "Takes payments, and gets payouts, unless an operator has switched either off: "
     "`charges_enabled` and `payouts_enabled` say so. In every other status both are false.",
-    _Is.RESTRICTED: "Stopped: no new payments, no payouts. What was authorised may be captured.",
+    _Is.RESTRICTED: "Stopped: no new payments, no payouts. Authorised payments may be captured.",
     _Is.CLOSED: "For good: nothing new, and no captures.",
 })  # fmt: skip

@@ -68,5 +68,5 @@ PAYOUTS = Table("payout", "payouts.Payout", beginnings=(PayoutStatus.PENDING,), 
     PayoutStatus.IN_TRANSIT: "It may be at the bank, which has not said how it ended.",
     PayoutStatus.PAID: "The money has arrived. It may still come back.",
     PayoutStatus.FAILED: "The money did not arrive, or came back: see `failure_code`.",
-    PayoutStatus.CANCELED: "Called off before it was sent.",
+    PayoutStatus.CANCELED: "Canceled before it was sent.",
 })  # fmt: skip

@@ -142,7 +142,7 @@ PAYMENTS = Table("payment", "intents.PaymentIntent", beginnings=(
     # Confirmed again while the payer was at the bank: a new attempt, perhaps with a new action.
     StatusChange(
         PaymentStatus.REQUIRES_ACTION, PaymentStatus.REQUIRES_ACTION, ACTION,
-        "It was confirmed again, and the customer has to authenticate anew: `next_action` has "
+        "It was confirmed again, and the customer has to authenticate again: `next_action` has "
         "another address.",
     ),
     StatusChange(
@@ -196,7 +196,7 @@ PAYMENTS = Table("payment", "intents.PaymentIntent", beginnings=(
     ),
     StatusChange(
         PaymentStatus.REQUIRES_CAPTURE, PaymentStatus.REQUIRES_PAYMENT_METHOD, FAILED,
-        "The bank refused the capture; what was authorised has been released.",
+        "The bank refused the capture and released the money.",
     ),
     StatusChange(
         PaymentStatus.REQUIRES_CAPTURE, PaymentStatus.CANCELED, CANCELED,

@@ -52,8 +52,8 @@ FAILED = "refund.failed"
 REFUNDS = Table("refund", "refunds.Refund", beginnings=(RefundStatus.PENDING,), changes=(
     StatusChange(
         RefundStatus.PENDING, RefundStatus.PENDING, UPDATED,
-        "It waits no longer for your funds, or does so now; the bank's day was over, so that a "
-        "`void` became a `refund`; or the bank told its `reference`.",
+        "It began or stopped waiting for your funds; the bank's day was over, so that a "
+        "`void` became a `refund`; or the bank gave its `reference`.",
     ),
     StatusChange(
         RefundStatus.PENDING, RefundStatus.SUCCEEDED, SUCCEEDED,
@@ -76,5 +76,5 @@ REFUNDS = Table("refund", "refunds.Refund", beginnings=(RefundStatus.PENDING,), 
     RefundStatus.PENDING: "The money is on its way, or waits for your funds: see `pending_reason`.",
     RefundStatus.SUCCEEDED: "The bank has given the money back.",
     RefundStatus.FAILED: "Nothing was given back: see `failure_reason`. It may be refunded again.",
-    RefundStatus.CANCELED: "Called off before anything had left for the bank.",
+    RefundStatus.CANCELED: "Canceled before anything had left for the bank.",
 })  # fmt: skip

@@ -50,7 +50,7 @@ UPDATED = "topup.updated"
 TOPUPS = Table("topup", "topups.Topup", beginnings=(TopupStatus.PENDING,), changes=(
     StatusChange(
         TopupStatus.PENDING, TopupStatus.SUCCEEDED, SUCCEEDED,
-        "The bank has told of a transfer with its reference, amount and currency.",
+        "The bank has reported a transfer with its reference, amount and currency.",
     ),
     StatusChange(
         TopupStatus.PENDING, TopupStatus.FAILED, UPDATED,
@@ -68,7 +68,7 @@ TOPUPS = Table("topup", "topups.Topup", beginnings=(TopupStatus.PENDING,), chang
     TopupStatus.PENDING: "The transfer has not come yet: it can be canceled.",
     TopupStatus.SUCCEEDED: "The money is available.",
     TopupStatus.FAILED: "The transfer did not come: see `failure_code`.",
-    TopupStatus.CANCELED: "Called off before the transfer came.",
+    TopupStatus.CANCELED: "Canceled before the transfer came.",
     TopupStatus.REVERSED: "The money was available, and the bank has taken the transfer back.",
 })  # fmt: skip
 
@@ -90,7 +90,7 @@ ARRIVALS = Table(
 ), meanings={
     Arrival.MATCHED: "A topup was waiting for it, and has succeeded.",
     Arrival.UNMATCHED: "No topup waits for it: an operator decides. Nothing is booked.",
-    Arrival.ASSIGNED: "A topup has succeeded with it by an operator's word.",
-    Arrival.SENT_BACK: "It went back to its sender by an operator's word. Nothing is booked.",
+    Arrival.ASSIGNED: "An operator let a topup succeed with it.",
+    Arrival.SENT_BACK: "An operator had it sent back. Nothing is booked.",
     Arrival.REVERSED: "The bank has taken it back. Nothing of it is booked any more.",
 })  # fmt: skip

@@ -14,58 +14,59 @@ TOP = """\
 # The states of a payment
 
 Made by `manage.py write_states` from the tables of transitions; change those.
-What the states mean for a shop is told in [a payment's life](../explanation/payments.md).
+[A payment's life](../explanation/payments.md) says what each state means for a shop.
 """
 LIST = """\
-Every change there is, with the one event that tells it. The database refuses any other. A row that
-leads to its own state is another attempt of the same payment. What changes no status (a new
-description, say) tells no event.
+These are all changes of status. Each has one event. The database refuses any other change. A row
+that leads to its own state is another attempt of the same payment. Updates that change no status,
+such as a new description, have no event.
 """
 # The first sentences of each section, by the noun of its table.
 INTRODUCTIONS = {
     "attempt": """\
-A payment has one attempt for each time that its bank was to be asked for money (`attempts`, oldest
-first). At most one of them is open or successful.
+Each time that the service is to ask the bank for a payment's money, it makes an attempt
+(`attempts`, oldest first). At most one of them is open or successful.
 """,
     "modification": """\
-A capture, a void or a reversal of an authorised attempt is a modification: a row of its own, which
-operators see. The bank is asked for one at a time.
+A capture, a void or a reversal of an authorised attempt is a modification. It is a row of its own,
+which operators see. The service asks the bank for one modification at a time.
 """,
     "refund": """\
 A refund gives captured money back, whole or in part ([refunds](../how-to/refunds.md)). A change
-that shows in the refund and leads to its own state is told as well; so is a new description or
-metadata.
+that shows in the refund and leads to its own state has an event as well. So has a new description
+or metadata.
 """,
     "dispute": """\
 A dispute is a cardholder's complaint at the bank about a payment
-([disputes](../how-to/disputes.md)). Where the status begins with `warning_` it is an inquiry, at
-which the bank takes no money. The bank's word counts after the end, too: a lost dispute may be won
-later.
+([disputes](../how-to/disputes.md)). If the status begins with `warning_`, the dispute is an
+inquiry: the bank takes no money. The bank may change its decision after the end: a lost dispute
+may be won later.
 """,
     "dispute_delivery": """\
-Submitted evidence, and the acceptance of a dispute that its merchant closed, are owed to the bank:
-a row of its own, which operators see. It is sent until the bank acknowledges it.
+The service owes the bank the evidence that a merchant submitted, and the acceptance of a dispute
+that a merchant closed. Each is a row of its own, which operators see. The service sends it until
+the bank acknowledges it.
 """,
     "payout": """\
 A payout sends your available money to your own account at a bank ([payouts](../how-to/payouts.md)).
-To be sent, and to be canceled, are told by no event.
+There is no event for sending or canceling a payout.
 """,
     "topup": """\
-A topup sends money to your balance by a bank transfer ([topups](../how-to/topups.md)). To be
-created is told by no event.
+A topup sends money to your balance by a bank transfer ([topups](../how-to/topups.md)). There is no
+event for creating one.
 """,
     "incoming_transfer": """\
-A transfer that came to the bank is a topup's, or a case that an operator decides
-([topups](../how-to/topups.md#for-operators)). Operators see it, and no event tells of it.
+A transfer that came to the bank belongs to a topup, or an operator decides about it as a case
+([topups](../how-to/topups.md#for-operators)). Operators see it. It has no event.
 """,
     "case": """\
-A case is a question about an attempt that only a person can decide, or the bank in the end
-([cases](../operate/cases.md)). Operators see it, and no event tells of it.
+A case is a question about an attempt. A person decides it, or the bank answers in the end
+([cases](../operate/cases.md)). Operators see it. It has no event.
 """,
     "merchant": """\
 An operator changes the status of a merchant's account ([how](../operate/operating.md#merchants)).
-Refunds, cancellations, evidence, keys, endpoints and reads go on in every status, and what was
-begun is finished.
+Refunds, cancellations, evidence, keys, endpoints and reads go on in every status, and the service
+finishes the work that it has begun.
 """,
 }
 
