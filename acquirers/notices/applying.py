@@ -6,7 +6,7 @@ from typing import Any
 from django.apps import apps as installed_apps
 from django.db.models import Exists, OuterRef, QuerySet
 
-from acquirers import applier
+from acquirers import notice_applier
 from acquirers.notices.models import Notice
 from acquirers.notices.refusals import NotKnown
 from core import clock
@@ -24,7 +24,7 @@ def register(**handlers: Handler) -> None:
         HANDLERS.add(kind, handler)
 
 
-class Notices(applier.Applier):
+class Notices(notice_applier.NoticeApplier):
     """Notices about payments.
 
     Its handlers get the notice and the attempt, which they read again under their locks.

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import DatabaseError, DataError, IntegrityError, transaction
 from django.db.models import Exists, Max, OuterRef, QuerySet
 
-from acquirers import applier, rails
+from acquirers import notice_applier, rails
 from acquirers.noticed import NoticesUnreadable
 from acquirers.transfers.models import TransferNotice
 from core import clock
@@ -37,7 +37,7 @@ class TransferNotKnown(Exception):
     """The notice is about a transfer that we have not sent; it stays, and is tried again."""
 
 
-class Transfers(applier.Applier):
+class Transfers(notice_applier.NoticeApplier):
     """Notices of the bank that pays out."""
 
     model, called, not_known = TransferNotice, "transfer_notice", TransferNotKnown

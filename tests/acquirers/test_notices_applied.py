@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError
 
-from acquirers import applier, terminals
+from acquirers import notice_applier, terminals
 from acquirers.notices import applying
 from acquirers.notices.models import Notice
 from merchants.models import RequestLog
@@ -289,7 +289,7 @@ def test_a_kind_is_applied_once_there_is_a_handler(
 def test_very_many_that_wait_for_one_keep_nobody_else_waiting(
     notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(applier, "BATCH", 3)
+    monkeypatch.setattr(notice_applier, "BATCH", 3)
     listeners.hated.add(1)
     of_one_object(notifier, paid, 10)
     of_different_objects(notifier, paid, 5)
@@ -302,7 +302,7 @@ def test_very_many_that_wait_for_one_keep_nobody_else_waiting(
 def test_a_run_applies_no_further_notice_when_its_time_is_over(
     notifier: Notifier, paid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(applier, "APPLY_SECONDS", -1)
+    monkeypatch.setattr(notice_applier, "APPLY_SECONDS", -1)
     of_different_objects(notifier, paid, 2)
 
     take_in()

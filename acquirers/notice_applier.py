@@ -25,7 +25,7 @@ APPLY_SECONDS = 20
 log = structlog.get_logger(__name__)
 
 
-class Applier(ABC):
+class NoticeApplier(ABC):
     """The tries of one table of notices.
 
     Its rows have `number applied_at next_try_at tries last_error`.
