@@ -28,7 +28,8 @@ def front_page(request: HttpRequest) -> HttpResponse:
     places = {
         "errors": f"{settings.DOCS_URL}/errors",
         "schema": settings.BASE_URL + SCHEMA_PATH,
-        "operators": f"{settings.BASE_URL}/admin/",
+        "panel": f"{settings.PANEL_URL}/panel/",
+        "operators": f"{settings.PANEL_URL}/admin/",
         "health": f"{settings.BASE_URL}/healthz",
     }
     if error_pages.is_wanted(request):

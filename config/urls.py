@@ -5,7 +5,7 @@ from django.urls import include, path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from config import errors, pages
+from config import errors, pages, site_files
 from payments.payer import pages as payer
 
 
@@ -41,6 +41,9 @@ urlpatterns = [
     path("3ds/<str:token>", payer.hand_off),
     path("3ds/<str:token>/return", payer.bank_return),
     path("healthz", healthz),
+    path("robots.txt", site_files.robots),
+    path("favicon.ico", site_files.favicon),
+    path(".well-known/security.txt", site_files.security_note),
     path("docs/errors", pages.errors_page),
     path("panel/", include("panel.merchants.urls")),
     path("account/", include("panel.account.urls")),

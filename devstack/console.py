@@ -6,6 +6,8 @@ import sys
 import threading
 from typing import IO
 
+from devstack.lines import readable
+
 _one_at_a_time = threading.Lock()
 
 
@@ -25,11 +27,13 @@ def write(text: str) -> None:
 
 
 def pump(name: str, lines: IO[str]) -> threading.Thread:
-    """Print a child's output until it ends; return the thread that does."""
+    """Print what a developer reads of a child's output until it ends; return the thread."""
 
     def copy() -> None:
         for line in lines:
-            say(name, line.rstrip("\n"))
+            if (shown := readable(line.rstrip("\n"))) is not None:
+                for each in shown.split("\n"):
+                    say(name, each)
 
     thread = threading.Thread(target=copy, daemon=True)
     thread.start()

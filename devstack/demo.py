@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 
 from devstack.state import write_private
 
+# A shop that a developer runs on this machine: its return page, and its receiver of webhooks.
+SHOP_AT = "localhost:3000"
 CREATE_MERCHANT = [
     "create_merchant",
     *("--name", "Acme Store"),
     *("--email", "owner@acme.example"),
     *("--website", "https://acme.example"),
-    *("--callback", "http://localhost:3000/return"),
+    *("--callback", f"http://{SHOP_AT}/return"),
     "--json",
     # Django's checks load every page; `./dev check` makes them.
     "--skip-checks",
@@ -24,10 +26,16 @@ KEPT = ("secret_key", "merchant_id", "panel_email", "panel_password")
 
 
 def merchant(
-    file: Path, *, base_url: str, mail_directory: Path, create: Callable[[], str]
+    file: Path,
+    *,
+    base_url: str,
+    webhook_hosts: str,
+    mail_directory: Path,
+    create: Callable[[], str],
 ) -> dict[str, str]:
     """Return the demo merchant, written to `file`; made again when the old key is refused.
 
+    :param webhook_hosts: where webhooks may go although no website is registered there.
     :param mail_directory: where the sandbox writes the mails that it sends.
     :param create: runs `create_merchant` and returns what it prints
     """
@@ -38,6 +46,7 @@ def merchant(
         "base_url": base_url,
         # A passkey is of a name, so the panel is at `localhost` and not at its number.
         "panel_url": f"{base_url.replace('//127.0.0.1', '//localhost')}/panel/",
+        "webhook_hosts": webhook_hosts,
         "mail_directory": str(mail_directory),
         **{name: known[name] for name in KEPT},
         "curl": curl(base_url, known["secret_key"]),

@@ -1,6 +1,5 @@
 """`./dev up`: the whole service in a sandbox, until Ctrl-C."""
 
-import io
 import json
 import os
 import signal
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core import keyring
-from devstack import demo, environment, migrations, static_files, storage
+from devstack import demo, environment, info, migrations, static_files, storage
 from devstack.children import ChildEnded, Children, begin, finish
 from devstack.console import say, write
 from devstack.ports import number_of, take_port
@@ -60,9 +59,7 @@ class Ports(NamedTuple):
 
 
 def main() -> int:
-    # The printed payment has Turkish letters, whatever the terminal's locale.
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
+    info.speak_utf_8()
     os.environ.setdefault("DEV_STARTED_AT", str(time.time()))
     end_on_signals()
     try:
@@ -128,6 +125,7 @@ def _launch(state: Path) -> int:
 
 
 def _start(state: Path, servers: Servers, children: Children) -> None:
+    say("dev", "starting databases, API, simulated bank and workers ...")
     ports = Ports(
         take_port(variable="PORT", first=8000), take_port(variable="BANK_PORT", first=8100)
     )
@@ -140,6 +138,8 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
         secret_key=remembered_secret(state / "secret_key", length_bytes=32),
         keyring_file=state / "keyring",
     )
+    hosts = os.environ.get("WEBHOOK_DEV_HOSTS", demo.SHOP_AT)
+    ours["WEBHOOK_DEV_HOSTS"] = hosts
     everything = {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
     _provide_keys(state / "keyring", places, everything)
     migrate(places, everything)
@@ -152,6 +152,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     merchant = demo.merchant(
         state / "demo.json",
         base_url=ports.base_url,
+        webhook_hosts=hosts,
         mail_directory=environment.mail_directory(state),
         create=lambda: finish(begin(demo.CREATE_MERCHANT, everything)),
     )
@@ -262,16 +263,9 @@ def wait_until_ready(children: Children, addresses: list[str]) -> None:
 
 def _greet(merchant: dict[str, str], state: Path) -> None:
     seconds = time.time() - float(os.environ["DEV_STARTED_AT"])
-    # Without the names before the lines, so that the command can be copied.
     write(
-        f"\nReady after {seconds:.1f}s. Ctrl-C stops everything.\n\n"
-        f"  Base address  {merchant['base_url']}\n"
-        f"  Secret key    {merchant['secret_key']}\n"
-        f"  Panel         {merchant['panel_url']}\n"
-        f"                {merchant['panel_email']} · {merchant['panel_password']}\n"
-        f"  Mails         {merchant['mail_directory']}\n"
-        f"  Kept in       {state / 'demo.json'}\n\n"
-        f"Take a first payment:\n\n{merchant['curl']}\n\n"
+        f"\nReady after {seconds:.1f}s. Ctrl-C stops everything; ./dev info prints this again.\n\n"
+        f"{info.greeting(merchant, state)}"
     )
 
 

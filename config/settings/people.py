@@ -1,5 +1,6 @@
 """People: how they sign in (docs/reference/signing-in.md), and the mails that they get."""
 
+from email.utils import parseaddr
 from ipaddress import ip_network
 
 import environ
@@ -123,4 +124,10 @@ if not is_mail_address(DEFAULT_FROM_EMAIL):
     raise environ.ImproperlyConfigured(
         "Set DEFAULT_FROM_EMAIL to one address, such as payments@pay.example or"
         ' "Acme, Inc" <payments@pay.example>: a name with a comma stands in quotes.'
+    )
+# Where weaknesses are reported: an address of the web, or of mails (RFC 9116).
+SECURITY_CONTACT = env.str("SECURITY_CONTACT", default=f"mailto:{parseaddr(DEFAULT_FROM_EMAIL)[1]}")
+if not SECURITY_CONTACT.startswith(("https://", "mailto:")) or set(SECURITY_CONTACT) & set("\r\n"):
+    raise environ.ImproperlyConfigured(
+        "Set SECURITY_CONTACT to one address that begins with https:// or mailto:."
     )

@@ -76,6 +76,9 @@ def test_a_wrong_method_is_405_and_names_the_right_ones(
 PAGES = {
     "/": "GET, HEAD",
     "/healthz": "GET, HEAD",
+    "/robots.txt": "GET, HEAD",
+    "/favicon.ico": "GET, HEAD",
+    "/.well-known/security.txt": "GET, HEAD",
     "/docs/errors": "GET, HEAD",
     "/v1/openapi.json": "GET, HEAD",
     "/3ds/att_x.y": "GET, HEAD, POST",

@@ -25,8 +25,12 @@ def test_a_person_reads_what_this_is_and_where_to_go(client: Client) -> None:
     links = re.findall(r'<a href="([^"]+)">', opened(client))
 
     told = [link.removeprefix(settings.BASE_URL) for link in links]
-    assert told == ["/v1/openapi.json", "/docs/errors", "/admin/", "/healthz"]
-    assert [client.get(path, follow=True).status_code for path in told] == [200] * 4
+    panel = settings.PANEL_URL
+    assert told == [
+        f"{panel}/panel/", "/v1/openapi.json", "/docs/errors", f"{panel}/admin/", "/healthz",
+    ]  # fmt: skip
+    paths = [link.removeprefix(panel) for link in told]
+    assert [client.get(path, follow=True).status_code for path in paths] == [200] * 5
 
 
 def test_a_program_reads_the_same() -> None:
@@ -39,7 +43,8 @@ def test_a_program_reads_the_same() -> None:
         "api": f"{settings.BASE_URL}/v1",
         "schema": f"{settings.BASE_URL}/v1/openapi.json",
         "errors": f"{settings.BASE_URL}/docs/errors",
-        "operators": f"{settings.BASE_URL}/admin/",
+        "panel": f"{settings.PANEL_URL}/panel/",
+        "operators": f"{settings.PANEL_URL}/admin/",
         "health": f"{settings.BASE_URL}/healthz",
     }
     assert answer.headers["Vary"] == "Accept"

@@ -68,6 +68,11 @@ def test_up_works_as_it_says_until_ctrl_c(running_service):
     run = running_service.call("run", "sh", "-c", "printf %s $BASE_URL; exit 3")
     assert (run.returncode, run.stdout) == (3, running_service.base_url)
 
+    shown = running_service.call("info")
+    assert shown.stdout.strip() in printed
+    hosts = running_service.call("run", "sh", "-c", "printf %s $WEBHOOK_DEV_HOSTS").stdout
+    assert hosts == "localhost:3000" in shown.stdout
+
     await_every_process(running_service)
 
     processes = running_service.processes()
@@ -148,6 +153,7 @@ def test_a_demo_key_that_no_longer_works_is_replaced(tmp_path):
     demo.merchant(
         tmp_path / "demo.json",
         base_url="http://127.0.0.1:1",
+        webhook_hosts="",
         mail_directory=tmp_path,
         create=lambda: fresh,
     )
