@@ -8,7 +8,7 @@ UNSEEN = re.compile(r"/(healthz$|static/|favicon\.ico$)")
 # The bank is asked by the service, twice a second; only its page for payers is a person's.
 PAYERS_PAGE = "acs/"
 GUNICORNS_CHATTER = re.compile(r"\[[^]]+\] \[\d+\] \[INFO\] ")
-# What every line has, and a developer does not look for.
+# Every line has these, and a developer does not look for them.
 COMMON = {"event", "level", "logger", "timestamp", "exception"}
 
 

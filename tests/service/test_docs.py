@@ -27,8 +27,9 @@ from tests.stage.transfers import account, balance, hear_after, pay_out, rich
 
 ROOT = settings.BASE_DIR
 TESTS = ROOT / "tests" / "README.md"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", TESTS, *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), TESTS, *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
+ANCHORED = re.compile(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)")
 CARD_NUMBER = re.compile(r"(?<!\d)\d{16}(?!\d)")
 CREATION = re.compile(r"curl \S+/v1/payment_intents \\\n.*?-d '(\{.*?\})'", re.DOTALL)
 SANDBOX_CARDS = cards.NUMBERS
@@ -50,6 +51,39 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     assert missing_links(page) == ["nowhere.md"]
 
 
+def headings(page: Path) -> set[str]:
+    """Return the anchors of a page, as GitHub and the site make them of its headings."""
+    prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    plain = (
+        re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", one) for one in re.findall("^#+ (.+)$", prose, re.M)
+    )
+    return {re.sub(r"[^\w\- ]", "", one.strip().lower()).replace(" ", "-") for one in plain}
+
+
+def dead_anchors(page: Path) -> list[str]:
+    return [
+        f"{link}#{anchor}"
+        for link, anchor in ANCHORED.findall(page.read_text())
+        if (target := page.parent / link if link else page).suffix == ".md"
+        and anchor not in headings(target)
+    ]
+
+
+def test_anchors_are_there() -> None:
+    tried = sum(len(ANCHORED.findall(page.read_text())) for page in PAGES)
+
+    print(f"{tried} anchors")  # noqa: T201
+    assert tried > 50
+    assert {page.name: dead for page in PAGES if (dead := dead_anchors(page))} == {}
+
+
+def test_an_anchor_that_is_not_there_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A `name`, here\n[this](#a-name-here) [that](page.md#nowhere) [it](#top)\n")
+
+    assert dead_anchors(page) == ["page.md#nowhere", "#top"]
+
+
 def test_the_map_of_the_tests_names_files_that_are_there() -> None:
     folder, missing = "", []
     for place, name in re.findall(r"`([\w/]+/)?(test_\w+\*?\.py)`", TESTS.read_text()):
@@ -60,11 +94,11 @@ def test_the_map_of_the_tests_names_files_that_are_there() -> None:
     assert (missing, folder) == ([], "browser/")
 
 
-def test_only_the_sandboxs_cards_are_named_and_the_readme_names_them_all() -> None:
+def test_only_the_sandboxs_cards_are_named_and_their_page_names_them_all() -> None:
     named = {page: set(CARD_NUMBER.findall(page.read_text())) for page in PAGES}
 
     assert set().union(*named.values()) <= SANDBOX_CARDS
-    assert named[ROOT / "README.md"] == SANDBOX_CARDS
+    assert named[ROOT / "docs/reference/test-cards.md"] == SANDBOX_CARDS
 
 
 @pytest.mark.django_db(databases=["default", "bank"])
