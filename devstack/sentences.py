@@ -52,7 +52,6 @@ NOT_YET = frozenset(
         "0038-one-key-for-e-mail-addresses",
         "0041-one-conversation-with-a-bank",
         "0043-filters-are-django-filters-and-strict",
-        "README",
         "adding-an-acquirer",
         "audit-log",
         "balance",

@@ -98,7 +98,7 @@ def test_only_the_sandboxs_cards_are_named_and_their_page_names_them_all() -> No
     named = {page: set(CARD_NUMBER.findall(page.read_text())) for page in PAGES}
 
     assert set().union(*named.values()) <= SANDBOX_CARDS
-    assert named[ROOT / "docs/reference/test-cards.md"] == SANDBOX_CARDS
+    assert named[ROOT / "docs/how-to/test-cards.md"] == SANDBOX_CARDS
 
 
 @pytest.mark.django_db(databases=["default", "bank"])
