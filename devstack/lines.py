@@ -13,7 +13,7 @@ COMMON = {"event", "level", "logger", "timestamp", "exception"}
 
 
 def readable(line: str) -> str | None:
-    """Return the line in words, None for one that says nothing of what the developer did.
+    """Return the line as text, None for one that shows nothing of the developer's doing.
 
     A line that is no log line, such as a traceback of Python, stays as it is.
     """
