@@ -3,13 +3,25 @@
 Each room declares the objects that its events are about, and its app registers them.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from core.registry import Registry
 
 # An endpoint that subscribes to this gets every type, those of later versions too.
 ALL = "*"
+
+
+class Meaning(NamedTuple):
+    """An event type as the reference explains it to the developer of a merchant.
+
+    :param cause: the change that it reports.
+    :param previous: the fields in its `previous_attributes`.
+    """
+
+    cause: str
+    previous: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +34,14 @@ class Aggregate:
         key that may not read the object finds none of its events.
     :param schemas: the names of its schemas in the API's document; an object that the API does
         not show yet is an `ApiObject`.
+    :param meanings: an entry for each of its types, for the reference.
     """
 
     name: str
     types: tuple[str, ...]
     scope: str | None
     schemas: tuple[str, ...] = ("ApiObject",)
+    meanings: Mapping[str, Meaning] = field(default_factory=dict)
 
 
 # By their names, in the spec's order.

@@ -3,10 +3,24 @@
 from django.db import models
 
 from events.transitions import StatusChange, Table
-from events.types import Aggregate
+from events.types import Aggregate, Meaning
 
 UPDATED = "merchant.updated"
-AGGREGATE = Aggregate("merchant", (UPDATED,), scope="merchant", schemas=("Merchant",))
+AGGREGATE = Aggregate(
+    "merchant",
+    (UPDATED,),
+    scope="merchant",
+    schemas=("Merchant",),
+    meanings={
+        UPDATED: Meaning(
+            cause=(
+                "Your account's record changed: an operator changed its status or terms, or your "
+                "team its websites, callback URLs, schedule or metadata."
+            ),
+            previous="The changed fields.",
+        ),
+    },
+)
 
 
 class MerchantStatus(models.TextChoices):

@@ -4,7 +4,7 @@ from core.rest.expansion import ObjectKind
 from core.rest.filters import EXACT, RANGE, CurrencyFilter, Filters
 from core.rest.lists import ListSpec
 from core.rest.resources import Resource
-from events.types import Aggregate
+from events.types import Aggregate, Meaning
 from payouts import render, schema, states
 from payouts.models import Payout
 
@@ -24,7 +24,30 @@ RESOURCE = Resource(
 
 
 AGGREGATE = Aggregate(
-    "payout", (states.CREATED, states.PAID, states.FAILED), scope="payouts", schemas=("Payout",)
+    "payout",
+    (states.CREATED, states.PAID, states.FAILED),
+    scope="payouts",
+    schemas=("Payout",),
+    meanings={
+        states.CREATED: Meaning(
+            cause=(
+                "A payout was created, by the API, in the panel or by your schedule. The amount has"
+                " left `available`."
+            ),
+            previous="Nothing: `{}`.",
+        ),
+        states.PAID: Meaning(
+            cause="The bank says that the money has arrived.",
+            previous="`status`, and `arrival_date` and `trace_id` where the bank gave others.",
+        ),
+        states.FAILED: Meaning(
+            cause=(
+                "The bank could not transfer the money, or it came back after it had been paid. It "
+                "is available again."
+            ),
+            previous="`status`, `failure_code` and `failure_message`.",
+        ),
+    },
 )
 
 

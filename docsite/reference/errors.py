@@ -6,7 +6,7 @@ from typing import Any
 import config.urls  # noqa: F401  # It loads every room, and so all refusals.
 from core.errors import type_of
 from core.rest.error_codes import Entry, entries
-from docsite.reference import markdown, openapi
+from docsite.reference import endpoints, markdown, openapi
 
 # The written page ends with a list of the codes, which the entries take the place of.
 LIST = re.compile(r"^\| code \| status \|.*", re.MULTILINE | re.DOTALL)
@@ -41,7 +41,19 @@ def page(written: str) -> str:
     if not LIST.search(written):
         raise ValueError("docs/errors.md has no list of codes.")
     parts = [_entry(entry) for entry in entries()]
-    return LIST.sub("", written) + "## The codes\n\n" + "\n".join(parts)
+    return "\n".join([LIST.sub("", written) + _shared(), "## The codes\n", *parts])
+
+
+def _shared() -> str:
+    """Return the sections about the codes that need not be said for each operation."""
+    parts = []
+    for name, codes in (
+        ("Every request", endpoints.codes_of_all()),
+        ("Every POST", endpoints.codes_of_posts()),
+    ):
+        links = ", ".join(f"[`{code}`](#{code})" for code in sorted(codes))
+        parts.append(f"## {name}\n\n{name} may be refused with {links}.\n")
+    return "\n".join(parts)
 
 
 def _entry(entry: Entry) -> str:

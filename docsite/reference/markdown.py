@@ -1,5 +1,6 @@
 """Markdown as Sphinx and MyST read it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,6 +16,11 @@ def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+def slug(text: str) -> str:
+    """Return the fragment of a heading, as MyST and GitHub make it."""
+    return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
 
 
 def heading(level: int, name: str, *, anchor: str | None = None) -> str:

@@ -32,6 +32,59 @@ class Operation:
         return str(self.shape["summary"])
 
     @property
+    def title(self) -> str:
+        """Return its method and path."""
+        return f"{self.method} {self.path}"
+
+    @property
+    def name(self) -> str:
+        """Return its name in the document, unique."""
+        return str(self.shape["operationId"])
+
+    @property
+    def description(self) -> str:
+        """Return its description without its refusals, which a page shows on its own."""
+        paragraphs = str(self.shape.get("description", "")).split("\n\n")
+        kept = [one for one in paragraphs if not one.startswith("Refusals of its own")]
+        return " ".join(" ".join(kept).split())
+
+    @property
+    def parameters(self) -> list[Shape]:
+        """Return the parameters of its path, query and headers."""
+        return [followed(one) for one in self.shape.get("parameters", [])]
+
+    @property
+    def bodies(self) -> list[Shape]:
+        """Return the schema of its body, if it takes one."""
+        return schemas_of(followed(self.shape.get("requestBody", {})))
+
+    @property
+    def request_example(self) -> Any:
+        """Return an example of its body, None without one."""
+        content = followed(self.shape.get("requestBody", {})).get("content", {})
+        found = [one for kind in content.values() for one in examples(kind)]
+        return found[0] if found else None
+
+    @property
+    def answer(self) -> Shape:
+        """Return the schema of its answer."""
+        return merged(schemas_of(followed(self.shape["responses"]["200"]))[0])
+
+    @property
+    def is_list(self) -> bool:
+        """Return whether it answers a list."""
+        return "data" in self.answer.get("properties", {})
+
+    @property
+    def object_name(self) -> str | None:
+        """Return the `object` that it answers, or lists; None if there are several kinds."""
+        shown = self.answer
+        if self.is_list:
+            shown = shown["properties"]["data"]["items"]
+        names = {object_name(one) for one in alternatives(shown)}
+        return names.pop() if len(names) == 1 else None
+
+    @property
     def codes(self) -> frozenset[str]:
         """Return the codes that it refuses with."""
         given = self.shape.get("x-error-codes")
@@ -68,7 +121,7 @@ def operations() -> tuple[Operation, ...]:
 
 
 def followed(shape: Shape) -> Shape:
-    """Return what a `$ref` leads to; its own words win over those of the other end."""
+    """Return what a `$ref` leads to; its own keys win over those of the other end."""
     while "$ref" in shape:
         found: Any = document()
         for part in shape["$ref"].removeprefix("#/").split("/"):
@@ -104,6 +157,24 @@ def alternatives(shape: Shape) -> list[Shape]:
     return [one for one in found if one.get("type") != "null"]
 
 
+def values(shape: Shape) -> list[str]:
+    """Return the values that a shape lists, whether the list is closed or may grow."""
+    listed: list[Any] = [shape["const"]] if "const" in shape else shape.get("enum", [])
+    listed = shape.get("x-extensible-enum", listed)
+    return [
+        value if isinstance(value, str) else orjson.dumps(value).decode()
+        for value in listed
+        if value not in (None, "")
+    ]
+
+
+def object_name(shape: Shape) -> str | None:
+    """Return the `object` of an object of the API, None for a part or any other value."""
+    kind = merged(shape.get("properties", {}).get("object", {}))
+    found = values(kind)
+    return found[0] if len(found) == 1 and found[0] != "list" else None
+
+
 def schemas_of(answer: Shape) -> list[Shape]:
     """Return the schemas of a body, JSON's alone where others are there too."""
     content = answer.get("content", {})
@@ -126,16 +197,37 @@ def _recorded() -> dict[str, Shape]:
     for operation in operations():
         for answer in operation.shape["responses"].values():
             for content in followed(answer).get("content", {}).values():
-                for example in _examples(content):
+                for example in examples(content):
                     if isinstance(example.get("error"), dict):
                         found.setdefault(example["error"]["code"], example)
     return found
 
 
-def _examples(content: Shape) -> Iterator[Shape]:
+def examples(content: Shape) -> Iterator[Shape]:
+    """Yield the examples of a body."""
     if "example" in content:
         yield content["example"]
     yield from (followed(one)["value"] for one in content.get("examples", {}).values())
+
+
+@cache
+def _answers() -> dict[str, Shape]:
+    """Return recorded answers by their `object`; the longest shows the most."""
+    found: dict[str, Shape] = {}
+    for operation in operations():
+        content = followed(operation.shape["responses"]["200"]).get("content", {})
+        recorded = [one for kind in content.values() for one in examples(kind)]
+        listed = [one for answer in recorded for one in answer.get("data", []) if operation.is_list]
+        for one in [*recorded, *listed]:
+            before = found.get(one.get("object", ""), {})
+            if "deleted" not in one and len(str(one)) > len(str(before)):
+                found[one.get("object", "")] = one
+    return found
+
+
+def example_of(name: str) -> Shape | None:
+    """Return a recorded object."""
+    return _answers().get(name)
 
 
 def refusal_with(code: str) -> Shape | None:

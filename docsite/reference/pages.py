@@ -8,7 +8,7 @@ header has its entry.
 from pathlib import Path
 from typing import NamedTuple
 
-from docsite.reference import cards, declines, errors
+from docsite.reference import cards, declines, endpoints, errors, events, objects
 
 INDEX = Path("reference", "index.md")
 ERRORS = Path("errors.md")
@@ -30,6 +30,21 @@ def made() -> list[Page]:
     """Return the pages, in the order of their list."""
     below = Path("reference")
     return [
+        *(
+            Page(
+                below / "objects" / f"{one.name}.md", one.title,
+                "fields, example, endpoints and events", objects.page(one),
+            )
+            for one in objects.found().values()
+        ),
+        Page(
+            below / "endpoints.md", "Endpoints",
+            "every address of the API", endpoints.page(),
+        ),
+        Page(
+            below / "events.md", "Events",
+            "each type, the change behind it, its object", events.page(),
+        ),
         Page(
             below / "declines.md", "Declines",
             "each code of a refused card, what to tell the customer, whether to try again",

@@ -4,7 +4,7 @@ from core.rest.expansion import ObjectKind
 from core.rest.filters import EXACT, RANGE, Filters, Rows, TextFilter
 from core.rest.lists import ListSpec
 from core.rest.resources import Resource
-from events.types import Aggregate
+from events.types import Aggregate, Meaning
 from payments.customers import customers, render, schema, search
 from payments.customers.models import Customer
 
@@ -28,6 +28,28 @@ AGGREGATE = Aggregate(
     (customers.CREATED, customers.UPDATED, customers.DELETED),
     scope="customers",
     schemas=("Customer", "CustomerAtDeletion"),
+    meanings={
+        customers.CREATED: Meaning(
+            cause="A customer was created.",
+            previous="Nothing: `{}`.",
+        ),
+        customers.UPDATED: Meaning(
+            cause=(
+                "A customer's fields were changed. A request that changes nothing records nothing."
+            ),
+            previous=(
+                "The changed fields; `address`, `shipping` and `metadata` with their changed keys "
+                "alone."
+            ),
+        ),
+        customers.DELETED: Meaning(
+            cause=(
+                "A customer was deleted. `data.object` is the customer as it was last, with "
+                "`deleted` true."
+            ),
+            previous="`deleted`, which was null.",
+        ),
+    },
 )
 
 

@@ -4,7 +4,7 @@ from core.rest.expansion import ObjectKind, Reference
 from core.rest.filters import EXACT, RANGE, Filters, ObjectIdFilter, of_the_merchant
 from core.rest.lists import ListSpec
 from core.rest.resources import Resource
-from events.types import Aggregate
+from events.types import Aggregate, Meaning
 from payments.disputes import render, schema, states
 from payments.disputes.models import Dispute
 from payments.intents.models import PaymentIntent
@@ -36,6 +36,29 @@ AGGREGATE = Aggregate(
     (states.CREATED_EVENT, states.UPDATED_EVENT, states.CLOSED_EVENT),
     scope="disputes",
     schemas=("Dispute",),
+    meanings={
+        states.CREATED_EVENT: Meaning(
+            cause=(
+                "A cardholder has disputed a payment at the bank. A `status` that begins with "
+                "`warning_` is an inquiry, which takes no money."
+            ),
+            previous="Nothing: `{}`.",
+        ),
+        states.UPDATED_EVENT: Meaning(
+            cause=(
+                "Evidence or metadata was saved, evidence was submitted, or an inquiry became a "
+                "dispute."
+            ),
+            previous="The changed fields, such as `evidence`, `evidence_details` and `status`.",
+        ),
+        states.CLOSED_EVENT: Meaning(
+            cause=(
+                "The dispute has ended as `won` or `lost`, or the inquiry as `warning_closed`. A "
+                "lost dispute that the bank decides again is closed once more."
+            ),
+            previous="`status`, and what else changed with it.",
+        ),
+    },
 )
 
 

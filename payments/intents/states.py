@@ -202,7 +202,18 @@ PAYMENTS = Table("payment", "intents.PaymentIntent", beginnings=(
         PaymentStatus.REQUIRES_CAPTURE, PaymentStatus.CANCELED, CANCELED,
         "The merchant canceled it, or it was not captured within seven days.",
     ),
-))  # fmt: skip
+), meanings={
+    PaymentStatus.REQUIRES_PAYMENT_METHOD: "It waits for a card: none was given yet, or the last "
+    "one failed. `last_payment_error` says why.",
+    PaymentStatus.REQUIRES_CONFIRMATION: "It has a card, and waits for your confirm.",
+    PaymentStatus.REQUIRES_ACTION: "The customer has to authenticate: send them to `next_action`.",
+    PaymentStatus.PROCESSING: "The bank has not said how it ended. Do not charge again: an event "
+    "follows.",
+    PaymentStatus.REQUIRES_CAPTURE: "The bank holds the money for up to seven days: capture it, or "
+    "cancel the payment.",
+    PaymentStatus.SUCCEEDED: "The card was charged.",
+    PaymentStatus.CANCELED: "It ended without a charge.",
+})  # fmt: skip
 ATTEMPTS = Table("attempt", "intents.Attempt", beginnings=(AttemptStatus.PROCESSING,), changes=(
     StatusChange(
         AttemptStatus.PROCESSING, AttemptStatus.REQUIRES_ACTION, None,

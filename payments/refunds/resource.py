@@ -4,7 +4,7 @@ from core.rest.expansion import ObjectKind, Reference
 from core.rest.filters import EXACT, RANGE, Filters, ObjectIdFilter, of_the_merchant
 from core.rest.lists import ListSpec
 from core.rest.resources import Resource
-from events.types import Aggregate
+from events.types import Aggregate, Meaning
 from payments.intents.models import PaymentIntent
 from payments.refunds import render, schema, states
 from payments.refunds.models import Refund
@@ -36,6 +36,36 @@ AGGREGATE = Aggregate(
     (states.CREATED, states.UPDATED, states.SUCCEEDED, states.FAILED),
     scope="refunds",
     schemas=("Refund",),
+    meanings={
+        states.CREATED: Meaning(
+            cause="A refund was created, by the API or in the panel. It always shows `pending`.",
+            previous="Nothing: `{}`.",
+        ),
+        states.UPDATED: Meaning(
+            cause=(
+                "A refund changed without coming to its end: it waits for your funds or no longer "
+                "does, a void became a refund, or it has its `reference`. Canceling it, and "
+                "changing `description` or `metadata`, are reported by it too."
+            ),
+            previous=(
+                "The changed fields, such as `pending_reason`, `method`, `reference`, `status` or "
+                "`metadata`."
+            ),
+        ),
+        states.SUCCEEDED: Meaning(
+            cause="The bank has given the money back.",
+            previous="`status`, `pending_reason`, and `reference` if the bank gave it only now.",
+        ),
+        states.FAILED: Meaning(
+            cause=(
+                "The bank refused the refund, or the money came back from the card. A refund that "
+                "waited too long for your funds fails too."
+            ),
+            previous=(
+                "`status` and `failure_reason`, and `pending_reason` if the refund was pending."
+            ),
+        ),
+    },
 )
 
 

@@ -4,7 +4,7 @@ from core.rest.expansion import ObjectKind
 from core.rest.filters import EXACT, RANGE, CurrencyFilter, Filters
 from core.rest.lists import ListSpec
 from core.rest.resources import Resource
-from events.types import Aggregate
+from events.types import Aggregate, Meaning
 from payouts.topups import render, schema, states
 from payouts.topups.models import Topup
 
@@ -22,7 +22,23 @@ RESOURCE = Resource(
 
 
 AGGREGATE = Aggregate(
-    "topup", (states.SUCCEEDED, states.UPDATED), scope="topups", schemas=("Topup",)
+    "topup",
+    (states.SUCCEEDED, states.UPDATED),
+    scope="topups",
+    schemas=("Topup",),
+    meanings={
+        states.SUCCEEDED: Meaning(
+            cause="The transfer has come to the bank, and the money is available.",
+            previous="`status`.",
+        ),
+        states.UPDATED: Meaning(
+            cause=(
+                "Any other change of a topup: it failed, was canceled or taken back, or its "
+                "`description` or `metadata` changed."
+            ),
+            previous="The changed fields, such as `status`, `failure_code` or `metadata`.",
+        ),
+    },
 )
 
 

@@ -1,8 +1,6 @@
 """Each code of a refusal, of a decline and of an advice has its entry in the reference."""
 
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 
@@ -10,37 +8,24 @@ from acquirers import declines
 from core.errors import DomainError
 from core.rest.error_codes import entries
 from devstack.state import ROOT
-from docsite import reference
 from docsite.reference import cards, errors
 from docsite.reference import declines as declines_page
 from payments.intents.refusals import SurchargeMismatch
 from testbank import behaviours
+from tests.docsite.written import pages
 
 CARD = re.compile(r"\b[0-9]{13,19}\b")
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the texts of the written pages by their names."""
-    directory: Path = tmp_path_factory.mktemp("docs")
-    (directory / "reference").mkdir()
-    for written in ("errors.md", "reference/index.md"):
-        shutil.copy(ROOT / "docs" / written, directory / written)
-    number = reference.write(directory)
-    found = {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*.md")}
-    assert number == len(found) - 1 > 1
-    return found
 
 
 def anchors(page: str) -> list[str]:
     return re.findall(r'^<a id="([\w-]+)"></a>$', page, re.MULTILINE)
 
 
-def test_every_code_of_a_refusal_has_one_entry(pages: dict[str, str]) -> None:
+def test_every_code_of_a_refusal_has_one_entry() -> None:
     codes = [entry.code for entry in entries()]
 
-    assert anchors(pages["errors.md"]) == codes
-    assert pages["errors.md"].count("**What to do:**") == len(codes)
+    assert anchors(pages()["errors.md"]) == codes
+    assert pages()["errors.md"].count("**What to do:**") == len(codes)
     print(f"{len(codes)} codes of refusals")  # noqa: T201
 
 
@@ -63,14 +48,14 @@ def test_every_refusal_of_a_new_code_has_to_be_explained() -> None:
     assert DomainError.explained is None
 
 
-def test_every_code_of_a_decline_has_one_entry(pages: dict[str, str]) -> None:
+def test_every_code_of_a_decline_has_one_entry() -> None:
     wanted = [
         *declines.CODES,
         *(f"decline-{code}" for code in declines.DECLINE_CODES),
         *(f"advice-{code}" for code in declines.ADVICE_CODES),
     ]
 
-    assert anchors(pages["reference/declines.md"]) == wanted
+    assert anchors(pages()["reference/declines.md"]) == wanted
     print(f"{len(wanted)} codes of declines")  # noqa: T201
 
 
@@ -86,8 +71,8 @@ def test_a_decline_without_an_entry_stops_the_pages(monkeypatch: pytest.MonkeyPa
         declines_page.page()
 
 
-def test_no_number_on_the_pages_is_any_other_than_a_test_card(pages: dict[str, str]) -> None:
-    numbers = {number for page in pages.values() for number in CARD.findall(page)}
+def test_no_number_on_the_pages_is_any_other_than_a_test_card() -> None:
+    numbers = {number for page in pages().values() for number in CARD.findall(page)}
 
     assert numbers
     assert {number for number in numbers if number not in behaviours.CARDS} == set()

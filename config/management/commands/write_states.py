@@ -90,6 +90,7 @@ def page() -> str:
     parts = [
         TOP,
         f"```mermaid\nstateDiagram-v2\n{diagram}```\n",
+        _meanings(payments),
         LIST,
         _changes(payments),
         *(_section(table) for table in others),
@@ -98,10 +99,14 @@ def page() -> str:
 
 
 def _section(table: Table) -> str:
-    statuses = [f"| `{status}` | {meaning} |\n" for status, meaning in table.meanings.items()]
-    meanings = "| status | meaning |\n|---|---|\n" + "".join(statuses) + "\n" if statuses else ""
+    meanings = f"{_meanings(table)}\n" if table.meanings else ""
     heading = f"## The states of {_with_article(table.noun.replace('_', ' '))}\n\n"
     return f"{heading}{INTRODUCTIONS[table.noun]}\n{meanings}{_changes(table)}"
+
+
+def _meanings(table: Table) -> str:
+    statuses = [f"| `{status}` | {meaning} |\n" for status, meaning in table.meanings.items()]
+    return "| status | meaning |\n|---|---|\n" + "".join(statuses)
 
 
 def _changes(table: Table) -> str:

@@ -1,0 +1,137 @@
+"""The operations of the API: their parameters, their answers, and what they refuse with."""
+
+from collections.abc import Iterator
+from functools import cache
+
+from docsite.reference import fields, markdown, openapi
+from docsite.reference.openapi import Operation, Shape
+
+TOP = """\
+# Endpoints
+
+Every address of the API. Bodies are JSON, and all requests except the last one need a secret key.
+"""
+# The query takes it too, and is described first.
+EXPAND = "expand"
+
+
+def page() -> str:
+    """Return the list of all operations, and those that answer no single kind of object."""
+    rows = [
+        (f"`{one.method} {one.path}`", one.summary, f"[{_answered(one)}]({_place(one)})")
+        for one in openapi.operations()
+    ]
+    others = [one for one in openapi.operations() if one.object_name is None]
+    return "\n".join(
+        [
+            TOP,
+            markdown.table(("address", "does", "answers"), rows),
+            "## Of several objects\n",
+            *(_section(one, level=3, above="../") for one in others),
+        ]
+    )
+
+
+def _place(one: Operation) -> str:
+    page = f"objects/{one.object_name}.md" if one.object_name else ""
+    return f"{page}#{markdown.slug(one.title)}"
+
+
+def _answered(one: Operation) -> str:
+    if one.object_name is None:
+        return "a list" if one.is_list else "an object"
+    return f"a list of {one.object_name}" if one.is_list else one.object_name
+
+
+def sections(object_name: str) -> Iterator[str]:
+    """Yield the part of an object's page about the operations that answer it."""
+    found = [one for one in openapi.operations() if one.object_name == object_name]
+    if found:
+        yield "## Endpoints\n"
+    for one in found:
+        yield _section(one, level=3, above="../../")
+
+
+def _section(one: Operation, *, level: int, above: str) -> str:
+    described = f" {one.description}" if one.description else ""
+    answer = f"Answers {'a list of ' if one.is_list else ''}`{one.object_name}`." * bool(
+        one.object_name
+    )
+    return "\n".join(
+        [
+            markdown.heading(level, one.title, anchor=one.name),
+            f"{one.summary}.{described} {answer}\n",
+            *_parameters(one),
+            *_example(one),
+            _refusals(one, above),
+        ]
+    )
+
+
+def _parameters(one: Operation) -> Iterator[str]:
+    rows = [*_in_address(one), *in_body(one)]
+    if not rows:
+        return
+    yield markdown.table(
+        ("parameter", "type", "meaning"),
+        [
+            (f"`{name}`", kind + (", required" if is_needed else ""), meaning)
+            for name, kind, is_needed, meaning in rows
+        ],
+    )
+
+
+Row = tuple[str, str, bool, str]
+
+
+def _in_address(one: Operation) -> Iterator[Row]:
+    """Yield the parameters of the path and of the query; headers have their own page."""
+    for parameter in one.parameters:
+        if parameter["in"] == "header":
+            continue
+        shape: Shape = {**openapi.merged(parameter["schema"])}
+        if "description" in parameter:
+            shape["description"] = parameter["description"]
+        field = fields.Field(parameter["name"], shape, parameter.get("required", False))
+        yield field.path, field.type, field.is_required, field.description
+
+
+def in_body(one: Operation) -> list[Row]:
+    """Return the parameters of the body, nested ones in brackets."""
+    return [
+        (field.path, field.type, field.is_required, field.description)
+        for shape in one.bodies
+        for field in fields.of(shape, fields.bracketed)
+        if field.path != EXPAND
+    ]
+
+
+def _example(one: Operation) -> Iterator[str]:
+    if example := one.request_example:
+        yield markdown.json_block(example)
+
+
+@cache
+def codes_of_all() -> frozenset[str]:
+    """Return the codes that every operation with a key may refuse with."""
+    with_key = [one.codes for one in openapi.operations() if one.codes]
+    return frozenset.intersection(*with_key)
+
+
+@cache
+def codes_of_posts() -> frozenset[str]:
+    """Return the codes that every POST may refuse with."""
+    return frozenset.intersection(
+        *(one.codes for one in openapi.operations() if one.method == "POST")
+    )
+
+
+def _refusals(one: Operation, above: str) -> str:
+    if not one.codes:
+        return "Needs no key.\n"
+    is_post = one.method == "POST"
+    common = codes_of_posts() if is_post else codes_of_all()
+    own = [f"[`{code}`]({above}errors.md#{code})" for code in sorted(one.codes - common)]
+    kind = "POST" if is_post else "request"
+    every = f"the codes that [every {kind}]({above}errors.md#every-{kind.lower()}) has"
+    return f"Refuses with {', '.join(own)}, and {every}.\n" if own else f"Refuses with {every}.\n"
