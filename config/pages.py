@@ -1,19 +1,16 @@
-"""The pages that explain the API: the front page, the error codes, and the schema for programs."""
+"""The front page, and the API's schema for programs."""
 
 from functools import cache
 
 import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
-from django.utils.html import format_html, format_html_join
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from config import error_pages
-from core.rest.error_codes import entries
 
 SCHEMA = settings.BASE_DIR / "docs" / "openapi.json"
 SCHEMA_PATH = "/v1/openapi.json"
@@ -57,24 +54,3 @@ def openapi(request: HttpRequest) -> HttpResponse:
 @cache
 def _schema() -> bytes:
     return orjson.dumps(orjson.loads(SCHEMA.read_bytes()))
-
-
-@csrf_exempt
-@require_safe
-def errors_page(request: HttpRequest) -> HttpResponse:
-    """Show every error code; an error's `doc_url` points at its place here."""
-    errors = [
-        (entry, _with_code(entry.explained.cause), _with_code(entry.explained.remedy))
-        for entry in entries()
-        if entry.explained
-    ]
-    return render(request, "docs/errors.html", {"errors": errors})
-
-
-def _with_code(text: str) -> str:
-    """Return a sentence in HTML: its names between backticks are code."""
-    parts = [
-        (format_html("<code>{}</code>", part) if index % 2 else part,)
-        for index, part in enumerate(text.split("`"))
-    ]
-    return format_html_join("", "{}", parts)

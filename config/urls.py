@@ -1,11 +1,11 @@
 from django.contrib import admin
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from config import errors, pages, site_files
+from config import documentation, errors, pages, site_files
 from payments.payer import pages as payer
 
 
@@ -44,7 +44,8 @@ urlpatterns = [
     path("robots.txt", site_files.robots),
     path("favicon.ico", site_files.favicon),
     path(".well-known/security.txt", site_files.security_note),
-    path("docs/errors", pages.errors_page),
+    path("docs/errors", documentation.errors_page),
+    re_path(r"^docs(?:/(?P<address>.*))?$", documentation.page),
     path("panel/", include("panel.merchants.urls")),
     path("account/", include("panel.account.urls")),
     path("admin/", admin.site.urls),

@@ -32,6 +32,7 @@ class Children:
         self._logs = logs
         self._started: list[tuple[str, subprocess.Popen]] = []
         self._adopted: list[tuple[str, subprocess.Popen]] = []
+        self._beside: list[subprocess.Popen] = []
         self._pumps: list[threading.Thread] = []
 
     def start(
@@ -46,8 +47,24 @@ class Children:
 
         :param listener: the socket that it takes over, under the same number.
         """
+        handed = [listener.fileno()] if listener else []
+        self._started.append((name, self._spawn(name, module, environment, handed)))
+
+    def start_beside(
+        self, name: str, module: processes.Command, environment: dict[str, str]
+    ) -> None:
+        """Run a Python module that may end by itself, and well or not: the others go on."""
+        self._beside.append(self._spawn(name, module, environment, []))
+
+    def _spawn(
+        self,
+        name: str,
+        module: processes.Command,
+        environment: dict[str, str],
+        handed: list[int],
+    ) -> "subprocess.Popen[str]":
         with self._log(name) as log:
-            process = processes.spawn(
+            process: subprocess.Popen[str] = processes.spawn(
                 [sys.executable, "-m", *module],
                 cwd=self._root,
                 env=environment,
@@ -55,12 +72,12 @@ class Children:
                 errors="replace",
                 stdout=log or subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                pass_fds=[listener.fileno()] if listener else [],
+                pass_fds=handed,
             )
         self._leash.hold(process)
-        self._started.append((name, process))
         if process.stdout:
             self._pumps.append(pump(name, process.stdout))
+        return process
 
     def adopt(self, named: dict[str, subprocess.Popen]) -> None:
         """Watch processes that another launcher started and will stop: the servers."""
@@ -85,7 +102,7 @@ class Children:
             time.sleep(0.2)
 
     def stop(self) -> None:
-        processes.stop([process for _, process in self._started])
+        processes.stop([*self._beside, *(process for _, process in self._started)])
         for thread in self._pumps:
             thread.join()
 

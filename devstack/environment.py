@@ -52,7 +52,7 @@ def mail_directory(state: Path) -> Path:
 
 def throw_away(storage: Storage, directory: Path) -> dict[str, str]:
     """Return a sandbox's environment with throw-away secrets, written to `directory`."""
-    return sandbox(
+    ours = sandbox(
         storage,
         base_url="http://127.0.0.1:8000",
         # Port 1: a test that reaches the bank over the network fails at once.
@@ -60,6 +60,8 @@ def throw_away(storage: Storage, directory: Path) -> dict[str, str]:
         secret_key=secrets.token_urlsafe(50),
         keyring_file=make_keyring(directory / "keyring"),
     )
+    # The same whether the checkout's site is built or not.
+    return {**ours, "DOCS_ROOT": str(directory / "builtdocs")}
 
 
 def make_keyring(path: Path) -> Path:

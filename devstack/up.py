@@ -144,7 +144,8 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     _provide_keys(state / "keyring", places, everything)
     migrate(places, everything)
     collect_static_files(everything)
-    start_web(children, ports.web_listener, everything)
+    # The pages of documentation show the demo merchant's key.
+    start_web(children, ports.web_listener, everything | {"DEMO_FILE": str(state / "demo.json")})
     start_bank(children, ports.bank_listener, everything)
     wait_until_ready(children, [f"{ports.base_url}/healthz", f"{ports.bank_url}/healthz"])
     # Only now: five interpreters that start at once would delay the first payment.
@@ -158,6 +159,8 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     )
     write_private(state / "running.json", json.dumps({"environment": ours}))
     _greet(merchant, state)
+    # Last, and with the lowest priority: it takes some seconds, and the first payment none.
+    children.start_beside("docs", ["docsite", "--if-changed"], everything)
 
 
 def _provide_keys(path: Path, places: storage.Storage, everything: dict[str, str]) -> None:

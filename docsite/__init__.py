@@ -1,1 +1,1 @@
-"""The site of the documentation."""
+"""The documentation's site: `docs/` and pages made from the code, built by Sphinx."""

@@ -1,6 +1,10 @@
 """The API: its framework, its limits, how long it keeps what."""
 
-from config.settings.installation import BASE_URL, LIVEMODE, env
+from pathlib import Path
+
+import environ
+
+from config.settings.installation import BASE_DIR, BASE_URL, LIVEMODE, env
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["api.authentication.ApiKeyAuthentication"],
@@ -43,4 +47,10 @@ REQUEST_LEASE_SECONDS = env.float("REQUEST_LEASE_SECONDS", default=60.0)
 # A request that waited longer for a thread is refused: its client may have given up by now.
 WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", default=1.0)
 DOCS_URL = env.str("DOCS_URL", default=f"{BASE_URL}/docs")
+# The documentation's site, built by `./dev docs`.
+DOCS_ROOT = Path(env.str("DOCS_ROOT", default=str(BASE_DIR / "builtdocs")))
+# Set by `./dev up` alone: the file with the demo merchant's key, which its pages show in samples.
+DEMO_FILE = Path(env.str("DEMO_FILE")) if env.str("DEMO_FILE", default="") else None
+if LIVEMODE and DEMO_FILE:
+    raise environ.ImproperlyConfigured("Unset DEMO_FILE: a live installation shows no key.")
 EVENT_DAYS = env.int("EVENT_DAYS", default=90)

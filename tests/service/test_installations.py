@@ -207,6 +207,7 @@ SANDBOX = "acquirers.sandbox"
         ({**LIVE, "EMAIL_URL": "memorymail://"}, "Set EMAIL_URL to "),
         ({**LIVE, "SECRET_KEY": "hunter2"}, "Set SECRET_KEY to "),
         ({**LIVE, "TRANSFERS": f"{SANDBOX}.transfers.SandboxTransfers"}, "Set TRANSFERS to "),
+        ({**LIVE, "DEMO_FILE": "/srv/demo.json"}, "Unset DEMO_FILE"),
         ({**LIVE, "ACQUIRERS": f"x={SANDBOX}.gateway.SandboxGateway"}, "Set ACQUIRERS x to "),
     ],
 )
