@@ -60,14 +60,10 @@ NOT_YET = frozenset(
         "daily-runs",
         "desk",
         "errors",
-        "ledger",
         "operating",
         "panel",
         "panel-tour",
         "reconciliation",
-        "settlement",
-        "signing-in",
-        "test-bank",
         "web-pages",
     }
 )

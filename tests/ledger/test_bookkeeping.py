@@ -218,7 +218,7 @@ def returning_fees(till: Till) -> None:
     Price.objects.filter(merchant=till.merchant).update(returns_fee=True)
 
 
-@plays("340 of 10000 with `returns_fee`, of which 9000 were disputed and lost")
+@plays("340 of 10000 with `returns_fee`, after 9000 were disputed and lost")
 def refunded_after_a_lost_dispute(till: Till) -> Movement:
     Price.objects.filter(merchant=till.merchant).update(returns_fee=True, bps=315)
     charge = richly_charged(till)
