@@ -60,7 +60,6 @@ NOT_YET = frozenset(
         "daily-runs",
         "desk",
         "errors",
-        "operating",
         "panel",
         "panel-tour",
         "reconciliation",
