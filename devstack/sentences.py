@@ -60,7 +60,6 @@ NOT_YET = frozenset(
         "daily-runs",
         "desk",
         "errors",
-        "panel",
         "panel-tour",
         "reconciliation",
         "web-pages",
