@@ -53,15 +53,9 @@ NOT_YET = frozenset(
         "0041-one-conversation-with-a-bank",
         "0043-filters-are-django-filters-and-strict",
         "adding-an-acquirer",
-        "audit-log",
         "benchmarks",
-        "cases",
         "coverage",
-        "daily-runs",
-        "desk",
         "errors",
-        "panel-tour",
-        "reconciliation",
         "web-pages",
     }
 )
