@@ -1,35 +1,34 @@
 """The operations of the API: their parameters, their answers, and what they refuse with."""
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
 from docsite.reference import fields, markdown, openapi
 from docsite.reference.openapi import Operation, Shape
 
-TOP = """\
-# Endpoints
-
-Every address of the API. Bodies are JSON, and all requests except the last one need a secret key.
-"""
+# The written page has a short list of the addresses, which the whole one takes the place of.
+LIST = re.compile(r"^\| \| \|\n\|---\|---\|\n(?:\|.*\n)+", re.MULTILINE)
 # The query takes it too, and is described first.
 EXPAND = "expand"
 
 
-def page() -> str:
-    """Return the list of all operations, and those that answer no single kind of object."""
+def page(written: str) -> str:
+    """Return the page of all operations; those that answer several kinds of objects are on it.
+
+    :param written: docs/reference/endpoints.md.
+    :raises ValueError: it has no list of addresses to be replaced.
+    """
+    if len(LIST.findall(written)) != 1:
+        raise ValueError("docs/reference/endpoints.md has no list of addresses.")
     rows = [
-        (f"`{one.method} {one.path}`", one.summary, f"[{_answered(one)}]({_place(one)})")
+        (f"`{one.title}`", one.summary, f"[{_answered(one)}]({_place(one)})")
         for one in openapi.operations()
     ]
+    table = markdown.table(("address", "does", "answers"), rows)
     others = [one for one in openapi.operations() if one.object_name is None]
-    return "\n".join(
-        [
-            TOP,
-            markdown.table(("address", "does", "answers"), rows),
-            "## Of several objects\n",
-            *(_section(one, level=3, above="../") for one in others),
-        ]
-    )
+    sections = [_section(one, level=3, above="../") for one in others]
+    return "\n".join([LIST.sub(lambda _: table, written), "## Of several objects\n", *sections])
 
 
 def _place(one: Operation) -> str:

@@ -47,6 +47,12 @@ class ApiObject:
         """Return the sentences about it."""
         return " ".join(str(self.main[self.component].get("description", "")).split())
 
+    @property
+    def summary(self) -> str:
+        """Return the first sentence about it, as a part of a list."""
+        first = self.description.split(". ")[0].rstrip(".")
+        return first[0].lower() + first[1:]
+
 
 @cache
 def found() -> dict[str, ApiObject]:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from devstack.state import ROOT
 from docsite import reference
 
-WRITTEN = ("errors.md", "reference/index.md")
+WRITTEN = ("errors.md", "reference/index.md", "reference/endpoints.md")
 
 
 @cache
