@@ -3,7 +3,9 @@
 import re
 from typing import Any
 
-import config.urls  # noqa: F401  # It loads every room, and so all refusals.
+# Together they load every room, and so all refusals.
+import config.middleware
+import config.urls  # noqa: F401
 from core.errors import type_of
 from core.rest.error_codes import Entry, entries
 from docsite.reference import endpoints, markdown, openapi
@@ -40,6 +42,9 @@ def page(written: str) -> str:
     """
     if not LIST.search(written):
         raise ValueError("docs/errors.md has no list of codes.")
+    known = {entry.code for entry in entries()}
+    if unknown := {code for one in openapi.operations() for code in one.codes} - known:
+        raise KeyError(f"No refusal has the codes {sorted(unknown)}: is every room loaded?")
     parts = [_entry(entry) for entry in entries()]
     return "\n".join([LIST.sub("", written) + _shared(), "## The codes\n", *parts])
 
