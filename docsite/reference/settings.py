@@ -58,7 +58,8 @@ def default(name: str) -> str:
 
 
 def _read(lines: list[str]) -> Iterator[Setting]:
-    group, comment = "", []
+    group = ""
+    comment: list[str] = []
     for index, line in enumerate(lines):
         if found := GROUP.match(line):
             group, comment = found[1], []
