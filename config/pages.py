@@ -23,6 +23,7 @@ ABOUT = "A card payment service: merchants' backends take card payments here, ov
 def front_page(request: HttpRequest) -> HttpResponse:
     """Say what answers at this address, and where to go from here: to a person, or to a program."""
     places = {
+        "documentation": f"{settings.DOCS_URL}/",
         "errors": f"{settings.DOCS_URL}/errors",
         "schema": settings.BASE_URL + SCHEMA_PATH,
         "panel": f"{settings.PANEL_URL}/panel/",

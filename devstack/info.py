@@ -18,6 +18,7 @@ def greeting(demo: dict[str, str], state: Path) -> str:
         f"  Secret key    {demo['secret_key']}\n"
         f"  Panel         {demo['panel_url']}\n"
         f"                {demo['panel_email']} · {demo['panel_password']}\n"
+        f"  Documentation {demo['base_url']}/docs/\n"
         f"  Webhooks to   {demo['webhook_hosts'] or 'registered websites alone'}\n"
         f"  Mails         {demo['mail_directory']}\n"
         f"  Kept in       {state / 'demo.json'}\n\n"

@@ -27,9 +27,11 @@ def test_a_person_reads_what_this_is_and_where_to_go(client: Client) -> None:
     told = [link.removeprefix(settings.BASE_URL) for link in links]
     panel = settings.PANEL_URL
     assert told == [
-        f"{panel}/panel/", "/v1/openapi.json", "/docs/errors", f"{panel}/admin/", "/healthz",
+        "/docs/", f"{panel}/panel/", "/v1/openapi.json", "/docs/errors",
+        f"{panel}/admin/", "/healthz",
     ]  # fmt: skip
-    paths = [link.removeprefix(panel) for link in told]
+    # The documentation is there once it is built (tests/docsite).
+    paths = [link.removeprefix(panel) for link in told[1:]]
     assert [client.get(path, follow=True).status_code for path in paths] == [200] * 5
 
 
@@ -42,6 +44,7 @@ def test_a_program_reads_the_same() -> None:
         "livemode": False,
         "api": f"{settings.BASE_URL}/v1",
         "schema": f"{settings.BASE_URL}/v1/openapi.json",
+        "documentation": f"{settings.BASE_URL}/docs/",
         "errors": f"{settings.BASE_URL}/docs/errors",
         "panel": f"{settings.PANEL_URL}/panel/",
         "operators": f"{settings.PANEL_URL}/admin/",
