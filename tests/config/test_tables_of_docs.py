@@ -1,4 +1,4 @@
-"""The tables of the documentation name every room, app, list and field to expand."""
+"""The tables of the documentation name every room, every app and every address of the API."""
 
 import json
 import re
@@ -15,6 +15,7 @@ from devstack.state import ROOT
 ROOMS_PAGE = (ROOT / "docs/contribute/rooms.md").read_text()
 FILTERS_PAGE = (ROOT / "docs/reference/filters.md").read_text()
 EXPANSION_PAGE = (ROOT / "docs/reference/expansion.md").read_text()
+ENDPOINTS_PAGE = (ROOT / "docs/reference/endpoints.md").read_text()
 README_LINES_MAX = 80
 LINTER = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
 [LAYERS] = [
@@ -30,6 +31,20 @@ def rooms() -> dict[str, str]:
     block = ROOMS_PAGE.partition("## The rooms")[2].split("```")[1]
     found = re.split(r"^(\w+) +", block, flags=re.MULTILINE)[1:]
     return dict(zip(found[::2], found[1::2], strict=True))
+
+
+def addresses() -> set[tuple[str, str]]:
+    """Return the methods and paths of the table; `…` is the path before, up to its object."""
+    found, collection = set(), ""
+    for line in re.findall(r"^\| `.*", ENDPOINTS_PAGE, re.MULTILINE):
+        cell = line.split(" | ")[0]
+        for others, method, path in re.findall(r"((?:`[A-Z]+`, )*)`([A-Z]+) ([^`]+)`", cell):
+            if not path.startswith("…"):
+                collection = "/".join(path.split("/")[:3])
+            whole = path.replace("…", collection)
+            for one in [*re.findall("[A-Z]+", others), method]:
+                found.add((one, without_names(whole)))
+    return found
 
 
 def document() -> dict[str, Any]:
@@ -79,6 +94,10 @@ def test_every_field_that_can_be_expanded_is_in_its_table() -> None:
     assert told == {name: {*kind.fields} for name, kind in resources.kinds().items() if kind.fields}
 
 
+def without_names(path: str) -> str:
+    return re.sub(r"\{\w+\}", "{}", path)
+
+
 def test_every_room_has_a_line_in_the_order_of_the_contract() -> None:
     service = [name for name in rooms() if name not in OUTSIDE]
     layer = {name: at for at, names in enumerate(LAYERS) for name in names.split(" | ")}
@@ -96,6 +115,17 @@ def test_every_app_stands_in_the_line_of_its_room() -> None:
     assert [one for one in nested if one[1].rstrip("s") not in told[one[0]]] == []
 
 
+def test_every_address_of_the_api_is_in_its_table() -> None:
+    document = json.loads((ROOT / "docs/openapi.json").read_text())
+    served = {
+        (method.upper(), without_names(path))
+        for path, methods in document["paths"].items()
+        for method in methods
+    }
+
+    assert addresses() == served
+
+
 @pytest.mark.parametrize(
     ("page", "gone", "found_by"),
     [
@@ -111,6 +141,7 @@ def test_every_app_stands_in_the_line_of_its_room() -> None:
             "`latest_attempt`, ",
             test_every_field_that_can_be_expanded_is_in_its_table,
         ),
+        ("ENDPOINTS_PAGE", "`POST …/{id}/close`", test_every_address_of_the_api_is_in_its_table),
     ],
 )
 def test_what_is_missing_is_found(
