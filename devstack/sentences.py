@@ -52,11 +52,7 @@ NOT_YET = frozenset(
         "0038-one-key-for-e-mail-addresses",
         "0041-one-conversation-with-a-bank",
         "0043-filters-are-django-filters-and-strict",
-        "adding-an-acquirer",
         "benchmarks",
-        "coverage",
-        "errors",
-        "web-pages",
     }
 )
 

@@ -42,7 +42,7 @@ class PaymentDisputed(DomainError):
         ),
     )
     code = "payment_disputed"
-    message = "What is left of the payment is disputed at the bank."
+    message = "The rest of the payment is disputed at the bank."
     is_lasting = True
 
     def __init__(self, intent: PaymentIntent) -> None:
