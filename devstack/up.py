@@ -160,7 +160,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     write_private(state / "running.json", json.dumps({"environment": ours}))
     _greet(merchant, state)
     # Last, and with the lowest priority: it takes some seconds, and the first payment none.
-    children.start_beside("docs", ["docsite", "--if-changed"], everything)
+    children.start_beside("docs", ["docsite", "--if-changed", "--patiently"], everything)
 
 
 def _provide_keys(path: Path, places: storage.Storage, everything: dict[str, str]) -> None:

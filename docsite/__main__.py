@@ -32,14 +32,11 @@ APART = ("tests", "bench", BUILT.name)
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev docs", description=__doc__)
     parser.add_argument("directory", nargs="?", type=Path, default=BUILT)
-    parser.add_argument(
-        "--if-changed",
-        action="store_true",
-        help="build nothing if nothing changed; let others go first",
-    )
+    parser.add_argument("--if-changed", action="store_true", help="do nothing if nothing changed")
+    parser.add_argument("--patiently", action="store_true", help="let all other processes go first")
     asked = parser.parse_args()
     place = asked.directory.resolve()
-    if asked.if_changed:
+    if asked.patiently:
         os.nice(LOWEST_PRIORITY)
     with only_one_builds(place):
         digest = digest_of_sources()

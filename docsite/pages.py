@@ -56,7 +56,7 @@ def setup(app: Sphinx) -> None:
 def _order_by_index(_app: Sphinx, docname: str, content: list[str]) -> None:
     """Let the list that an index page shows be the navigation's order too."""
     if docname.rpartition("/")[2] == "index":
-        listed = "\n".join(entry["page"] for entry in ENTRY.finditer(content[0]))
+        listed = "\n".join(dict.fromkeys(entry["page"] for entry in ENTRY.finditer(content[0])))
         content[0] += f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
 
 
