@@ -98,4 +98,4 @@ def test_every_picture_is_in_the_tour() -> None:
 
     kept = sorted(path.name for path in Path(ROOT / "docs" / "tour").iterdir())
     assert len(kept) == 8
-    assert [name for name in kept if f"](tour/{name})" not in tour] == []
+    assert [name for name in kept if f"](../tour/{name})" not in tour] == []
