@@ -64,13 +64,13 @@ def build(source: Path, built: Path) -> int:
     sources.lay(source)
     options = ["-q", "-b", "pages", "-W", "--keep-going", "-n", "-c", str(ROOT / "docsite")]
     doctrees = source.with_name("doctrees")
-    if build_main([*options, "-d", str(doctrees), str(source), str(built)]):
-        return 1
+    refused = build_main([*options, "-d", str(doctrees), str(source), str(built)])
+    # After a warning too, so that all faults are told at once.
     found = findings.of_site(built)
     write(f"{found.summary}\n")
     for fault in found.faults:
         write(f"{fault}\n")
-    return 1 if found.faults else 0
+    return 1 if refused or found.faults else 0
 
 
 def replace(place: Path, built: Path) -> None:
