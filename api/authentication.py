@@ -86,6 +86,11 @@ LIVE_KEY_IN_SANDBOX = (
     "This is a live installation's API key, and this is a sandbox: send one that begins with "
     f"{keys.SANDBOX}."
 )
+TEST_KEY = (
+    f"A sandbox's key begins with {keys.SANDBOX}, a live installation's with {keys.LIVE}: no key "
+    "begins with sk_test_, pk_ or rk_."
+)
+INCOMPLETE_KEY = "The key is mistyped, or was not copied whole: its last characters do not fit."
 SANDBOX_KEY_IN_LIVE = (
     "This is a sandbox's API key, and this installation is live: send one that begins with "
     f"{keys.LIVE}."
@@ -114,6 +119,9 @@ class ApiKeyRevoked(DomainError):
     http_status = 401
     message = "The API key was revoked."
 
+
+FOREIGN = ("sk_test_", "pk_", "rk_")
+NO_SCHEME = 'The header needs the word "Bearer" and a space before the key.'
 
 REFUSALS = (ApiKeyMissing, ApiKeyInvalid, ApiKeyExpired, ApiKeyRevoked)
 
@@ -160,7 +168,9 @@ def _bearer(header: str) -> str:
     if not scheme:
         raise ApiKeyMissing
     if scheme.lower() != "bearer":
-        raise ApiKeyInvalid(ApiKeyMissing.message)
+        is_basic = scheme.lower() == "basic"
+        advice = "It came as Basic authentication, as curl's -u sends it." if is_basic else ""
+        raise ApiKeyInvalid(ApiKeyMissing.message, advice=advice or NO_SCHEME)
     return secret.strip(BLANKS)
 
 
@@ -168,7 +178,7 @@ def _key_of(secret: str, find: str) -> ApiKey:
     if keys.is_of_the_other_kind(secret):
         raise ApiKeyInvalid(SANDBOX_KEY_IN_LIVE if settings.LIVEMODE else LIVE_KEY_IN_SANDBOX)
     if not keys.is_well_formed(secret):
-        raise ApiKeyInvalid
+        raise ApiKeyInvalid(advice=_reason(secret))
     key = _stored(keys.secret_hash(secret), find)
     if key is None:
         raise ApiKeyInvalid
@@ -184,6 +194,12 @@ def _key_of(secret: str, find: str) -> ApiKey:
     if key.last_used_at is None or now - key.last_used_at > LAST_USED_PRECISION:
         ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
     return key
+
+
+def _reason(secret: str) -> str:
+    if secret.startswith(FOREIGN):
+        return TEST_KEY
+    return INCOMPLETE_KEY if secret.startswith(keys.prefix()) else ""
 
 
 def _stored(hashed: bytes, find: str) -> ApiKey | None:

@@ -20,6 +20,7 @@ from core.errors import DomainError, Explained, ParameterInvalid
 from core.querysets import MerchantRows
 from core.rest import expansion, query, resources
 from core.rest.expansion import Expandable, Shown
+from core.rest.messages import listed
 from core.rest.filters import Filters
 from core.rest.forms import Form
 from core.rest.lists import Listing, ListSpec
@@ -92,8 +93,11 @@ class ApiViewSet(GenericViewSet[Any]):
         # The list engine reads the rest of a list's, and refuses what it does not know.
         if self.action not in self.lists:
             for [unknown, *_] in given.values():
-                raise unknown.refusal()
+                raise unknown.unknown(self._names_of_query(form))
         return expand
+
+    def _names_of_query(self, form: type[Form] | None) -> list[str]:
+        return [*(form().fields if form else ()), *(("expand",) if self.expandable else ())]
 
     def _fields_to_expand_in_body(self) -> list[str]:
         is_asked = "expand" in self.body
@@ -226,7 +230,7 @@ def _version(request: Request) -> str:
     if asked is None:
         return merchant_of(request).api_version
     if asked not in settings.API_VERSIONS:
-        raise ApiVersionInvalid
+        raise ApiVersionInvalid(advice=f"The versions are {listed(settings.API_VERSIONS)}.")
     return asked
 
 
@@ -235,5 +239,5 @@ def _expand_of(body: dict[str, Any]) -> list[str]:
     if fields is None:
         return []
     if not isinstance(fields, list) or not all(isinstance(field, str) for field in fields):
-        raise ParameterInvalid("Must be an array of field names.", param="expand")
+        raise ParameterInvalid('Must be an array of field names: ["customer"].', param="expand")
     return fields

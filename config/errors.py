@@ -15,11 +15,11 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from api.idempotency import Replayed
-from config import error_pages
+from config import addresses, error_pages
 from core import context, errors, limits
-from core.rest import forms
 from core.rest.brackets import TooManyParameters
 from core.rest.envelope import error_body, error_headers
+from core.rest.messages import listed
 from merchants.passwords import PasswordsBusy
 
 log = structlog.get_logger(__name__)
@@ -30,12 +30,14 @@ DEADLOCK_DETECTED = "40P01"
 PAGES: dict[type[errors.DomainError], str] = {PasswordsBusy: "errors/503_passwords.html"}
 
 
-def exception_handler(problem: Exception, _context: dict[str, Any]) -> Response:
+def exception_handler(problem: Exception, context_of: dict[str, Any]) -> Response:
     """Answer for what a view of the API raised."""
     set_rollback()
     if isinstance(problem, Replayed):
         return Response(problem.body, status=problem.status, headers=problem.headers)
     refusal = _told(problem)
+    if isinstance(refusal, errors.MethodNotAllowed) and (view := context_of.get("view")):
+        refusal.advice = f"It takes {listed(view.allowed_methods)}."
     return Response(error_body(refusal), status=refusal.http_status, headers=error_headers(refusal))
 
 
@@ -51,8 +53,6 @@ def as_refusal(problem: BaseException) -> errors.DomainError:
     match problem:
         case errors.DomainError():
             return problem
-        case rest.ValidationError():
-            return forms.refusal(problem.detail)
         case rest.MethodNotAllowed():
             return errors.MethodNotAllowed()
         case rest.UnsupportedMediaType():
@@ -120,7 +120,7 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return answer(request, errors.UrlNotFound())
+    return answer(request, errors.UrlNotFound(advice=addresses.instead_of(request.path_info)))
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:

@@ -17,20 +17,23 @@ class Explained(NamedTuple):
 class DomainError(Exception):
     """A refusal that the API answers with (contract 4).
 
-    Subclasses live where they are raised and name the refusal. `message` never
-    repeats a value that the client sent.
+    Subclasses live where they are raised and name the refusal. `message` and `advice` never
+    repeat a value that the client sent. `core.rest.messages` puts the API's message together.
 
     The first class of a code has it `explained`; others explain cases of their own by `message`.
 
-    :param message: a sentence for the developer; defaults to the class's own.
+    :param message: the sentence, for people and developers; defaults to the class's own. One that
+        begins with `Must` is about the parameter.
     :param param: the parameter as the client would write it, `a[b][c]`.
     :param shown: objects that the answer carries, by name, already rendered.
+    :param advice: more sentences, for a developer alone: the reason, and the way out.
     """
 
     explained: ClassVar[Explained | None] = None
     code: str = "internal_error"
     http_status: ClassVar[int] = 400
     message: ClassVar[str] = "The request was refused."
+    advice: str = ""
     param: str | None = None
     retry_after_seconds: int | None = None
     # Decided on a locked row, so a retry with the same Idempotency-Key gets it again (contract 6).
@@ -42,8 +45,10 @@ class DomainError(Exception):
         *,
         param: str | None = None,
         shown: dict[str, Any] | None = None,
+        advice: str | None = None,
     ) -> None:
         self.text = message or self.message
+        self.advice = advice or self.advice
         self.param = param if param is not None else self.param
         self.shown = shown or {}
         super().__init__(self.text)
@@ -62,6 +67,11 @@ def type_of(code: str, http_status: int) -> str:
 
 
 class ParameterMissing(DomainError):
+    """The request lacks a parameter.
+
+    :param lacking: all parameters that it lacks, as far as they are known; `param` is the first.
+    """
+
     explained = Explained(
         cause="The request lacks a parameter that it needs, or gives it as null or empty.",
         remedy=(
@@ -71,6 +81,17 @@ class ParameterMissing(DomainError):
     )
     code = "parameter_missing"
     message = "A required parameter is missing."
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        param: str | None = None,
+        lacking: tuple[str, ...] = (),
+        advice: str | None = None,
+    ) -> None:
+        super().__init__(message, param=param, advice=advice)
+        self.lacking = lacking
 
 
 class ParameterInvalid(DomainError):

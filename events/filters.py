@@ -24,8 +24,14 @@ def meanings() -> dict[str, list[str]]:
     }
 
 
+def known_types() -> str:
+    return f"The types are {', '.join(names())}; payment_intent.* stands for all of an object."
+
+
 class EventType(forms.Field):
     """`type=payment_intent.succeeded`, or `type=payment_intent.*`: the types that it means."""
+
+    advice = property(lambda _self: known_types())
 
     @property
     def shape(self) -> Shape:
@@ -47,7 +53,7 @@ class EventTypes(AsGiven):
     def clean(self, value: list[Given]) -> list[str]:
         for parameter in value:
             if not set(parameter.values) <= meanings().keys():
-                raise parameter.refusal(NO_TYPE)
+                raise parameter.refusal(NO_TYPE, known_types())
         return sorted({name for one in array(value) for name in meanings()[one]})
 
 

@@ -251,7 +251,7 @@ def require_charges(merchant: Merchant) -> None:
     :raises MerchantRestricted: not active, or charges are switched off.
     """
     if not takes_charges(merchant):
-        raise MerchantRestricted
+        raise MerchantRestricted(advice=_standing(merchant))
 
 
 def require_payouts(merchant: Merchant) -> None:
@@ -260,7 +260,15 @@ def require_payouts(merchant: Merchant) -> None:
     :raises MerchantRestricted: not active, or payouts are switched off (contract-money, Merchant).
     """
     if not is_paid_out(merchant):
-        raise MerchantRestricted("The account cannot be paid out at the moment.")
+        raise MerchantRestricted(
+            "The account cannot be paid out at the moment.", advice=_standing(merchant)
+        )
+
+
+def _standing(merchant: Merchant) -> str:
+    if merchant.status != Merchant.Status.ACTIVE:
+        return f"Its status is {merchant.status}; the operator of the service changes it."
+    return "The operator of the service has switched this off for the account."
 
 
 def require_payouts_by_operator(merchant: Merchant) -> None:

@@ -36,5 +36,13 @@ def of(merchant: Merchant, reference: str | None) -> Destination:
     if account is not None:
         return Destination(account.reference, account.holder_name, account.iban)
     if reference is None:
-        raise ParameterMissing("No default account is registered for payouts.", param=PARAM)
+        raise ParameterMissing(
+            "No default account is registered for payouts.", param=PARAM, advice=_registering()
+        )
     raise ResourceMissing(param=PARAM)
+
+
+def _registering() -> str:
+    if settings.LIVEMODE:
+        return "The operator of the service registers one."
+    return "A sandbox pays out to its test accounts, such as test_bounced, too."

@@ -26,6 +26,10 @@ class EventTypes(serializers.Field):
     }
 
     @property
+    def advice(self) -> str:
+        return f"The types are {', '.join(types.names())}; {types.ALL} alone stands for all."
+
+    @property
     def shape(self) -> Shape:
         several = {"type": "array", "items": {"enum": list(types.names())}}
         return {

@@ -6,6 +6,7 @@ from django.conf import settings
 
 from core import context
 from core.errors import DomainError
+from core.rest.messages import message_of
 
 
 def error_body(refusal: DomainError) -> dict[str, Any]:
@@ -13,7 +14,7 @@ def error_body(refusal: DomainError) -> dict[str, Any]:
     error = {
         "type": refusal.type,
         "code": refusal.code,
-        "message": refusal.text,
+        "message": message_of(refusal),
         "param": refusal.param,
         "doc_url": f"{settings.DOCS_URL}/errors#{refusal.code}",
         "request_id": context.request_id(),

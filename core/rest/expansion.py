@@ -13,6 +13,7 @@ from django.db.models import Model
 
 from core.errors import ParameterInvalid
 from core.querysets import MerchantRows
+from core.rest.messages import listed
 
 PARAM = "expand[]"
 DEPTH_MAX = 4
@@ -96,12 +97,20 @@ def read(fields: Iterable[str], known: Expandable) -> Expansion:
     scopes: set[str] = set()
     for one in set(fields):
         if one not in known:
-            raise ParameterInvalid("One of the fields cannot be expanded.", param=PARAM)
+            message = "One of the fields cannot be expanded."
+            raise ParameterInvalid(message, param=PARAM, advice=_what_can(known))
         scopes.update(known[one])
         branch = tree
         for name in one.split("."):
             branch = branch.setdefault(name, {})
     return Expansion(tree, frozenset(scopes))
+
+
+def _what_can(known: Expandable) -> str:
+    fields = sorted(field for field in known if "." not in field)
+    deeper = next((field for field in sorted(known) if "." in field), None)
+    inside = f", and what is inside of them, as {deeper}" if deeper else ""
+    return f"These can: {listed(fields)}{inside}." if fields else ""
 
 
 def expand(shown: Iterable[Shown], tree: Tree, kinds: ObjectKinds, merchant: Model) -> None:

@@ -8,6 +8,7 @@ reads it says what it is. A field's `shape` describes in the schema what it take
 import re
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
 
@@ -16,6 +17,7 @@ from core.mail import require_address
 from core.money import MAX_REQUESTED_MINOR, is_supported
 from core.names import ILLEGIBLE, is_legible
 from core.rest.brackets import Indexed, Written
+from core.rest.messages import listed
 
 METADATA_KEY_MAX = 40
 METADATA_VALUE_MAX = 500
@@ -51,6 +53,10 @@ class Integer(serializers.Field):
         return data
 
     @property
+    def advice(self) -> str:
+        return f"Send {self.minimum} to {self.maximum}, without quotes or a decimal point."
+
+    @property
     def shape(self) -> Shape:
         return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
 
@@ -66,6 +72,10 @@ class Amount(Integer):
 
     def __init__(self, *, minimum: int = 1, **options: Any) -> None:
         super().__init__(minimum=minimum, maximum=MAX_REQUESTED_MINOR, **options)
+
+    @property
+    def advice(self) -> str:
+        return f"Amounts are in minor units, 125.00 TRY is 12500. {super().advice}"
 
 
 class Boolean(serializers.Field):
@@ -103,6 +113,10 @@ class Text(serializers.Field):
         if self.required:
             self.fail("blank")
         return None
+
+    @property
+    def advice(self) -> str:
+        return f"It has up to {self.max_length} characters."
 
     @property
     def shape(self) -> Shape:
@@ -158,6 +172,10 @@ class Currency(serializers.Field):
         "parameter_invalid": "Must be a three-letter currency code.",
         "currency_not_supported": "This installation does not take the currency.",
     }
+
+    @property
+    def advice(self) -> str:
+        return f"It takes {listed(settings.CURRENCIES)}."
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
@@ -234,6 +252,7 @@ class Metadata(serializers.Field):
             "empty text deletes all of them."
         ),
     }
+    advice = 'Send your own names with texts as values: {"order": "6735"}.'
     default_error_messages = {
         "parameter_invalid": "Must be an object of strings.",
         "key": f"A key has 1 to {METADATA_KEY_MAX} characters, without [ and ].",

@@ -37,11 +37,20 @@ LAST_SECOND = 99_999_999_999  # In the year 5138: what a calendar can still hold
 
 
 class Text(forms.Field):
-    """Text of a given form."""
+    """Text of a given form.
 
-    def __init__(self, *, form: str = ".{1,500}", **options: Any) -> None:
+    :param told: the sentence for a text of another form.
+    """
+
+    def __init__(
+        self,
+        *,
+        form: str = ".{1,500}",
+        told: str = "Must have 1 to 500 characters.",
+        **options: Any,
+    ) -> None:
         super().__init__(**options)
-        self.form = re.compile(form, re.ASCII | re.DOTALL)
+        self.form, self.told = re.compile(form, re.ASCII | re.DOTALL), told
 
     @property
     def shape(self) -> Shape:
@@ -49,7 +58,7 @@ class Text(forms.Field):
 
     def clean(self, value: str) -> Any:
         if not self.form.fullmatch(value):
-            raise forms.ValidationError("")  # In the words of every refusal.
+            raise forms.ValidationError(self.told)
         return value
 
 
@@ -70,6 +79,7 @@ class Amount(forms.Field):
     """A whole number; money in minor units."""
 
     most = MAX_REQUESTED_MINOR
+    told = f"Must be a whole number from 0 to {most}, in minor units: 125.00 TRY is 12500."
 
     @property
     def shape(self) -> Shape:
@@ -77,7 +87,7 @@ class Amount(forms.Field):
 
     def clean(self, value: str) -> Any:
         if not WHOLE_NUMBER.fullmatch(value) or int(value) > self.most:
-            raise forms.ValidationError("Must be a whole number in the allowed range.")
+            raise forms.ValidationError(self.told)
         return int(value)
 
 
@@ -85,6 +95,7 @@ class Instant(Amount):
     """Unix seconds. The API shows whole ones, so that `created=n` is all of second n."""
 
     most = LAST_SECOND
+    told = "Must be unix seconds, such as 1767225600: no date, no milliseconds, no fraction."
 
     def __init__(self, *, lookup: str, **options: Any) -> None:
         super().__init__(**options)
@@ -186,7 +197,8 @@ class StrictForm(forms.Form):
             try:
                 self.cleaned_data[name] = field.clean(_value(written, name, field))
             except forms.ValidationError as problem:
-                raise written[0].refusal(str(problem.message)) from None
+                advice = getattr(field, "advice", "")
+                raise written[0].refusal(str(problem.message), advice) from None
 
 
 def _value(written: list[Given], name: str, field: forms.Field) -> Any:
@@ -199,8 +211,16 @@ def _value(written: list[Given], name: str, field: forms.Field) -> Any:
         return sorted(set(array(written)))
     for parameter in written:
         if parameter.name != name or len(parameter.values) > 1:
-            raise parameter.refusal()
+            raise parameter.refusal(_spelling(name, field))
     return written[0].values[0]
+
+
+def _spelling(name: str, field: forms.Field) -> str:
+    base = bare(name)
+    if not isinstance(field, Amount):
+        return f"Must be written once, as {base}."
+    ends = [f"{base}[{lookup}]" for lookup in RANGE[1:]]
+    return f"Must be written as {base}, or as {', '.join(ends)}, each once."
 
 
 def bare(name: str) -> str:

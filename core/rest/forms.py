@@ -1,5 +1,6 @@
 """Request bodies as declared forms, and how a form's first problem becomes a refusal."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -8,7 +9,8 @@ from rest_framework.exceptions import ErrorDetail
 from rest_framework.settings import api_settings
 
 from core.errors import DomainError, Explained, ParameterInvalid, ParameterMissing, ParameterUnknown
-from core.rest.brackets import bracketed, shown_name
+from core.rest.brackets import Path, bracketed, shown_name
+from core.rest.messages import legible, nearest, taken
 
 MISSING = ("required", "null", "blank")
 
@@ -52,15 +54,30 @@ class Form(serializers.Serializer):
     def read(cls, body: dict[str, Any]) -> dict[str, Any]:
         """Return the validated parameters of a body.
 
-        :raises rest_framework.serializers.ValidationError: the first problem is answered.
+        :raises DomainError: the first problem is answered.
+        """
+        form = form_of(cls)
+        try:
+            return form.validated(body)
+        except serializers.ValidationError as problem:
+            raise refusal(problem.detail, form, form.lacking_too(body)) from None
+
+    def validated(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the validated parameters of a body, or of an object within one.
+
+        :raises rest_framework.serializers.ValidationError: a problem, or several.
         """
         # Not `is_valid`, which would keep the body and its problems in the form.
-        validated: dict[str, Any] = _form_of(cls).run_validation(body)
+        validated: dict[str, Any] = self.run_validation(body)
         return validated
+
+    def lacking_too(self, body: dict[str, Any]) -> tuple[str, ...]:
+        """Return parameters that a refused body lacks beyond what the form itself requires."""
+        return ()
 
 
 @cache
-def _form_of(form: type[Form]) -> Form:
+def form_of(form: type[Form]) -> Form:
     """Return the one object of a form: all threads share it, and no request leaves a trace in it.
 
     A new one would copy its fields for each request.
@@ -71,22 +88,87 @@ def _form_of(form: type[Form]) -> Form:
 class Refused(DomainError):
     """A form's problem that has a code of its own, such as `amount_too_small`."""
 
-    def __init__(self, code: str, message: str, *, param: str | None) -> None:
+    def __init__(self, code: str, message: str, *, param: str | None, advice: str) -> None:
         self.code = code
-        super().__init__(message, param=param)
+        super().__init__(message, param=param, advice=advice)
 
 
-def refusal(detail: Any) -> DomainError:
-    """Turn a validation error's detail into the refusal of its first problem."""
-    path, problem = _first(detail, ())
+def refusal(detail: Any, form: Form, lacking: tuple[str, ...] = ()) -> DomainError:
+    """Turn a validation error's detail into the refusal of its first problem.
+
+    :param lacking: parameters that are missing as well, by their names.
+    """
+    path, problem = next(_problems(detail, ()))
     param = shown_name(bracketed(path)) if path else None
     if problem.code in MISSING:
-        return ParameterMissing(param=param)
+        return ParameterMissing(param=param, lacking=(*_lacking(detail, form), *lacking))
     if problem.code == "parameter_unknown":
-        return ParameterUnknown(param=param)
+        return ParameterUnknown(param=param, advice=_instead_of(path, form))
+    advice = _advice(_field_at(form, path), problem)
     if problem.code in OWN_CODES:
-        return Refused(problem.code, str(problem), param=param)
-    return ParameterInvalid(str(problem), param=param)
+        return Refused(problem.code, str(problem), param=param, advice=advice)
+    return ParameterInvalid(str(problem), param=param, advice=advice)
+
+
+def _advice(field: Any, problem: ErrorDetail) -> str:
+    """Return a field's advice, for its own sentences; another one about it needs none."""
+    is_own = field is not None and str(problem) in field.error_messages.values()
+    return getattr(field, "advice", "") if is_own else ""
+
+
+def _lacking(detail: Any, form: Form) -> Iterator[str]:
+    """Yield the names of all parameters that are missing; of an object, of all that it requires."""
+    for path, problem in _problems(detail, ()):
+        if problem.code in MISSING:
+            yield from required_within(_field_at(form, path), path)
+
+
+def required_within(field: Any, path: Path) -> Iterator[str]:
+    """Yield the name of a parameter, or of those that it requires if it is an object."""
+    inner = fields_of(field)
+    needed = [name for name, one in inner.items() if one.required]
+    for name in needed:
+        yield from required_within(inner[name], (*path, name))
+    if not needed:
+        yield bracketed(path)
+
+
+def fields_of(field: Any) -> dict[str, Any]:
+    """Return the fields of an object's parameters; none if it is no object."""
+    form = getattr(field, "form", None)
+    inner: dict[str, Any] = getattr(form_of(form) if form else field, "fields", {})
+    return inner
+
+
+def _field_at(form: Form, path: Path) -> Any:
+    field: Any = form
+    for part in path:
+        inner = fields_of(field)
+        if part in inner:
+            field = inner[str(part)]
+        else:
+            # An item of an array, else a key of a field that takes any.
+            field = getattr(field, "child", field)
+    return field
+
+
+def _instead_of(path: Path, form: Form) -> str:
+    """Return advice for a name that the form does not know: the nearest, or one further inside."""
+    *above, name = path
+    inner = fields_of(_field_at(form, tuple(above)))
+    if meant := nearest(str(name), inner):
+        return f"Did you mean {bracketed((*above, meant))}?"
+    if deeper := [one for one in _names(form, ()) if one.endswith(f"[{name}]")]:
+        return f"Did you mean {deeper[0]}?"
+    object_name = legible(bracketed(tuple(above))) if above else None
+    return taken(inner, by=object_name or "The endpoint")
+
+
+def _names(field: Any, path: Path) -> Iterator[str]:
+    """Yield the names of all parameters below a field."""
+    for name, one in fields_of(field).items():
+        yield bracketed((*path, name))
+        yield from _names(one, (*path, name))
 
 
 # The codes that fields and forms give themselves, and what each means.
@@ -155,14 +237,14 @@ OWN_EXPLAINED = {
 }
 
 
-def _first(detail: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], ErrorDetail]:
+def _problems(detail: Any, path: Path) -> Iterator[tuple[Path, ErrorDetail]]:
+    """Yield the problems of a validation error, in the order of the fields."""
     if isinstance(detail, ErrorDetail):
-        return path, detail
-    if isinstance(detail, dict):
-        name, inner = next(iter(detail.items()))
-        is_own = name == api_settings.NON_FIELD_ERRORS_KEY
-        return _first(inner, path if is_own else (*path, name))
-    for index, inner in enumerate(detail):
-        if inner:
-            return _first(inner, path if isinstance(inner, ErrorDetail) else (*path, index))
-    return path, ErrorDetail("The request is not valid.", code="parameter_invalid")
+        yield path, detail
+    elif isinstance(detail, dict):
+        for name, inner in detail.items():
+            is_own = name == api_settings.NON_FIELD_ERRORS_KEY
+            yield from _problems(inner, path if is_own else (*path, name))
+    else:
+        for index, inner in enumerate(detail):
+            yield from _problems(inner, path if isinstance(inner, ErrorDetail) else (*path, index))

@@ -4,7 +4,7 @@ Filters differ from list to list and are read elsewhere (spec: List conventions)
 """
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,7 @@ class ListQuery:
 
 
 def read(
-    parameters: Mapping[str, list[Given]], *, names: Container[str], sort_keys: Mapping[str, str]
+    parameters: Mapping[str, list[Given]], *, names: Collection[str], sort_keys: Mapping[str, str]
 ) -> ListQuery:
     """Return what is asked of a list that takes the parameters `names`.
 
@@ -77,7 +77,7 @@ def read(
     """
     for name, written in parameters.items():
         if name not in names:
-            raise written[0].refusal()
+            raise written[0].unknown(names)
     sort, is_ascending = _sort(parameters.get("sort"), sort_keys)
     return ListQuery(
         limit=_limit(parameters.get("limit")),
@@ -110,7 +110,10 @@ def _sort(written: list[Given] | None, sort_keys: Mapping[str, str]) -> tuple[st
     text = scalar(written) if written else "-created"
     key = text.removeprefix("-")
     if written and key not in sort_keys:
-        raise written[0].refusal(f"Must be one of: {', '.join(sort_keys)}, with - or without.")
+        raise written[0].refusal(
+            f"Must be one of: {', '.join(sort_keys)}.",
+            "A - before the key sorts from large to small; - alone or two keys mean nothing.",
+        )
     return sort_keys[key], key == text
 
 

@@ -128,8 +128,12 @@ def _load_json(raw: bytes) -> dict[str, Any]:
             parse_int=_integer,
             parse_float=_decimal,
         )
-    except (UnicodeDecodeError, json.JSONDecodeError):
-        raise BodyInvalid from None  # The cause would carry the text of the body.
+    except UnicodeDecodeError:
+        raise BodyInvalid("The body is not UTF-8 text.") from None
+    except json.JSONDecodeError as problem:
+        # Where, and not what: the cause carries the text of the body, and its message may too.
+        place = f"It breaks off in line {problem.lineno}, column {problem.colno}."
+        raise BodyInvalid(advice=place) from None
     except RecursionError:
         raise BodyInvalid("The body is nested too deeply.") from None
     if not isinstance(body, dict):

@@ -1,6 +1,6 @@
 """Reading a query string strictly (contract 7)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote_plus
 
@@ -10,6 +10,12 @@ from core.detection import contains_encoded_card_number
 from core.errors import CardDataInUrl, ParameterInvalid
 from core.rest import brackets
 from core.rest.brackets import MAX_PARAMETERS, TooManyParameters, Written, shown_name
+from core.rest.messages import instead_of
+
+
+UNKNOWN = "The query's parameter is not known here."
+NO_TEXT = "Must be percent-encoded UTF-8 text."
+ONE_VALUE = "Must be given once, without brackets."
 
 
 class Given(NamedTuple):
@@ -23,9 +29,14 @@ class Given(NamedTuple):
     keys: tuple[str, ...]
     values: list[str]
 
-    def refusal(self, message: str | None = None) -> ParameterInvalid:
+    def refusal(self, message: str | None = None, advice: str = "") -> ParameterInvalid:
         """Return the refusal that names this parameter and none of its values."""
-        return ParameterInvalid(message, param=shown_name(self.name))
+        return ParameterInvalid(message, param=shown_name(self.name), advice=advice)
+
+    def unknown(self, known: Collection[str]) -> ParameterInvalid:
+        """Return the refusal of a parameter that is none of those that are known."""
+        base = self.name.partition("[")[0]
+        return self.refusal(UNKNOWN, instead_of(base, sorted(known)))
 
 
 def refuse_unsafe_url(path: str, query: str) -> None:
@@ -44,7 +55,7 @@ def refuse_unsafe_url(path: str, query: str) -> None:
     _refuse_too_many(query)
     for raw_name, raw_value in parse_qsl(query, keep_blank_values=True, encoding="latin-1"):
         if _text(raw_name) is None or _text(raw_value) is None:
-            raise ParameterInvalid(param=shown_name(_as_utf8(raw_name)))
+            raise ParameterInvalid(NO_TEXT, param=shown_name(_as_utf8(raw_name)))
 
 
 def _refuse_too_many(query: str) -> None:
@@ -86,7 +97,7 @@ def scalar(parameters: list[Given]) -> str:
     """
     for parameter in parameters:
         if parameter.keys or len(parameter.values) > 1:
-            raise parameter.refusal()
+            raise parameter.refusal(ONE_VALUE)
     return parameters[0].values[0]
 
 
@@ -107,5 +118,5 @@ def array(parameters: list[Given]) -> list[str]:
     for parameter in parameters:
         is_one_place = any(parameter.keys) and len(parameter.values) > 1
         if is_one_place or not brackets.is_item(parameter.keys):
-            raise parameter.refusal()
+            raise parameter.refusal("Must be a list: repeat it, with [] behind its name.")
     return [value for parameter in parameters for value in parameter.values]

@@ -7,23 +7,16 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext
-from rest_framework.serializers import ValidationError
 
 from core.detection import contains_card_number
 from core.errors import DomainError
-from core.rest.forms import refusal
 from core.secrets_in_text import holds_secret_key
 from merchants.refusals import ChangeRefused
 from panel import once, refusals
 from panel.merchants.pages import show
 
 # Refusals that a form shows at its inputs: of the API's forms, and of the rooms below.
-REFUSALS = (DomainError, ValidationError, ChangeRefused)
-
-
-def as_refusal(problem: Exception) -> Exception:
-    """Return a refusal of an API's form as the API would give it; others as they are."""
-    return refusal(problem.detail) if isinstance(problem, ValidationError) else problem
+REFUSALS = (DomainError, ChangeRefused)
 
 
 class Refusable(forms.Form):
@@ -34,9 +27,8 @@ class Refusable(forms.Form):
 
     def refuse(self, problem: Exception) -> None:
         """Show a refusal at the input that it is about, else above the form."""
-        found = as_refusal(problem)
-        field = self.input_of(getattr(found, "param", None) or "")
-        words = self.words.get(getattr(found, "code", "")) or refusals.sentence(found)
+        field = self.input_of(getattr(problem, "param", None) or "")
+        words = self.words.get(getattr(problem, "code", "")) or refusals.sentence(problem)
         self.add_error(field if field in self.fields else None, words)
 
     def input_of(self, param: str) -> str:

@@ -16,7 +16,7 @@ from core.rest.list_query import CURSORS
 from core.rest.lists import ListSpec
 from panel import statuses
 from panel.merchants import listing
-from panel.merchants.acts import Refusable, as_refusal
+from panel.merchants.acts import Refusable
 
 # The bounds that the two days become: both days are whole.
 BOUNDS = {"created_from": "created[gte]", "created_to": "created[lt]"}
@@ -143,8 +143,7 @@ class ListForm(Refusable):
 
     def refuse(self, problem: Exception) -> None:
         """Show a refusal at the input that it is about: an instant's at its day."""
-        found = as_refusal(problem)
-        name = self.input_of(getattr(found, "param", None) or "")
+        name = self.input_of(getattr(problem, "param", None) or "")
         if name in self.refused and name in self.fields:
             self.add_error(name, self.refused[name])
         elif self._is_day(name):

@@ -92,7 +92,7 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
     idempotency.take(intent_id, is_finished=False)
     intent = intents_of.lock(intent_id)
     if intent.status not in CANCELABLE:
-        raise IntentUnexpectedState(intent)
+        raise IntentUnexpectedState(intent, "A cancel", CANCELABLE)
     inquiries.refuse_in_flight(intent)
     if intent.status == PaymentStatus.REQUIRES_CAPTURE:
         attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)

@@ -76,7 +76,7 @@ def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Modificatio
     idempotency.take(intent_id, is_finished=False)
     intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
     if intent.status != PaymentStatus.REQUIRES_CAPTURE:
-        raise IntentUnexpectedState(intent)
+        raise IntentUnexpectedState(intent, "A capture", [PaymentStatus.REQUIRES_CAPTURE])
     inquiries.refuse_in_flight(intent)
     attempt = intent.attempts.select_for_update().get(status=AttemptStatus.AUTHORIZED)
     if clock.now() >= deadlines.expires_at(attempt):
@@ -93,6 +93,6 @@ def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Modificatio
 
 def _require_amount(intent: PaymentIntent, amount: int) -> None:
     if amount > intent.amount_capturable:
-        raise AmountAboveCapturable
+        raise AmountAboveCapturable(advice=f"amount_capturable is {intent.amount_capturable}.")
     if amount < intent.amount_capturable and intent.installments > 1:
         raise PartialCaptureNotAllowed

@@ -27,6 +27,7 @@ from payments.charging import installments, intents, methods, risk_gate
 from payments.charging.methods import OfferedCard
 from payments.charging.terms import ChargeTerms, terms_of_confirmation, terms_of_draft
 from payments.intents import non_secure
+from payments.intents.forms import lacking_method
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import CONFIRMABLE, OPEN_ATTEMPT, AttemptStatus, PaymentStatus
@@ -40,6 +41,7 @@ CHARGED_OR_UNKNOWN = (
     PaymentStatus.PROCESSING,
 )
 CVC_PARAM = "payment_method_data[card][cvc]"
+CVC_ADVICE = "A card's security code is kept for one attempt, so send the whole card again."
 # A confirm decides on these before it locks the payment: card, demand, 3-D Secure, billing. On the
 # locked row they must be the same, or one card would be charged on another's terms.
 DECIDED_ON = (
@@ -93,7 +95,7 @@ def _create_and_confirm(
     merchant: Merchant, draft: dict[str, Any], offered: OfferedCard | None
 ) -> PaymentIntent:
     if offered is None:
-        raise ParameterMissing(param="payment_method_data")
+        raise ParameterMissing(param="payment_method_data", lacking=lacking_method({}))
     terms = terms_of_draft(draft, offered)
     ledger_accounts.ensure(merchant.id, draft["currency"])
     non_secure.begin_day(merchant, draft["currency"])
@@ -184,7 +186,7 @@ def _open_confirmed(
     _require_unchanged(intent, seen)
     accounts.require_charges(intent.merchant)  # Again: asking the bank may have taken long.
     if terms.cvc is None or (offered is None and intent.sealed_card.is_destroyed):
-        raise ParameterMissing(param=CVC_PARAM)
+        raise ParameterMissing(param=CVC_PARAM, advice=CVC_ADVICE)
     if offered:
         intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=clock.now())
     intent.billing_details = terms.billing
@@ -205,7 +207,7 @@ def _refuse_on_locked_row(merchant: Merchant, intent_id: str) -> NoReturn:
 
 def _require_confirmable(intent: PaymentIntent) -> None:
     if not _is_confirmable(intent):
-        raise IntentUnexpectedState(intent)
+        raise IntentUnexpectedState(intent, "A confirm", CONFIRMABLE)
     inquiries.refuse_in_flight(intent)
 
 

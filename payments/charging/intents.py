@@ -10,6 +10,7 @@ from api import idempotency
 from core import clock, ids, rows
 from core.errors import ResourceMissing
 from core.metadata import merge
+from core.rest.messages import listed
 from events import outbox
 from merchants.models import Merchant
 from payments.bank.authorization import end_unpaid
@@ -34,6 +35,7 @@ from vault import cards as vault_cards
 OF_MERCHANT = "merchant_id = %(merchant)s::text AND id = %(id)s::text"
 # A merchant changes these only before the first attempt, which uses them.
 BEFORE_FIRST_ATTEMPT = ("amount", "currency", "customer", "installments", "line_items")
+TERMS_ARE_FIXED = f"{listed(BEFORE_FIRST_ATTEMPT)} can be changed before the first attempt only."
 
 
 def find(merchant: Merchant, intent_id: str) -> PaymentIntent:
@@ -150,7 +152,7 @@ def _change_terms(intent: PaymentIntent, changes: dict[str, Any]) -> None:
     if intent.attempt_ids or intent.status not in (
         PaymentStatus.REQUIRES_PAYMENT_METHOD, PaymentStatus.REQUIRES_CONFIRMATION,
     ):  # fmt: skip
-        raise IntentUnexpectedState(intent)
+        raise IntentUnexpectedState(intent, advice=TERMS_ARE_FIXED)
     intent.amount = changes.get("amount", intent.amount)
     intent.currency = changes.get("currency", intent.currency)
     if changes.keys() & {"amount", "currency", "installments"}:

@@ -3,18 +3,19 @@
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+
 import acquirers
 from acquirers.models import Terminal
 from core.cards import CardData
-from core.errors import ParameterMissing
 from core.names import reachable
 from merchants.models import Merchant
 from payments.installments import bins
 from payments.intents.refusals import CardNotSupported
 
-BILLING_REQUIRED = (
-    ("name",), ("email",), ("address", "line1"), ("address", "city"), ("address", "country"),
-)  # fmt: skip
+TEST_CARDS_ONLY = (
+    "This is a sandbox: it takes the test cards of its documentation, and never a real card."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def accept(
     terminal = acquirers.for_new(merchant, currency, card)
     gateway = acquirers.at(terminal)
     if not gateway.accepts(card.number):
-        raise CardNotSupported
+        raise CardNotSupported(advice="" if settings.LIVEMODE else TEST_CARDS_ONLY)
     facts = bins.facts_of(card.number, built_in=gateway.built_in_bins, merchant=merchant)
     shown = {
         "bin": card.bin,
@@ -71,20 +72,6 @@ def merged_billing(stored: dict[str, Any], given: dict[str, Any]) -> dict[str, A
     """Return the details given with an earlier card, overwritten by those that are given now."""
     address = {**(stored.get("address") or {}), **(given.get("address") or {})}
     return {**stored, **given, **({"address": address} if address else {})}
-
-
-def require_billing(billing: dict[str, Any]) -> None:
-    """Refuse to confirm without the details that the bank asks for (contract 3).
-
-    :raises ParameterMissing: the first that is missing, by its full path.
-    """
-    for path in BILLING_REQUIRED:
-        value: Any = billing
-        for name in path:
-            value = (value or {}).get(name)
-        if not value:
-            brackets = "".join(f"[{name}]" for name in path)
-            raise ParameterMissing(param=f"payment_method_data[billing_details]{brackets}")
 
 
 def demands_authentication(shown_card: dict[str, Any], requested: str) -> bool:

@@ -18,7 +18,7 @@ from core import clock
 from core.errors import ParameterMissing
 from merchants.models import Merchant, RuleName
 from payments.bank import attempts, authorization
-from payments.charging.terms import ChargeTerms
+from payments.charging.terms import RETURN_URL, ChargeTerms
 from payments.intents import non_secure, render
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import AttemptStatus
@@ -57,6 +57,8 @@ SELECT
             AND card_fingerprint <> %(card)s
         LIMIT %(email_cards)s) found)
 """
+
+BY_RISK = "This payment needs 3-D Secure."  # No rule is named (contract-terms).
 
 
 class Judged(NamedTuple):
@@ -161,18 +163,22 @@ def demand_of(
     if terms.authentication_demanded or verdict.is_blocked:
         return Demand(terms.authentication_demanded)
     if verdict.demands_authentication:
-        return _with_way_back(terms)
+        return _with_way_back(terms, BY_RISK)
     allowed = non_secure.allow(intent.merchant, amount=amount, currency=intent.currency)
     if allowed:
         return Demand(False, allowed.day)
     if terms.requested == "none":
-        raise non_secure.NonSecureNotAllowed
-    return _with_way_back(terms)
+        reason = non_secure.why_not(intent.merchant, amount=amount, currency=intent.currency)
+        raise non_secure.NonSecureNotAllowed(advice=reason)
+    if terms.return_url:
+        return Demand(True)
+    reason = non_secure.why_not(intent.merchant, amount=amount, currency=intent.currency)
+    return _with_way_back(terms, f"This payment needs 3-D Secure. {reason}")
 
 
-def _with_way_back(terms: ChargeTerms) -> Demand:
+def _with_way_back(terms: ChargeTerms, reason: str) -> Demand:
     if not terms.return_url:
-        raise ParameterMissing(param="return_url")
+        raise ParameterMissing(param="return_url", advice=f"{reason} {RETURN_URL}")
     return Demand(True)
 
 

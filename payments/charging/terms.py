@@ -10,6 +10,7 @@ from merchants.models import Merchant
 from payments.charging import methods
 from payments.charging.installments import Wish, wish_of
 from payments.charging.methods import OfferedCard
+from payments.intents.forms import lacking_billing, lacking_method
 from payments.intents.models import PaymentIntent
 from payments.intents.states import PaymentStatus
 from vault import cvc as vault_cvc
@@ -17,6 +18,10 @@ from vault import cvc as vault_cvc
 # In these a payment has a card. A confirm may use it while its security code is held, for the first
 # attempt alone: with another one `requires_action` asks for the card again.
 HAS_A_CARD = (PaymentStatus.REQUIRES_CONFIRMATION, PaymentStatus.REQUIRES_ACTION)
+
+RETURN_URL = "3-D Secure brings the payer back to return_url, so send it whenever that may happen."
+ASKED_FOR = "payment_method_options[card][three_d_secure] is required."
+DEBIT = "A domestic debit card always needs 3-D Secure."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,9 @@ def terms_of_confirmation(
     billing = methods.merged_billing(intent.billing_details, methods.billing_of(method))
     card, currency = method.get("card"), intent.currency
     offered = methods.accept(merchant, card, billing, currency=currency) if card else None
-    _require_card(intent, offered, param="payment_method_data" + ("[card]" if method else ""))
+    if offered is None and intent.status not in HAS_A_CARD:
+        param = "payment_method_data" + ("[card]" if method else "")
+        raise ParameterMissing(param=param, lacking=lacking_method(billing), advice=RETURN_URL)
     terms = ChargeTerms(
         card=offered.shown if offered else intent.card,
         cvc=offered.data.cvc if offered else _held_cvc(intent),
@@ -94,16 +101,19 @@ def _held_cvc(intent: PaymentIntent) -> str | None:
     return vault_cvc.look(intent.sealed_card_id)
 
 
-def _require_card(intent: PaymentIntent, offered: OfferedCard | None, *, param: str) -> None:
-    if offered is None and intent.status not in HAS_A_CARD:
-        raise ParameterMissing(param=param)
-
-
 def _requested(body: dict[str, Any]) -> str | None:
     return methods.requested_authentication(body.get("payment_method_options"))
 
 
 def _require_complete(terms: ChargeTerms) -> None:
-    methods.require_billing(terms.billing)
+    """Refuse terms that lack what the bank asks for, and name all of it."""
+    lacking, reason = [*lacking_billing(terms.billing)], ""
     if terms.authentication_demanded and not terms.return_url:
-        raise ParameterMissing(param="return_url")
+        lacking, reason = [*lacking, "return_url"], _reason_for_return_url(terms)
+    if lacking:
+        raise ParameterMissing(param=lacking[0], lacking=tuple(lacking), advice=reason)
+
+
+def _reason_for_return_url(terms: ChargeTerms) -> str:
+    is_asked_for = terms.requested == "required"
+    return f"{ASKED_FOR if is_asked_for else DEBIT} {RETURN_URL}"

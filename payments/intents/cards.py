@@ -7,7 +7,7 @@ from rest_framework import serializers
 from core import clock
 from core.cards import CardData, brand_of, is_expired, luhn_valid
 from core.rest.fields import Integer, Name, Text
-from core.rest.forms import Form
+from core.rest.forms import Form, form_of
 from core.rest.parsers import CardInput
 
 CENTURY = (2000, 2099)
@@ -36,7 +36,8 @@ class CardForm(Form):
         digits = number.replace(" ", "").replace("-", "")
         if not 12 <= len(digits) <= 19 or not luhn_valid(digits):
             raise serializers.ValidationError(
-                "The card number is not right.", code="incorrect_number"
+                "The card number is not right: its check digit or length is wrong.",
+                code="incorrect_number",
             )
         return digits
 
@@ -87,4 +88,4 @@ class CardField(serializers.Field):
     def to_internal_value(self, data: Any) -> CardData:
         if not isinstance(data, CardInput):
             self.fail("parameter_invalid")
-        return CardData(**CardForm.read(data.fields))
+        return CardData(**form_of(CardForm).validated(data.fields))

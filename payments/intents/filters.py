@@ -86,10 +86,13 @@ def _with_others(
 
 def _pair(parameter: Given) -> tuple[str, str]:
     if len(parameter.keys) != 1 or len(parameter.values) != 1:
-        raise parameter.refusal()
+        raise parameter.refusal("Must be written as metadata[key]=value, each key once.")
     [key], [value] = parameter.keys, parameter.values
     if not (1 <= len(key) <= METADATA_KEY_MAX and 1 <= len(value) <= METADATA_VALUE_MAX):
-        raise parameter.refusal()
+        raise parameter.refusal(
+            f"Must have a key of 1 to {METADATA_KEY_MAX} characters, and a value of 1 to"
+            f" {METADATA_VALUE_MAX}."
+        )
     return key, value
 
 

@@ -1,9 +1,11 @@
 """The bodies of /v1's payment endpoints, declared (spec: Payment creation parameters)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from rest_framework import serializers
 
+from core.rest.brackets import bracketed
 from core.rest.fields import (
     Amount,
     Boolean,
@@ -15,14 +17,31 @@ from core.rest.fields import (
     Name,
     Text,
 )
-from core.rest.forms import Form
+from core.rest.forms import Form, form_of, required_within
 from payments.customers.forms import AddressForm
 from payments.intents.cards import CardField
 
 ID_MAX = 255
 URL_MAX = 100_000  # Longer than any that is allowed: the return-URL rule refuses it by name.
 LINE_ITEMS_MAX = 200
+CONFIRMED = ("true", "True")  # As a form writes it.
 CANCELLATION_REASONS = ("duplicate", "fraudulent", "requested_by_customer", "abandoned")
+
+
+# What the bank asks for, of the billing details (contract 3).
+BILLING_REQUIRED = (
+    ("name",), ("email",), ("address", "line1"), ("address", "city"), ("address", "country"),
+)  # fmt: skip
+
+
+def lacking_billing(details: Any) -> Iterator[str]:
+    """Yield the billing details that a confirm lacks, by their full names."""
+    for path in BILLING_REQUIRED:
+        value: Any = details
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        if not value:
+            yield bracketed(("payment_method_data", "billing_details", *path))
 
 
 class BillingDetailsForm(Form):
@@ -81,8 +100,13 @@ class LineItemForm(Form):
 
 def line_items() -> serializers.ListSerializer:
     # Not `many=True`, which would hand `allow_null` down to the lines themselves.
+    several = f"Must be an array of up to {LINE_ITEMS_MAX} objects."
     return serializers.ListSerializer(
-        child=LineItemForm(), required=False, allow_null=True, max_length=LINE_ITEMS_MAX
+        child=LineItemForm(),
+        required=False,
+        allow_null=True,
+        max_length=LINE_ITEMS_MAX,
+        error_messages={"not_a_list": several, "max_length": several},
     )
 
 
@@ -100,6 +124,25 @@ class CreateIntentForm(Form):
     installments = Integer(minimum=1, maximum=99, required=False)
     surcharge = Amount(minimum=0, required=False)
     line_items = line_items()
+
+    def lacking_too(self, body: dict[str, Any]) -> tuple[str, ...]:
+        """Return the billing details that a create with `confirm` lacks."""
+        if body.get("confirm") not in (True, *CONFIRMED):
+            return ()
+        method = body.get("payment_method_data")
+        if method is None:
+            return lacking_method({})
+        details = method.get("billing_details") if isinstance(method, dict) else None
+        return tuple(lacking_billing(details))
+
+
+def lacking_method(details: Any) -> tuple[str, ...]:
+    """Return what a confirm without a card lacks: the card, and of the billing details the rest.
+
+    :param details: those that are known.
+    """
+    method = required_within(form_of(PaymentMethodForm), ("payment_method_data",))
+    return (*method, *lacking_billing(details))
 
 
 class UpdateIntentForm(Form):

@@ -147,6 +147,18 @@ def allow(merchant: Merchant, *, amount: int, currency: str) -> Allowed | None:
     return Allowed(counted.day)
 
 
+def why_not(merchant: Merchant, *, amount: int, currency: str) -> str:
+    """Return the sentence that says why `allow` has refused an amount, in minor units."""
+    if not merchant.non_secure_allowed:
+        return "The account takes no payments without it."
+    limit = _limit_of(merchant, currency)
+    if limit is None:
+        return f"The account has no limit in {currency}, so it takes none without it."
+    if limit.per_payment is not None and amount > limit.per_payment:
+        return f"The amount is above the account's limit without it, {limit.per_payment} a payment."
+    return "The account has reached what it may take without it in a day."
+
+
 def take_off(attempt: Attempt) -> None:
     """Give back what an attempt took of its day's limit; when it ends unpaid, and so once."""
     if attempt.non_secure_day is None:

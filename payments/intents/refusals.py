@@ -1,6 +1,9 @@
 """Refusals that more than one module of payments raises."""
 
+from collections.abc import Iterable
+
 from core.errors import DomainError, Explained
+from core.rest.messages import listed
 from payments.intents import render
 from payments.intents.models import PaymentIntent
 
@@ -22,10 +25,20 @@ class IntentUnexpectedState(DomainError):
     message = "The payment's status does not allow this."
     is_lasting = True
 
-    def __init__(self, intent: PaymentIntent) -> None:
+    def __init__(
+        self,
+        intent: PaymentIntent,
+        act: str = "",
+        statuses: Iterable[str] = (),
+        *,
+        advice: str = "",
+    ) -> None:
+        """:param statuses: those that allow the act, `A refund`."""
+        allowed = listed(map(str, statuses), last="or") if act else ""
         super().__init__(
             f"The payment's status, {intent.status}, does not allow this.",
             shown={"payment_intent": render.payment_intent(intent)},
+            advice=f"{act} needs {allowed}." if act else advice,
         )
 
 

@@ -85,7 +85,7 @@ def _captured(intent: PaymentIntent) -> Attempt:
     """
     if intent.status != PaymentStatus.SUCCEEDED:
         inquiries.refuse_in_flight(intent)
-        raise IntentUnexpectedState(intent)
+        raise IntentUnexpectedState(intent, "A refund", [PaymentStatus.SUCCEEDED])
     attempts = intent.attempts.select_related("terminal").select_for_update(of=("self",))
     return attempts.get(status=AttemptStatus.SUCCEEDED)
 
@@ -99,7 +99,7 @@ def _amount(intent: PaymentIntent, asked: int | None) -> int:
     if amount == 0 or intent.amount_refundable < amount <= left:
         raise PaymentDisputed(intent)
     if amount > left:
-        raise AmountAboveRefundable
+        raise AmountAboveRefundable(advice=f"amount_refundable is {intent.amount_refundable}.")
     return amount
 
 

@@ -95,11 +95,11 @@ def test_the_refusal_of_one_is_not_the_others() -> None:
 def test_nothing_of_a_request_stays_in_the_form() -> None:
     together(body("Ayşe", 0), body("Bora", 2))
 
-    left = list(values_in(forms._form_of(OuterForm), set()))
+    left = list(values_in(forms.form_of(OuterForm), set()))
     assert len(left) > 20
     assert not [one for one in left if one in ("Ayşe", "Bora")]
 
 
 def test_there_is_one_form_of_a_class() -> None:
-    assert forms._form_of(OuterForm) is forms._form_of(OuterForm)
-    assert forms._form_of(OuterForm) is not forms._form_of(InnerForm)
+    assert forms.form_of(OuterForm) is forms.form_of(OuterForm)
+    assert forms.form_of(OuterForm) is not forms.form_of(InnerForm)
