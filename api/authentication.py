@@ -64,6 +64,7 @@ class ApiKeyMissing(DomainError):
     code = "api_key_missing"
     http_status = 401
     message = "Send your secret key as Authorization: Bearer sk_…"
+    advice = "The panel makes secret keys, under Developers, API keys."
 
 
 class ApiKeyInvalid(DomainError):

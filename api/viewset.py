@@ -20,7 +20,6 @@ from core.errors import DomainError, Explained, ParameterInvalid
 from core.querysets import MerchantRows
 from core.rest import expansion, query, resources
 from core.rest.expansion import Expandable, Shown
-from core.rest.messages import listed
 from core.rest.filters import Filters
 from core.rest.forms import Form
 from core.rest.lists import Listing, ListSpec
@@ -230,7 +229,7 @@ def _version(request: Request) -> str:
     if asked is None:
         return merchant_of(request).api_version
     if asked not in settings.API_VERSIONS:
-        raise ApiVersionInvalid(advice=f"The versions are {listed(settings.API_VERSIONS)}.")
+        raise ApiVersionInvalid(advice=f"It is one of: {', '.join(settings.API_VERSIONS)}.")
     return asked
 
 

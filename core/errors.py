@@ -109,6 +109,10 @@ class ParameterInvalid(DomainError):
     message = "The parameter's value is not valid."
 
 
+class QueryParameterUnknown(ParameterInvalid):
+    message = "The address does not know this parameter."
+
+
 class ParameterUnknown(DomainError):
     explained = Explained(
         cause=(
@@ -240,6 +244,7 @@ class CardDataNotAllowed(DomainError):
     )
     code = "card_data_not_allowed"
     message = "Card numbers and security codes are accepted only in payment_method_data[card]."
+    advice = "Take it out: no other parameter, description or metadata may hold card data."
 
 
 class PermissionDenied(DomainError):

@@ -41,7 +41,9 @@ class RequestLogFilters(Filters):
         told="Must be a status such as 404, or a class such as 4xx.",
         method=_with_status,
     )
-    method = TextFilter(form="[A-Z]{1,16}", told="Must be an HTTP method in capitals, such as POST.")
+    method = TextFilter(
+        form="[A-Z]{1,16}", told="Must be an HTTP method in capitals, such as POST."
+    )
     path = TextFilter(method=_with_path)
 
     class Meta(Filters.Meta):

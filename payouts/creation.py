@@ -14,7 +14,7 @@ from api import idempotency
 from core import clock, context, ids, local_days
 from core.metadata import merge
 from events import outbox
-from ledger import accounts, book, calendar
+from ledger import accounts, balance, book, calendar, parts
 from merchants import audit_log
 from merchants.accounts import require_payouts
 from merchants.models import Merchant
@@ -114,10 +114,23 @@ def open_payout(
             now=payout.created_at,
         )
     except book.InsufficientFunds:
-        raise BalanceInsufficient from None
+        advice = _what_there_is(merchant.id, payout.currency)
+        raise BalanceInsufficient(advice=advice) from None
     payout.save(force_insert=True)
     outbox.record(merchant, CREATED, render.payout(payout))
     return payout
+
+
+def _what_there_is(merchant_id: str, currency: str) -> str:
+    """Return sentences about the money that there is, and the day on which more of it comes."""
+    funds = balance.funds(merchant_id, currency)
+    now = f"available is {funds.available} {currency}, and {funds.pending} {currency} are pending."
+    last = parts.last_run(merchant_id, currency)
+    days = parts.by_date(merchant_id, [currency], {currency: last} if last else {})
+    coming = next(
+        ((day, amount) for day, amount in days.get(currency, {}).items() if amount > 0), None
+    )
+    return f"{now} {coming[1]} of them become available on {coming[0]}." if coming else now
 
 
 def _drafted(

@@ -75,7 +75,7 @@ class Amount(Integer):
 
     @property
     def advice(self) -> str:
-        return f"Amounts are in minor units, 125.00 TRY is 12500. {super().advice}"
+        return f"Amounts are in minor units: 125.00 TRY is 12500. {super().advice}"
 
 
 class Boolean(serializers.Field):
@@ -116,7 +116,7 @@ class Text(serializers.Field):
 
     @property
     def advice(self) -> str:
-        return f"It has up to {self.max_length} characters."
+        return f"It may have up to {self.max_length} characters."
 
     @property
     def shape(self) -> Shape:

@@ -144,11 +144,8 @@ def _field_at(form: Form, path: Path) -> Any:
     field: Any = form
     for part in path:
         inner = fields_of(field)
-        if part in inner:
-            field = inner[str(part)]
-        else:
-            # An item of an array, else a key of a field that takes any.
-            field = getattr(field, "child", field)
+        # Not of an object: an item of an array, else a key of a field that takes any.
+        field = inner[str(part)] if part in inner else getattr(field, "child", field)
     return field
 
 

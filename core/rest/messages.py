@@ -8,7 +8,13 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
-from core.errors import DomainError, ParameterInvalid, ParameterMissing, ParameterUnknown
+from core.errors import (
+    DomainError,
+    ParameterInvalid,
+    ParameterMissing,
+    ParameterUnknown,
+    QueryParameterUnknown,
+)
 from core.names import plain
 from core.secrets_in_text import hide_secrets
 
@@ -16,6 +22,7 @@ NAME_MAX = 100  # Characters; more is none of ours.
 LIKENESS = 0.75  # How much of two names must be the same for a suggestion.
 LISTED_MAX = 40
 ABOUT_PARAMETERS = (ParameterInvalid, ParameterMissing, ParameterUnknown)
+UNKNOWN = (ParameterUnknown, QueryParameterUnknown)
 RIGHT_TO_LEFT = ("R", "AL", "AN")
 
 
@@ -31,7 +38,7 @@ def _sentence(refusal: DomainError) -> str:
         return _required(refusal)
     if name is None:
         return refusal.text
-    if isinstance(refusal, ParameterUnknown) and is_general:
+    if isinstance(refusal, UNKNOWN) and is_general:
         return f"{name} is not a parameter of this endpoint."
     if refusal.text.startswith("Must "):
         return f"{name} m{refusal.text[1:]}"

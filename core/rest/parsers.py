@@ -34,6 +34,7 @@ NUMBER_PATH = (*CARD_PATH, "number")
 MAX_NUMBER_DIGITS = 100
 CHARSET = re.compile(r"""charset=["']?([^"';\s]*)""")
 UTF_8 = ("utf-8", "utf8")
+NO_JSON_AT_ALL = "A form needs Content-Type: application/x-www-form-urlencoded."
 BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
@@ -133,7 +134,7 @@ def _load_json(raw: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as problem:
         # Where, and not what: the cause carries the text of the body, and its message may too.
         place = f"It breaks off in line {problem.lineno}, column {problem.colno}."
-        raise BodyInvalid(advice=place) from None
+        raise BodyInvalid(advice=place if problem.pos else NO_JSON_AT_ALL) from None
     except RecursionError:
         raise BodyInvalid("The body is nested too deeply.") from None
     if not isinstance(body, dict):

@@ -7,13 +7,11 @@ from urllib.parse import parse_qsl, unquote_plus
 from django.http import QueryDict
 
 from core.detection import contains_encoded_card_number
-from core.errors import CardDataInUrl, ParameterInvalid
+from core.errors import CardDataInUrl, ParameterInvalid, QueryParameterUnknown
 from core.rest import brackets
 from core.rest.brackets import MAX_PARAMETERS, TooManyParameters, Written, shown_name
 from core.rest.messages import instead_of
 
-
-UNKNOWN = "The query's parameter is not known here."
 NO_TEXT = "Must be percent-encoded UTF-8 text."
 ONE_VALUE = "Must be given once, without brackets."
 
@@ -36,7 +34,8 @@ class Given(NamedTuple):
     def unknown(self, known: Collection[str]) -> ParameterInvalid:
         """Return the refusal of a parameter that is none of those that are known."""
         base = self.name.partition("[")[0]
-        return self.refusal(UNKNOWN, instead_of(base, sorted(known)))
+        advice = instead_of(base, sorted(known))
+        return QueryParameterUnknown(param=shown_name(self.name), advice=advice)
 
 
 def refuse_unsafe_url(path: str, query: str) -> None:

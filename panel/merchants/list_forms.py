@@ -153,7 +153,7 @@ class ListForm(Refusable):
         elif isinstance(self.fields.get(name), AnyChoice | AnyChoices):
             self.add_error(name, CHOOSE)
         elif name in self.fields:
-            super().refuse(found)
+            super().refuse(problem)
         else:
             self.add_error(None, self.unplaced)
 

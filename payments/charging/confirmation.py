@@ -25,7 +25,7 @@ from payments.bank import attempts, authorization, inquiries
 from payments.bank.orders import order_of
 from payments.charging import installments, intents, methods, risk_gate
 from payments.charging.methods import OfferedCard
-from payments.charging.terms import ChargeTerms, terms_of_confirmation, terms_of_draft
+from payments.charging.terms import RETURN_URL, ChargeTerms, terms_of_confirmation, terms_of_draft
 from payments.intents import non_secure
 from payments.intents.forms import lacking_method
 from payments.intents.models import Attempt, PaymentIntent
@@ -95,7 +95,8 @@ def _create_and_confirm(
     merchant: Merchant, draft: dict[str, Any], offered: OfferedCard | None
 ) -> PaymentIntent:
     if offered is None:
-        raise ParameterMissing(param="payment_method_data", lacking=lacking_method({}))
+        lacking = lacking_method({})
+        raise ParameterMissing(param="payment_method_data", lacking=lacking, advice=RETURN_URL)
     terms = terms_of_draft(draft, offered)
     ledger_accounts.ensure(merchant.id, draft["currency"])
     non_secure.begin_day(merchant, draft["currency"])

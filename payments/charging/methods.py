@@ -14,7 +14,7 @@ from payments.installments import bins
 from payments.intents.refusals import CardNotSupported
 
 TEST_CARDS_ONLY = (
-    "This is a sandbox: it takes the test cards of its documentation, and never a real card."
+    "This is a sandbox: it takes the test cards of its documentation only, and never a real card."
 )
 
 
@@ -44,7 +44,7 @@ def accept(
     terminal = acquirers.for_new(merchant, currency, card)
     gateway = acquirers.at(terminal)
     if not gateway.accepts(card.number):
-        raise CardNotSupported(advice="" if settings.LIVEMODE else TEST_CARDS_ONLY)
+        raise CardNotSupported(advice=None if settings.LIVEMODE else TEST_CARDS_ONLY)
     facts = bins.facts_of(card.number, built_in=gateway.built_in_bins, merchant=merchant)
     shown = {
         "bin": card.bin,

@@ -169,11 +169,12 @@ def demand_of(
         return Demand(False, allowed.day)
     if terms.requested == "none":
         reason = non_secure.why_not(intent.merchant, amount=amount, currency=intent.currency)
-        raise non_secure.NonSecureNotAllowed(advice=reason)
+        advice = f"{reason} Send automatic and a return_url, so that the payer can authenticate."
+        raise non_secure.NonSecureNotAllowed(advice=advice)
     if terms.return_url:
         return Demand(True)
     reason = non_secure.why_not(intent.merchant, amount=amount, currency=intent.currency)
-    return _with_way_back(terms, f"This payment needs 3-D Secure. {reason}")
+    return _with_way_back(terms, f"{BY_RISK} {reason}")
 
 
 def _with_way_back(terms: ChargeTerms, reason: str) -> Demand:

@@ -20,7 +20,7 @@ from vault import cvc as vault_cvc
 HAS_A_CARD = (PaymentStatus.REQUIRES_CONFIRMATION, PaymentStatus.REQUIRES_ACTION)
 
 RETURN_URL = "3-D Secure brings the payer back to return_url, so send it whenever that may happen."
-ASKED_FOR = "payment_method_options[card][three_d_secure] is required."
+ASKED_FOR = "payment_method_options[card][three_d_secure] demands 3-D Secure."
 DEBIT = "A domestic debit card always needs 3-D Secure."
 
 
@@ -80,7 +80,8 @@ def terms_of_confirmation(
     offered = methods.accept(merchant, card, billing, currency=currency) if card else None
     if offered is None and intent.status not in HAS_A_CARD:
         param = "payment_method_data" + ("[card]" if method else "")
-        raise ParameterMissing(param=param, lacking=lacking_method(billing), advice=RETURN_URL)
+        lacking = lacking_method(billing, *(("card",) if method else ()))
+        raise ParameterMissing(param=param, lacking=lacking, advice=RETURN_URL)
     terms = ChargeTerms(
         card=offered.shown if offered else intent.card,
         cvc=offered.data.cvc if offered else _held_cvc(intent),

@@ -136,12 +136,16 @@ class CreateIntentForm(Form):
         return tuple(lacking_billing(details))
 
 
-def lacking_method(details: Any) -> tuple[str, ...]:
+def lacking_method(details: Any, *inside: str) -> tuple[str, ...]:
     """Return what a confirm without a card lacks: the card, and of the billing details the rest.
 
     :param details: those that are known.
+    :param inside: the part of `payment_method_data` that is missing; nothing for all of it.
     """
-    method = required_within(form_of(PaymentMethodForm), ("payment_method_data",))
+    field: Any = form_of(PaymentMethodForm)
+    for name in inside:
+        field = field.fields[name]
+    method = required_within(field, ("payment_method_data", *inside))
     return (*method, *lacking_billing(details))
 
 

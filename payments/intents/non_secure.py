@@ -150,12 +150,14 @@ def allow(merchant: Merchant, *, amount: int, currency: str) -> Allowed | None:
 def why_not(merchant: Merchant, *, amount: int, currency: str) -> str:
     """Return the sentence that says why `allow` has refused an amount, in minor units."""
     if not merchant.non_secure_allowed:
-        return "The account takes no payments without it."
+        return "The account may take no payment without it."
     limit = _limit_of(merchant, currency)
     if limit is None:
         return f"The account has no limit in {currency}, so it takes none without it."
     if limit.per_payment is not None and amount > limit.per_payment:
-        return f"The amount is above the account's limit without it, {limit.per_payment} a payment."
+        return (
+            f"Without it a payment may have up to {limit.per_payment} {currency}, in minor units."
+        )
     return "The account has reached what it may take without it in a day."
 
 

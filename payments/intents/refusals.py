@@ -38,7 +38,7 @@ class IntentUnexpectedState(DomainError):
         super().__init__(
             f"The payment's status, {intent.status}, does not allow this.",
             shown={"payment_intent": render.payment_intent(intent)},
-            advice=f"{act} needs {allowed}." if act else advice,
+            advice=f"{act} needs the status {allowed}." if act else advice,
         )
 
 
