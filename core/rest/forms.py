@@ -13,6 +13,7 @@ from core.rest.brackets import Path, bracketed, shown_name
 from core.rest.messages import legible, nearest, taken
 
 MISSING = ("required", "null", "blank")
+NOT_VALID = ((), ErrorDetail("The request is not valid.", code="parameter_invalid"))
 
 
 class Form(serializers.Serializer):
@@ -88,7 +89,7 @@ def form_of(form: type[Form]) -> Form:
 class Refused(DomainError):
     """A form's problem that has a code of its own, such as `amount_too_small`."""
 
-    def __init__(self, code: str, message: str, *, param: str | None, advice: str) -> None:
+    def __init__(self, code: str, message: str, *, param: str | None, advice: str = "") -> None:
         self.code = code
         super().__init__(message, param=param, advice=advice)
 
@@ -98,7 +99,7 @@ def refusal(detail: Any, form: Form, lacking: tuple[str, ...] = ()) -> DomainErr
 
     :param lacking: parameters that are missing as well, by their names.
     """
-    path, problem = next(_problems(detail, ()))
+    path, problem = next(_problems(detail, ()), NOT_VALID)
     param = shown_name(bracketed(path)) if path else None
     if problem.code in MISSING:
         return ParameterMissing(param=param, lacking=(*_lacking(detail, form), *lacking))

@@ -21,6 +21,7 @@ from core.secrets_in_text import hide_secrets
 NAME_MAX = 100  # Characters; more is none of ours.
 LIKENESS = 0.75  # How much of two names must be the same for a suggestion.
 LISTED_MAX = 40
+LACKING_MAX = 20  # More come from a list whose items all lack the same.
 ABOUT_PARAMETERS = (ParameterInvalid, ParameterMissing, ParameterUnknown)
 UNKNOWN = (ParameterUnknown, QueryParameterUnknown)
 RIGHT_TO_LEFT = ("R", "AL", "AN")
@@ -53,11 +54,12 @@ def _remedy(refusal: DomainError) -> str:
 
 
 def _required(refusal: ParameterMissing) -> str:
-    names = [name for name in refusal.lacking or (refusal.param,) if legible(name)]
+    names = [str(name) for name in refusal.lacking or (refusal.param,) if legible(name)]
     if not names:
         return refusal.text
-    *others, last = map(str, names)
-    return f"{', '.join(others)} and {last} are required." if others else f"{last} is required."
+    if len(names) > LACKING_MAX:
+        names[LACKING_MAX:] = [f"{len(names) - LACKING_MAX} more"]
+    return f"{listed(names)} {'is' if len(names) == 1 else 'are'} required."
 
 
 def _is_named(name: str, text: str) -> bool:

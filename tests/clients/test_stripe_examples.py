@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from devstack.state import ROOT
+from tests.clients.test_mistakes import TABLE as MISTAKES_FILE
 from tests.stage.sdk_service import SIGNATURES, VECTORS, SdkService
 
 pytestmark = [
@@ -46,7 +47,8 @@ def example(service: SdkService, language: str) -> str:
 @pytest.fixture
 def surroundings(sdk_service: SdkService, tmp_path: Path) -> dict[str, str]:
     """Return what a program is told; the SDKs' telemetry writes an id down once per user."""
-    told = {"SIGNATURES": str(SIGNATURES), "XDG_CONFIG_HOME": str(tmp_path)}
+    files = {"SIGNATURES": str(SIGNATURES), "MISTAKES": str(MISTAKES_FILE)}
+    told = {**files, "XDG_CONFIG_HOME": str(tmp_path)}
     return {**os.environ, **sdk_service.environment, **told}
 
 
@@ -106,7 +108,7 @@ def test_the_sdk_for_node_tells_the_same_story(
 ) -> None:
     said = said_by("node", str(node_story), env=surroundings)
 
-    assert said.endswith("\n24 steps\n")
+    assert said.endswith("\n25 steps\n")
 
 
 def test_the_example_in_node_takes_a_payment(

@@ -6,6 +6,7 @@ import pytest
 import requests
 import stripe
 
+from tests.clients.test_mistakes import MISTAKES
 from tests.stage.draining import until
 from tests.stage.factories import payment
 from tests.stage.sdk_service import VECTORS, SdkService
@@ -41,6 +42,19 @@ def test_a_wrong_parameter_inside_is_named_as_it_was_sent() -> None:
 
     assert refused.value.param == "payment_method_data[card]"
     assert refused_inside.value.param == "line_items[0][unit_amount]"
+
+
+def test_an_exception_alone_says_what_to_do(sdk_service: SdkService) -> None:
+    printed = {}
+    for one in (told := [one for one in MISTAKES if one.get("sdk")]):
+        method, path = one["call"].split(" ")
+        with pytest.raises(stripe.InvalidRequestError) as refused:
+            client(sdk_service).raw_request(method.lower(), path, **(one["body"] or {}))
+        print(refused.value)  # noqa: T201
+        printed[one["what"]] = str(refused.value).partition(": ")[2]
+
+    assert printed == {one["what"]: one["message"] for one in told}
+    assert len(told) >= 20
 
 
 def test_what_does_not_exist_is_an_invalid_request() -> None:

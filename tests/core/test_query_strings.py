@@ -63,7 +63,7 @@ def test_a_query_of_too_many_parameters_is_told_so(
     answer = acme._call(method, f"/v1/payment_intents?{query}", b"", {})
 
     assert answer.refusal == (400, "parameter_invalid", param)
-    assert answer.error["message"] == TOO_MANY
+    assert answer.error["message"].endswith(TOO_MANY)
     assert_envelope(answer)
 
 
@@ -80,7 +80,7 @@ def test_a_form_of_too_many_parameters_is_told_so(acme: ApiClient) -> None:
     taken = post_form(acme, "/v1/payment_intents", form.removesuffix("&expand[]=customer"))
 
     assert refused.refusal == (400, "parameter_invalid", "expand[]")
-    assert refused.error["message"] == TOO_MANY
+    assert refused.error["message"].endswith(TOO_MANY)
     assert taken.status == 200
 
 
@@ -88,7 +88,7 @@ def test_a_page_that_is_sent_too_many_parameters_says_so_too() -> None:
     answer = raw("POST", "/account/login", b"a=1&" * 1001, content_type=FORM)
 
     assert answer.refusal == (400, "parameter_invalid", None)
-    assert answer.error["message"] == TOO_MANY
+    assert answer.error["message"].endswith(TOO_MANY)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

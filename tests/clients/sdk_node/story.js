@@ -2,7 +2,7 @@
 // service. Prints a line per step; the first thing that is not as it should be ends it with 1.
 //
 // Environment: SERVICE_URL STRICT_URL SECRET_KEY READ_ONLY_KEY, in RECEIVER_PORT where it may take
-// webhooks, and in SIGNATURES the path of docs/webhook-signatures.json
+// webhooks, in SIGNATURES the path of docs/webhook-signatures.json, and in MISTAKES that of mistakes.json
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import Stripe from "stripe";
 
-const { SERVICE_URL, STRICT_URL, SECRET_KEY, READ_ONLY_KEY, RECEIVER_PORT, SIGNATURES } =
+const { SERVICE_URL, STRICT_URL, SECRET_KEY, READ_ONLY_KEY, RECEIVER_PORT, SIGNATURES, MISTAKES } =
   process.env;
 
 function client(url, key, options = {}) {
@@ -334,6 +334,20 @@ const steps = {
       errors.StripeInvalidRequestError,
     );
     assert.equal(charges.param, "expand[]");
+  },
+
+  async "mistakes, told by the exception alone"() {
+    const mistakes = JSON.parse(await readFile(MISTAKES)).filter(({ sdk }) => sdk);
+    for (const { call, body, message } of mistakes) {
+      const [method, path] = call.split(" ");
+      const error = await refused(
+        () => stripe.rawRequest(method, path, body ?? undefined),
+        errors.StripeInvalidRequestError,
+      );
+      assert.equal(error.message, message);
+      console.log(`${error.type}: ${error.message}`);
+    }
+    assert.ok(mistakes.length >= 20);
   },
 
   async "a state that refuses"() {
