@@ -4,7 +4,7 @@ The lists are those of the schema, so that a new one is tried with everything he
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -367,11 +367,10 @@ def test_a_list_that_takes_what_it_does_not_understand_is_found(
 def test_a_refusal_that_repeats_a_value_is_found(
     acme: ApiClient, theirs: Owned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def repeating(given: Given, _message: str | None = None) -> Exception:
-        return refusal(given, f"{given.values} is not valid.")
+    def repeating(given: Given, _known: Collection[str]) -> Exception:
+        return given.refusal(f"{given.values} is not valid.")
 
-    refusal = Given.refusal
-    monkeypatch.setattr(Given, "refusal", repeating)
+    monkeypatch.setattr(Given, "unknown", repeating)
 
     with pytest.raises(AssertionError, match=SECRET):
         assert_refuses(acme, "/v1/events", theirs, [(f"colour={SECRET}", "colour")])
