@@ -38,11 +38,11 @@ def _with_path(rows: Rows, _name: str, wanted: str) -> Rows:
 class RequestLogFilters(Filters):
     status = TextFilter(
         form="[1-9][0-9]{2}|[1-5]xx",
-        told="Must be a status such as 404, or a class such as 4xx.",
+        refused_by="Must be a status such as 404, or a class such as 4xx.",
         method=_with_status,
     )
     method = TextFilter(
-        form="[A-Z]{1,16}", told="Must be an HTTP method in capitals, such as POST."
+        form="[A-Z]{1,16}", refused_by="Must be an HTTP method in capitals, such as POST."
     )
     path = TextFilter(method=_with_path)
 

@@ -39,18 +39,18 @@ LAST_SECOND = 99_999_999_999  # In the year 5138: what a calendar can still hold
 class Text(forms.Field):
     """Text of a given form.
 
-    :param told: the sentence for a text of another form.
+    :param refused_by: the sentence of the refusal, for a text of another form.
     """
 
     def __init__(
         self,
         *,
         form: str = ".{1,500}",
-        told: str = "Must have 1 to 500 characters.",
+        refused_by: str = "Must have 1 to 500 characters.",
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self.form, self.told = re.compile(form, re.ASCII | re.DOTALL), told
+        self.form, self.refused_by = re.compile(form, re.ASCII | re.DOTALL), refused_by
 
     @property
     def shape(self) -> Shape:
@@ -58,7 +58,7 @@ class Text(forms.Field):
 
     def clean(self, value: str) -> Any:
         if not self.form.fullmatch(value):
-            raise forms.ValidationError(self.told)
+            raise forms.ValidationError(self.refused_by)
         return value
 
 
@@ -79,7 +79,7 @@ class Amount(forms.Field):
     """A whole number; money in minor units."""
 
     most = MAX_REQUESTED_MINOR
-    told = f"Must be a whole number from 0 to {most}, in minor units: 125.00 TRY is 12500."
+    refused_by = f"Must be a whole number from 0 to {most}, in minor units: 125.00 TRY is 12500."
 
     @property
     def shape(self) -> Shape:
@@ -87,7 +87,7 @@ class Amount(forms.Field):
 
     def clean(self, value: str) -> Any:
         if not WHOLE_NUMBER.fullmatch(value) or int(value) > self.most:
-            raise forms.ValidationError(self.told)
+            raise forms.ValidationError(self.refused_by)
         return int(value)
 
 
@@ -95,7 +95,7 @@ class Instant(Amount):
     """Unix seconds. The API shows whole ones, so that `created=n` is all of second n."""
 
     most = LAST_SECOND
-    told = "Must be unix seconds, such as 1767225600: no date, no milliseconds, no fraction."
+    refused_by = "Must be unix seconds, such as 1767225600: no date, no milliseconds, no fraction."
 
     def __init__(self, *, lookup: str, **options: Any) -> None:
         super().__init__(**options)

@@ -47,7 +47,7 @@ def _sentence(refusal: DomainError) -> str:
 
 
 def _remedy(refusal: DomainError) -> str:
-    """Return what the reference says of the code, where no parameter's own words say it."""
+    """Return the way out that the reference gives for the code; none for a parameter's refusal."""
     if isinstance(refusal, ABOUT_PARAMETERS) or refusal.explained is None:
         return ""
     return refusal.explained.remedy.replace("`", "")
@@ -70,7 +70,7 @@ def legible(name: str | None) -> str | None:
     """Return a parameter's name if a message may repeat it, else None.
 
     A client may write anything in the place of a name: a secret, a page of text, characters that
-    turn the direction of what is beside them.
+    turn the direction of the text around them.
     """
     if not name or len(name) > NAME_MAX or not name.isprintable() or hide_secrets(name) != name:
         return None

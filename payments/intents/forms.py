@@ -28,7 +28,7 @@ CONFIRMED = ("true", "True")  # As a form writes it.
 CANCELLATION_REASONS = ("duplicate", "fraudulent", "requested_by_customer", "abandoned")
 
 
-# What the bank asks for, of the billing details (contract 3).
+# Billing details that the bank asks for (contract 3).
 BILLING_REQUIRED = (
     ("name",), ("email",), ("address", "line1"), ("address", "city"), ("address", "country"),
 )  # fmt: skip
