@@ -22,6 +22,7 @@ LOST = """
         UNION ALL SELECT id, merchant_id, created_at FROM disputes_dispute
         UNION ALL SELECT id, merchant_id, created_at FROM payouts_payout
         UNION ALL SELECT id, merchant_id, created_at FROM topups_topup
+        UNION ALL SELECT id, merchant_id, created_at FROM checkout_checkoutsession
         UNION ALL SELECT id, id, created_at FROM merchants_merchant
         UNION ALL SELECT 'bal_' || substr(id, 5), id, created_at FROM merchants_merchant
     )

@@ -6,7 +6,7 @@ from functools import partial
 
 from django.db import connection
 
-from audit import money_back, payouts, topups
+from audit import checkouts, money_back, payouts, topups
 from audit.findings import Findings
 
 # A charge's amount is what the acquirer owes us for it: surcharge and fee are in it.
@@ -175,6 +175,6 @@ def look(name: str, count: str, query: str, **values: datetime) -> Findings:
 CHECKS: list[Callable[[], Findings]] = [
     partial(look, name, count, query)
     for name, (count, query) in (
-        QUERIES | money_back.QUERIES | payouts.QUERIES | topups.QUERIES
+        QUERIES | money_back.QUERIES | payouts.QUERIES | topups.QUERIES | checkouts.QUERIES
     ).items()
 ]

@@ -14,6 +14,7 @@ EVERY = {
     "ledger.tasks.settle_due": 2.0,
     "payments.refunds.tasks.send_waiting": 3.0,
     "payments.disputes.tasks.close_overdue": 5.0,
+    "payments.checkout.tasks.expire_due": 5.0,
     "payouts.tasks.pay_out_daily": 5.0,
     "payouts.topups.tasks.tell_bank": 1.0,
     "payments.charging.tasks.watch_tested": 5.0,

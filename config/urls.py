@@ -6,6 +6,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from config import documentation, errors, pages, site_files
+from payments.checkout import pages as checkout
 from payments.payer import pages as payer
 
 
@@ -28,6 +29,7 @@ v1 = [
     path("", include("payments.charging.views")),
     path("", include("payments.refunds.views")),
     path("", include("payments.disputes.views")),
+    path("", include("payments.checkout.views")),
     path("", include("payments.search.views")),
     path("", include("payouts.views")),
     path("", include("payouts.topups.views")),
@@ -40,6 +42,7 @@ urlpatterns = [
     path("v1/", include(v1)),
     path("3ds/<str:token>", payer.hand_off),
     path("3ds/<str:token>/return", payer.bank_return),
+    path("pay/<str:token>", checkout.page),
     path("healthz", healthz),
     path("robots.txt", site_files.robots),
     path("favicon.ico", site_files.favicon),

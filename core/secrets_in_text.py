@@ -51,7 +51,7 @@ _API_KEY = re.compile(
 _SIGNING_SECRET = re.compile(r"whsec_[\w+/=-]+")
 # The end of a payer's link is enough to open its page. Wrong ends are hidden too: most are right
 # ones that somebody copied badly.
-_PAYER_LINK = re.compile(r"(?i)(att_[a-z0-9]{8,}\.)[^\s\"'\\/?#&<>]+")
+_PAYER_LINK = re.compile(r"(?i)((?:att|cs)_[a-z0-9]{8,}\.)[^\s\"'\\/?#&<>]+")
 
 # A mail's link lets its reader in: to a team, or to a new password.
 _MAIL_LINK = re.compile(r"(?i)(/invitation/|/password/reset/(?=[0-9a-z]+-))[^\s\"'\\/?#&<>]+")
@@ -116,7 +116,7 @@ _REPLACEMENTS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 # search is cheaper than one for each pattern.
 _SUSPICIOUS = re.compile(
     r"""-----b|failing row|key \(|authorization|bearer|sk_|whsec_|c[sv][cv]|["']"""
-    r"""|code|kodu|verification|card\]?\[|(?<![a-z])(?:ccv|cid|cvn|cv2|cvd)|att_[a-z0-9]+\."""
+    r"""|code|kodu|verification|card\]?\[|(?<![a-z])(?:ccv|cid|cvn|cv2|cvd)|(?:att|cs)_[a-z0-9]+\."""
     r"""|/invitation/|/password/reset/"""
 )
 

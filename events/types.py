@@ -35,6 +35,7 @@ class Aggregate:
     :param schemas: the names of its schemas in the API's document; an object that the API does
         not show yet is an `ApiObject`.
     :param meanings: an entry for each of its types, for the reference.
+    :param is_of_spec: whether its types are among the spec's 26; others stand beside them.
     """
 
     name: str
@@ -42,9 +43,10 @@ class Aggregate:
     scope: str | None
     schemas: tuple[str, ...] = ("ApiObject",)
     meanings: Mapping[str, Meaning] = field(default_factory=dict)
+    is_of_spec: bool = True
 
 
-# By their names, in the spec's order.
+# By their names: those of the spec in its order, then those beside them.
 AGGREGATES: Registry[Aggregate] = Registry("aggregate")
 
 
@@ -55,13 +57,18 @@ def register(*aggregates: Aggregate) -> None:
 
 
 def names() -> tuple[str, ...]:
-    """Return all event types, in the spec's order."""
+    """Return all event types, in the order of their aggregates."""
     return tuple(name for aggregate in AGGREGATES.values() for name in aggregate.types)
+
+
+def object_of(event_type: str) -> str:
+    """Return the object that events of a type are about: `checkout.session`."""
+    return event_type.rpartition(".")[0]
 
 
 def scope_of(event_type: str) -> str | None:
     """Return the scope that a key needs to read events of a type, None if it needs none."""
-    about = AGGREGATES.get(event_type.partition(".")[0])
+    about = AGGREGATES.get(object_of(event_type))
     return about.scope if about else None
 
 

@@ -79,10 +79,9 @@ def _delivery() -> Schemas:
 # --- Events -----------------------------------------------------------------------------------
 
 
-def event_name(event_type: str) -> str:
-    """Return the name of the schema for an event of the type, such as `PaymentIntentEvent`."""
-    about = event_type.partition(".")[0]
-    return "".join(word.title() for word in about.split("_")) + "Event"
+def event_name(about: str) -> str:
+    """Return the name of the schema for events about an object, such as `PaymentIntentEvent`."""
+    return "".join(word.title() for word in about.replace(".", "_").split("_")) + "Event"
 
 
 def _event(about: Aggregate) -> Shape:
@@ -236,7 +235,8 @@ _SIGNATURE = {
 
 
 def _delivered(event_type: str) -> Shape:
-    body = {"allOf": [ref(event_name(event_type)), {"properties": {"type": {"const": event_type}}}]}
+    of_any_type = ref(event_name(types.object_of(event_type)))
+    body = {"allOf": [of_any_type, {"properties": {"type": {"const": event_type}}}]}
     return {
         "summary": event_type,
         "tags": ["Events"],

@@ -28,6 +28,7 @@ method with 405. HEAD is taken where GET is.
 # Objects that a refusal may carry besides its words: those that it is about.
 CARRIED = {
     "payment_intent": schema.ref("PaymentIntent"),
+    "checkout_session": schema.ref("CheckoutSession"),
     "refund": schema.ref("Refund"),
     "payout": schema.ref("Payout"),
     "topup": schema.ref("Topup"),

@@ -47,9 +47,9 @@ STATUSES = {
 }  # fmt: skip
 # The sections of the document, by the paths of their resources.
 ORDER = (
-    "payment_intents", "installments", "refunds", "customers", "disputes", "search", "payouts",
-    "topups", "balance", "balance_transactions", "merchant", "webhook_endpoints", "events",
-    "request_logs",
+    "payment_intents", "checkout", "installments", "refunds", "customers", "disputes", "search",
+    "payouts", "topups", "balance", "balance_transactions", "merchant", "webhook_endpoints",
+    "events", "request_logs",
 )  # fmt: skip
 SAME_EVERYWHERE = (401, 404, 413, 415, 429, 500, 503)
 

@@ -36,6 +36,8 @@ INSTALLED_APPS = [
     "cases",
     "merchants",
     "payments.customers",
+    # Its event types stand beside the spec's.
+    "payments.checkout",
     "webhooks",
     "api",
     "audit",

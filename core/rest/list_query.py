@@ -16,18 +16,22 @@ LIMIT = re.compile(r"[1-9][0-9]?|100", re.ASCII)
 LIMIT_DEFAULT = 10
 SEARCH_MAX = 255  # Characters; what a description is indexed by.
 CURSORS = ("starting_after", "ending_before")
+DEFAULT_SORT = "-created"
 
 
 class ParametersExclusive(DomainError):
     explained = Explained(
-        cause="The list was asked for with `starting_after` and `ending_before` together.",
+        cause=(
+            "The request has two parameters that exclude each other: both cursors of a list, or two"
+            " ways to say what a checkout session is for."
+        ),
         remedy=(
-            "Send `starting_after` to read the next page, or `ending_before` to read the one "
-            "before."
+            "Leave one of them out; `param` names one. Send `starting_after` to read the next page,"
+            " or `ending_before` to read the one before."
         ),
     )
     code = "parameters_exclusive"
-    message = "Give starting_after or ending_before, not both."
+    message = "These parameters exclude each other: give one of them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +71,23 @@ class ListQuery:
 
 
 def read(
-    parameters: Mapping[str, list[Given]], *, names: Collection[str], sort_keys: Mapping[str, str]
+    parameters: Mapping[str, list[Given]],
+    *,
+    names: Collection[str],
+    sort_keys: Mapping[str, str],
+    default_sort: str = DEFAULT_SORT,
 ) -> ListQuery:
     """Return what is asked of a list that takes the parameters `names`.
 
     :param sort_keys: by the key's name the column.
+    :param default_sort: the order when nothing is said.
     :raises ParameterInvalid: an unknown parameter, or a value that means nothing.
     :raises ParametersExclusive: both cursors.
     """
     for name, written in parameters.items():
         if name not in names:
             raise written[0].unknown(names)
-    sort, is_ascending = _sort(parameters.get("sort"), sort_keys)
+    sort, is_ascending = _sort(parameters.get("sort"), sort_keys, default_sort)
     return ListQuery(
         limit=_limit(parameters.get("limit")),
         cursor=_cursor(parameters),
@@ -102,12 +111,15 @@ def _limit(written: list[Given] | None) -> int:
 def _cursor(parameters: Mapping[str, list[Given]]) -> tuple[str, str] | None:
     cursors = [(name, scalar(parameters[name])) for name in CURSORS if name in parameters]
     if len(cursors) > 1:
-        raise ParametersExclusive(param=CURSORS[1])
+        message = "Give starting_after or ending_before, not both."
+        raise ParametersExclusive(message, param=CURSORS[1])
     return cursors[0] if cursors else None
 
 
-def _sort(written: list[Given] | None, sort_keys: Mapping[str, str]) -> tuple[str, bool]:
-    text = scalar(written) if written else "-created"
+def _sort(
+    written: list[Given] | None, sort_keys: Mapping[str, str], default: str
+) -> tuple[str, bool]:
+    text = scalar(written) if written else default
     key = text.removeprefix("-")
     if written and key not in sort_keys:
         raise written[0].refusal(

@@ -16,7 +16,7 @@ from core.errors import ResourceMissing
 from core.rest import parts
 from core.rest.bounds import Bound, column, columns
 from core.rest.filters import Filters, bare
-from core.rest.list_query import CURSORS, ListQuery, read
+from core.rest.list_query import CURSORS, DEFAULT_SORT, ListQuery, read
 
 TOTAL_MAX = 10_000
 # Parameters of every list; `expand[]` is read by the view, which renders the rows.
@@ -33,11 +33,13 @@ class ListSpec:
 
     :param sort_keys: by the key's name the column, which is never null.
     :param search: narrows rows to what `q` finds; without one there is no `q`.
+    :param default_sort: the order when nothing is said; lines have that of their receipt.
     """
 
     filters: type[Filters] = Filters
     sort_keys: Mapping[str, str] = field(default_factory=lambda: {"created": "created_at"})
     search: Callable[[Any, str], Rows] | None = None
+    default_sort: str = DEFAULT_SORT
 
     @property
     def names(self) -> frozenset[str]:
@@ -153,7 +155,12 @@ def listings(sources: Sequence[Source], query: QueryDict) -> list[Listing]:
     """
     filters = [source.filters or source.spec.filters(query, source.rows) for source in sources]
     spec = sources[0].spec
-    wanted = read(filters[0].given, names=spec.names, sort_keys=spec.sort_keys)
+    wanted = read(
+        filters[0].given,
+        names=spec.names,
+        sort_keys=spec.sort_keys,
+        default_sort=spec.default_sort,
+    )
     for one in filters:
         one.form.full_clean()
     edge = _edge(sources, wanted)

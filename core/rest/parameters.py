@@ -34,7 +34,7 @@ def _all_of_list(spec: ListSpec) -> Iterator[Shape]:
     for name, (shape, description) in _CONVENTIONS.items():
         yield _in_query(f"{name}[]" if shape["type"] == "array" else name, shape, description)
     keys = [f"{sign}{key}" for key in spec.sort_keys for sign in ("", "-")]
-    order = {"type": "string", "enum": keys, "default": "-created"}
+    order = {"type": "string", "enum": keys, "default": spec.default_sort}
     yield _in_query("sort", order, "Ascending, or descending with `-`.")
     if spec.search:
         yield _in_query("q", TEXT, "What to search for.")

@@ -178,7 +178,8 @@ def _field_shape(field: serializers.Field, found: Schemas) -> Shape:
 def _given_shape(field: Any, found: Schemas) -> Shape:
     if isinstance(field, serializers.ListSerializer):
         items = _given_shape(field.child, found)
-        return {"type": "array", "items": items, "maxItems": field.max_length}  # type: ignore[attr-defined]
+        bounds = {} if field.allow_empty else {"minItems": 1}
+        return {"type": "array", "items": items, **bounds, "maxItems": field.max_length}  # type: ignore[attr-defined]
     if inner := form_of(field):
         found.update(of_form(inner))
         return ref(form_name(inner))

@@ -13,7 +13,11 @@ from events.transitions import TABLES, Table
 from events.types import AGGREGATES
 
 # Tables of statuses whose noun is not the name of the object.
-NOUNS = {"payment": "payment_intent", "attempt": "payment_attempt"}
+NOUNS = {
+    "payment": "payment_intent",
+    "attempt": "payment_attempt",
+    "checkout_session": "checkout.session",
+}
 WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 STATES = "../states.md"
 

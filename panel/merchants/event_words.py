@@ -18,6 +18,7 @@ GROUPS: dict[str, str | Promise] = {
     "balance": _("Balance"),
     "merchant": _("Account"),
     "customer": _("Customers"),
+    "checkout.session": _("Payment pages"),
 }
 SENTENCES: dict[str, str | Promise] = {
     "payment_intent.created": _("A payment was created."),
@@ -46,6 +47,8 @@ SENTENCES: dict[str, str | Promise] = {
     "customer.created": _("A customer was added."),
     "customer.updated": _("A customer's details changed."),
     "customer.deleted": _("A customer was deleted."),
+    "checkout.session.completed": _("A payer paid on a payment page."),
+    "checkout.session.expired": _("A payment page ended without a payment."),
 }
 
 

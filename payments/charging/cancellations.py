@@ -1,5 +1,6 @@
 """Cancellation of a payment, as long as no money was taken (contract 3, cancel)."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from django.db import transaction
@@ -27,6 +28,10 @@ CANCELABLE = (
     PaymentStatus.REQUIRES_ACTION,
     PaymentStatus.REQUIRES_CAPTURE,
 )
+
+
+# The payment's door to its next status.
+Move = Callable[..., None]
 
 
 class CancelFailed(DomainError):
@@ -102,7 +107,8 @@ def _close_or_open_void(merchant: Merchant, intent_id: str, reason: str | None) 
         _note_person(merchant, intent_id, reason)
         return Begun(intent, void)
     held = _held_for(intent)
-    _close(intent, reason)
+    idempotency.finish()
+    close(intent, reason)
     _note_person(merchant, intent_id, reason)
     return Begun(intent, None, held)
 
@@ -119,12 +125,13 @@ def _held_for(intent: PaymentIntent) -> tuple[str, ...]:
     return tuple(token for token in (intent.sealed_card_id, *awaited) if token)
 
 
-def _close(intent: PaymentIntent, reason: str | None) -> None:
+def close(intent: PaymentIntent, reason: str | None, *, through: Move = move) -> None:
     """Cancel a locked payment for which the bank holds nothing.
 
     A payer who comes back from 3-D Secure after this is too late: the attempt is closed as well.
+
+    :param through: the door of payments; a session that ends with its payment has its own.
     """
     before = render.payment_intent(intent)
     intents.give_up_action(intent)
-    idempotency.finish()
-    move(intent, authorization.cancel(intent, reason), before, request_id=context.request_id())
+    through(intent, authorization.cancel(intent, reason), before, request_id=context.request_id())

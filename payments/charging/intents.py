@@ -65,18 +65,25 @@ def check(merchant: Merchant, draft: dict[str, Any]) -> None:
 
 
 def add(
-    merchant: Merchant, intent_id: str, draft: dict[str, Any], offered: OfferedCard | None
+    merchant: Merchant,
+    intent_id: str,
+    draft: dict[str, Any],
+    offered: OfferedCard | None,
+    *,
+    session_id: str | None = None,
 ) -> PaymentIntent:
     """Write a checked draft down, in the caller's transaction, with its `created` event.
 
     :param draft: a body that `check` has accepted; amounts in minor units.
     :param offered: the card to store with the payment, None if it comes later.
+    :param session_id: the checkout session that makes the payment, if one does.
     """
     now = clock.now()
     status = (
         PaymentStatus.REQUIRES_CONFIRMATION if offered else PaymentStatus.REQUIRES_PAYMENT_METHOD
     )
     intent = _drafted(merchant, intent_id, draft, status, now)
+    intent.checkout_session = session_id
     if offered:
         intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=now)
         intent.card = offered.shown

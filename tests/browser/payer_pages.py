@@ -19,6 +19,7 @@ from config.urls import handler400, handler403, handler404, handler500
 from core import money
 from core.errors import LockTimeout
 from core.page_policy import allow_form_to, allow_form_to_end_anywhere
+from payments.checkout.pages import PAGES
 
 __all__ = ["handler400", "handler403", "handler404", "handler500"]
 
@@ -82,6 +83,13 @@ def closed(request: HttpRequest, outcome: str, payment: str) -> HttpResponse:
     back_url = request.GET.get("back", "https://acme.example/return")
     shown = {**PAYMENTS[payment], "back_url": back_url, "is_sandbox": True}
     return render(request, f"payments/threeds/{outcome}.html", shown)
+
+
+def standing(request: HttpRequest, name: str, payment: str) -> HttpResponse:
+    """Show how a checkout session stands."""
+    shown = {**PAYMENTS[payment], "back_url": "https://acme.example/cart", "is_sandbox": True}
+    _name, status = next(one for one in PAGES.values() if one[0] == name)
+    return render(request, f"payments/checkout/{name}.html", shown, status=status)
 
 
 def busy(request: HttpRequest, payment: str) -> HttpResponse:
@@ -190,6 +198,7 @@ urlpatterns = [
     path("pages/elsewhere", elsewhere),
     path("pages/bank", bank),
     path("pages/closed/<str:outcome>/<str:payment>", closed),
+    path("pages/checkout/<str:name>/<str:payment>", standing),
     path("pages/busy/<str:payment>", busy),
     path("pages/unknown", unknown),
     path("pages/refused", refused),

@@ -15,6 +15,7 @@ from core.rest import resources
 from events import outbox, transitions, types
 from ledger import earmarks
 from merchants import terms
+from payments.intents import transition
 from payments.refunds import asking
 
 
@@ -39,6 +40,7 @@ class WithoutAsking(kinds.Kind[Any]):
         (resources.RESOURCES, resources.register),
         (transitions.TABLES, transitions.register),
         (types.AGGREGATES, types.register),
+        (transition.FOLLOWERS, transition.register),
         (terms.REGISTERED, terms.register),
         (outbox.SUBSCRIBERS, outbox.register),
         (earmarks.EARMARKS, earmarks.register),

@@ -19,6 +19,7 @@ from testbank.behaviours import DISPUTED_AFTER
 from tests.stage import described
 from tests.stage.bank_disputes import DISPUTED
 from tests.stage.bank_transport import BankTransport
+from tests.stage.checkouts import SESSIONS, SUCCESS_URL
 from tests.stage.client import REFUNDS, Answer, ApiClient
 from tests.stage.factories import line, payment, payment_method
 from tests.stage.notifier import take_in
@@ -60,6 +61,8 @@ class Storyteller:
         sent = {"request": body} if body else {}
         # No secret in a file, though it be of a database that is gone.
         told = {**answer.body, **({"secret": SECRET} if "secret" in answer.body else {})}
+        if answer.body.get("object") == "checkout.session" and answer["url"]:
+            told["url"] = f"{answer['url'].rpartition('.')[0]}.secret_of_the_page"
         self.told.setdefault(operation["operationId"], {**sent, "response": told})
         return answer
 
@@ -70,6 +73,7 @@ def tell(client: ApiClient, settings: Any) -> dict[str, Any]:
     sandbox_plans.give(client.merchant)
     endpoint = about_an_endpoint(story)
     about_payments(story, about_a_customer(story))
+    about_checkout(story)
     about_refunds(story)
     about_a_dispute(story)
     about_payouts(story)
@@ -118,6 +122,22 @@ def about_payments(story: Storyteller, customer: str) -> None:
     story.post(f"{PAYMENTS}/{began}/capture", {"amount_to_capture": 5000})
     other = story.client.pay(**MANUAL)["id"]
     story.post(f"{PAYMENTS}/{other}/cancel", {"cancellation_reason": "requested_by_customer"})
+
+
+def about_checkout(story: Storyteller) -> None:
+    body = {
+        "line_items": [line(6250, quantity=2)],
+        "currency": "try",
+        "success_url": SUCCESS_URL,
+        "cancel_url": "https://acme.example/cart",
+        "client_reference_id": "cart-7",
+    }
+    session = story.post(SESSIONS, body)["id"]
+    story.get(f"{SESSIONS}/{session}")
+    story.post(f"{SESSIONS}/{session}", {"metadata": {"order": "7"}})
+    story.get(f"{SESSIONS}/{session}/line_items")
+    story.post(f"{SESSIONS}/{session}/expire")
+    story.get(f"{SESSIONS}?status=expired&limit=2")
 
 
 def about_refunds(story: Storyteller) -> None:

@@ -12,6 +12,7 @@ from ledger.book import Sale
 from ledger.models import Account, Checkpoint
 from tests.stage import merchant_keys
 from tests.stage.bank_transport import BankTransport
+from tests.stage.checkouts import opened
 from tests.stage.client import ApiClient
 from tests.stage.complaints import Complaint, dispute_past_the_bank
 from tests.stage.factories import DECLINED_CARD, EndpointFactory, line
@@ -67,6 +68,8 @@ UNIQUE_KEYS_WITHOUT = {
     "cases_case_pkey": OWN_ID,
     "cases_casechange_pkey": OWN_ID,
     "cases_casenote_pkey": OWN_ID,
+    "checkout_checkoutsession_pkey": OWN_ID,
+    "one_open_session_per_payment": "A payment has one merchant.",
     "customers_customer_pkey": OWN_ID,
     "disputes_dispute_pkey": OWN_ID,
     "disputes_disputedelivery_pkey": OWN_ID,
@@ -186,6 +189,7 @@ def ours(acme: ApiClient, bank: BankTransport, notifier: Notifier) -> str:
     """A merchant with a row in every table that refers to another of the merchant's tables."""
     EndpointFactory(merchant=acme.merchant)
     customer = acme.post("/v1/customers")["id"]
+    opened(acme, customer=customer)
     acme.pay(customer=customer, metadata={"a": "1"}, line_items=[line(12500)])
     authorized = acme.pay(capture_method="manual")["id"]
     acme.post(f"/v1/payment_intents/{authorized}/capture")

@@ -8,6 +8,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.stage.bank_transport import BankTransport
 from tests.stage.book_keeping import Till
 from tests.stage.books import row_counts
+from tests.stage.checkouts import opened
 from tests.stage.client import Answer, ApiClient
 from tests.stage.complaints import Complaint
 from tests.stage.factories import EndpointFactory, confirmation, unconfirmed
@@ -29,9 +30,10 @@ UNKNOWN = {
     "transaction_id": "txn_unknown",
     "payout_id": "po_unknown",
     "topup_id": "tu_unknown",
+    "session_id": "cs_unknown",
 }
 # The objects that a refusal shows to their owner.
-SHOWN = ("payment_intent", "refund", "dispute", "payout", "topup")
+SHOWN = ("payment_intent", "refund", "dispute", "payout", "topup", "checkout_session")
 BODIES = {"confirm": confirmation(), "update": {"metadata": {"tea": "1"}}}
 
 
@@ -70,6 +72,7 @@ def ids(acme: ApiClient, bank: BankTransport, notifier: Notifier) -> dict[str, s
         "dispute_id": dispute,
         "payout_id": pay_out(rich(acme), 50)["id"],
         "topup_id": awaited(acme)["id"],
+        "session_id": opened(acme)["id"],
     }
 
 

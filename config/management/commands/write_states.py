@@ -63,6 +63,10 @@ A transfer that came to the bank belongs to a topup, or an operator decides abou
 A case is a question about an attempt. A person decides it, or the bank answers in the end
 ([cases](../operate/cases.md)). Operators see it. It has no event.
 """,
+    "checkout_session": """\
+A checkout session is a page on which one customer pays one payment
+([checkout](../how-to/checkout.md)). There is no event for creating one.
+""",
     "merchant": """\
 An operator changes the status of a merchant's account ([how](../operate/operating.md#merchants)).
 Refunds, cancellations, evidence, keys, endpoints and reads go on in every status, and the service

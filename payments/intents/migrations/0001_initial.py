@@ -74,6 +74,7 @@ class Migration(migrations.Migration):
                 ("fraud", models.JSONField(null=True)),
                 ("attempt_ids", models.JSONField(default=list)),
                 ("line_item_ids", models.JSONField(default=list)),
+                ("checkout_session", core.fields.CodeField(max_length=40, null=True)),
                 ("canceled_at", models.DateTimeField(null=True)),
                 ("cancellation_reason", models.CharField(max_length=30, null=True)),
                 ("created_at", models.DateTimeField()),

@@ -6,7 +6,7 @@ from django.db.models import F, Q
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Left
 
-from core.fields import JSONField, id_field
+from core.fields import CodeField, JSONField, id_field
 from core.folding import AsciiLower, Folded
 from core.querysets import MerchantManager
 from payments.customers.models import Customer
@@ -79,6 +79,8 @@ class PaymentIntent(models.Model):
     # Ids, oldest first, so that a payment is shown without reading other tables.
     attempt_ids = JSONField(default=list)
     line_item_ids = JSONField(default=list)
+    # The newest one: its room is above this one, and follows the payment while this is set.
+    checkout_session = CodeField(max_length=40, null=True)
 
     canceled_at = models.DateTimeField(null=True)
     cancellation_reason = models.CharField(max_length=30, null=True)

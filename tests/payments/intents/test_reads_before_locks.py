@@ -17,6 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from acquirers.conversation import sweeper
 from tests.service.test_other_merchants import ARGUMENT
 from tests.stage.bank_transport import BankTransport
+from tests.stage.checkouts import of_amount, opened
 from tests.stage.client import ApiClient
 from tests.stage.complaints import TEXT, Complaint
 from tests.stage.encounters import DOORS, PATH, STARTS
@@ -83,7 +84,7 @@ LOCK_FIRST = (
     "payouts.topups.tasks.tell_bank",
     # It reads the heads, and writes nothing.
     "merchants.tasks.log_audit_heads",
-    "payments.disputes.tasks.close_overdue",
+    "payments.disputes.tasks.close_overdue", "payments.checkout.tasks.expire_due",
     "api.tasks.forget_idempotency_keys", "api.tasks.forget_request_logs",
     "merchants.tasks.forget_sessions", "payments.charging.tasks.destroy_cards",
     # It writes one row for each merchant, by INSERT … ON CONFLICT, and reads none of them.
@@ -96,6 +97,8 @@ BODIES = {
     "/v1/payment_intents": payment(),
     "/v1/payment_intents/<str:intent_id>": {"amount": 9_900, "metadata": {"a": "1"}},
     "/v1/payment_intents/<str:intent_id>/confirm": confirmation(),
+    "/v1/checkout/sessions": of_amount(),
+    "/v1/checkout/sessions/<str:session_id>": {"metadata": {"a": "1"}},
     "/v1/payouts": {"amount": 300, "currency": "try"},
     "/v1/payouts/<str:payout_id>": {"metadata": {"a": "1"}},
     "/v1/topups": {"amount": 300, "currency": "try"},
@@ -117,9 +120,10 @@ def ids(acme: ApiClient, bank: BankTransport, notifier: Notifier) -> dict[str, s
     dispute = Complaint(acme, notifier).opened().id
     payout = pay_out(rich(acme))["id"]
     topup = awaited(acme)["id"]
+    session = opened(acme)["id"]
     return {"intent_id": payment_id, "refund_id": refund_id, "customer_id": customer,
             "event_id": event, "endpoint_id": endpoint, "dispute_id": dispute,
-            "payout_id": payout, "topup_id": topup}  # fmt: skip
+            "payout_id": payout, "topup_id": topup, "session_id": session}  # fmt: skip
 
 
 def ask(shop: ApiClient, door: str, ids: dict[str, str]) -> CaptureQueriesContext:

@@ -1,0 +1,1 @@
+"""Checkout sessions: the door to one payment for a payer who types the card on our page."""

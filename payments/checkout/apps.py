@@ -1,0 +1,17 @@
+from django.apps import AppConfig
+
+
+class CheckoutConfig(AppConfig):
+    name = "payments.checkout"
+
+    def ready(self) -> None:
+        from core.rest import resources
+        from events import transitions, types
+        from payments.checkout import following, states
+        from payments.checkout.resource import AGGREGATE, RESOURCE
+        from payments.intents import transition
+
+        transitions.register(states.SESSIONS)
+        types.register(AGGREGATE)
+        resources.register(RESOURCE)
+        transition.register(following.follow)
