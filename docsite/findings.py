@@ -32,7 +32,9 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        self.anchors.update(given[name] or "" for name in ("id", "name") if name in given)
+        if "id" in given and given["id"] in self.anchors:
+            self.refused.append(f"the id {given['id']} is there twice")
+        self.anchors.add(given.get("id") or "")
         if tag == "a" and given.get("href"):
             self.links.append(given["href"] or "")
         loaded = given.get("src") or (given.get("href") if tag == "link" else None)

@@ -17,6 +17,8 @@ from sphinx.writers.html5 import HTML5Translator
 
 # An entry of a list in an index page: `- [Refunds](refunds.md): give money back`.
 ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<page>[^)#:]+)\.md\)(?:: (?P<about>.+))?$", re.M)
+# A heading's own anchor before it: MyST gives the heading this id, and GitHub does too.
+OWN_ANCHOR = re.compile(r'^<a id="([a-z0-9_-]+)"></a>\n\n(?=#+ `\1`$)', re.M)
 
 
 class Pages(StandaloneHTMLBuilder):
@@ -50,6 +52,7 @@ def setup(app: Sphinx) -> None:
     app.add_builder(Pages)
     app.set_translator(Pages.name, Page, override=True)
     app.connect("source-read", _order_by_index)
+    app.connect("source-read", _drop_second_anchors)
     app.connect("build-finished", _add_texts)
 
 
@@ -58,6 +61,10 @@ def _order_by_index(_app: Sphinx, docname: str, content: list[str]) -> None:
     if docname.rpartition("/")[2] == "index":
         listed = "\n".join(dict.fromkeys(entry["page"] for entry in ENTRY.finditer(content[0])))
         content[0] += f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+
+
+def _drop_second_anchors(_app: Sphinx, _docname: str, content: list[str]) -> None:
+    content[0] = OWN_ANCHOR.sub("", content[0])
 
 
 def _add_texts(app: Sphinx, failure: Exception | None) -> None:

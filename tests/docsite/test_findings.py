@@ -14,6 +14,7 @@ PLANTED = {
     '<a href="#none">x</a>': "#none has no such anchor",
     '<p style="margin: 0">x</p>': "p with style",
     '<p onclick="x()">x</p>': "p with onclick",
+    '<p id="top">x</p>': "the id top is there twice",
     "<style>p { margin: 0 }</style>": "<style> without a file",
     "<script>x()</script>": "<script> without a file",
     '<script src="https://cdn.example/x.js"></script>': "is fetched from elsewhere",

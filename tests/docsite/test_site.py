@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from config import documentation
 from docsite import findings
 from tests.stage.built_site import addresses, built_site
 
@@ -28,6 +29,17 @@ def test_every_page_is_markdown_at_its_address_and_is_listed() -> None:
     assert len(named) > 100
     assert named - {"index"} == listed
     assert [page for page in named if not (site / f"{page}.md").read_text().startswith("#")] == []
+
+
+def test_no_colouring_cuts_what_is_filled_in() -> None:
+    found = 0
+    for page in built_site().rglob("*.md"):
+        written, shown = page.read_text(), page.with_suffix(".html").read_text()
+        for sample in (documentation.SAMPLE_ADDRESS.decode(), documentation.SAMPLE_KEY.decode()):
+            assert shown.count(sample) == written.count(sample), page
+            found += written.count(sample)
+
+    assert found > 150
 
 
 def test_no_key_is_stored_in_the_site() -> None:
