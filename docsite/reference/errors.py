@@ -8,10 +8,12 @@ import config.middleware
 import config.urls  # noqa: F401
 from core.errors import type_of
 from core.rest.error_codes import Entry, entries
-from docsite.reference import endpoints, markdown, openapi
+from docsite.reference import endpoints, fields, markdown, objects, openapi
 
 # The written page ends with a list of the codes, which the entries take the place of.
 LIST = re.compile(r"^\| code \| status \|.*", re.MULTILINE | re.DOTALL)
+# A link to an object's page from another one.
+OBJECT = re.compile(r"\]\((\w+\.md)\)")
 # An example of a code that is about any parameter names one.
 PARAMS = {
     "parameter_missing": "currency",
@@ -46,7 +48,14 @@ def page(written: str) -> str:
     if unknown := {code for one in openapi.operations() for code in one.codes} - known:
         raise KeyError(f"No refusal has the codes {sorted(unknown)}: is every room loaded?")
     parts = [_entry(entry) for entry in entries()]
-    return "\n".join([LIST.sub("", written) + _shared(), "## The codes\n", *parts])
+    return "\n".join([LIST.sub("", written) + _fields(), _shared(), "## The codes\n", *parts])
+
+
+def _fields() -> str:
+    """Return the table of the fields of a refusal; the objects that it links are further below."""
+    shape = openapi.document()["components"]["schemas"]["Error"]
+    table = objects.table_of_fields(list(fields.of(shape)))
+    return "## The fields\n\n" + OBJECT.sub(r"](reference/objects/\1)", table)
 
 
 def _shared() -> str:

@@ -44,8 +44,8 @@ class Field:
         said = _described(self.shape)
         for ending in (*UNITS, EXPANDABLE):
             said = said.replace(ending, "").strip()
-        limits = [part for part in _limits(self.shape) if part not in said]
-        return " ".join(part for part in (said, _values(self.shape), *limits) if part)
+        added = [part for part in (_values(self.shape), *_limits(self.shape)) if part not in said]
+        return " ".join(part for part in (said, *added) if part)
 
 
 def dotted(path: str, name: str) -> str:
@@ -181,7 +181,9 @@ def _values(shape: Shape) -> str:
         return ""
     if len(meanings) == 1:
         return f"Always `{next(iter(meanings))}`."
-    if all(meanings.values()):
+    is_explained = all(meanings.values())
+    # Fields to be expanded are explained by their names alone.
+    if is_explained and not all(f"`{value}`" in text for value, text in meanings.items()):
         return " ".join(f"`{value}`: {meaning}" for value, meaning in meanings.items())
     return f"One of {markdown.codes(meanings)}."
 

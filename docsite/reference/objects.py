@@ -18,6 +18,13 @@ NOUNS = {
     "attempt": "payment_attempt",
     "checkout_session": "checkout.session",
 }
+LIST_TOP = """\
+# List
+
+Every list of objects has this envelope. [Lists, page by page](../pagination.md) says how to read
+one to its end.
+
+"""
 WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 STATES = "../states.md"
 
@@ -86,7 +93,7 @@ def page(one: ApiObject) -> str:
         f"# {one.title}\n",
         f"{one.description} {about}\n".lstrip(),
         "## Fields\n",
-        _fields(fields.of_all(list(one.main.values()))),
+        table_of_fields(fields.of_all(list(one.main.values()))),
         *_remains(one),
         *_example(one),
         *_states(one),
@@ -96,7 +103,18 @@ def page(one: ApiObject) -> str:
     return "\n".join(parts)
 
 
-def _fields(rows: list[fields.Field]) -> str:
+def list_page() -> str:
+    """Return the page of the list envelope, which is the same for all objects."""
+    lists = [one.answer for one in openapi.operations() if one.is_list]
+    rows = [
+        (f"`{field.path}`", "array" if field.path == "data" else field.type, field.description)
+        for field in fields.of_all(lists[:1])
+    ]
+    return LIST_TOP + markdown.table(("field", "type", "meaning"), rows)
+
+
+def table_of_fields(rows: list[fields.Field]) -> str:
+    """Return the table of an answer's fields."""
     return markdown.table(
         ("field", "type", "meaning"),
         [
@@ -120,7 +138,7 @@ def _remains(one: ApiObject) -> Iterator[str]:
         if len(added) < len(rows) - 2:
             yield "All fields of above, and:\n"
             rows = added
-        yield _fields(rows)
+        yield table_of_fields(rows)
 
 
 def _example(one: ApiObject) -> Iterator[str]:

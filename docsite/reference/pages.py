@@ -40,10 +40,13 @@ class Page(NamedTuple):
 
 
 def of_objects() -> list[Page]:
-    """Return a page for each object of the API."""
+    """Return a page for each object of the API, and one for their lists."""
     return [
-        Page(OBJECTS / f"{one.name}.md", one.title, one.summary, objects.page(one))
-        for one in objects.found().values()
+        *(
+            Page(OBJECTS / f"{one.name}.md", one.title, one.summary, objects.page(one))
+            for one in objects.found().values()
+        ),
+        Page(OBJECTS / "list.md", "List", "the envelope of every list", objects.list_page()),
     ]
 
 

@@ -83,3 +83,9 @@ def test_every_card_that_the_bank_knows_is_in_a_list_of_its_own_reason() -> None
 
     assert len(refused) >= 10
     assert all(cards.provoking([cards.reason_of(card)]) for card in refused)  # type: ignore[list-item]
+
+
+def test_every_card_of_the_bank_is_in_both_tables_of_cards() -> None:
+    numbers = re.findall(r"^\| `(\d{16})` \|", pages()["reference/test-cards.md"], re.MULTILINE)
+
+    assert numbers == [*behaviours.CARDS, *behaviours.CARDS]
