@@ -13,7 +13,7 @@ from docsite.reference import endpoints, fields, markdown, objects, openapi
 # The written page ends with a list of the codes, which the entries take the place of.
 LIST = re.compile(r"^\| code \| status \|.*", re.MULTILINE | re.DOTALL)
 # A link to an object's page from another one.
-OBJECT = re.compile(r"\]\((\w+\.md)\)")
+OBJECT = re.compile(r"\]\(([\w.]+\.md)\)")
 # An example of a code that is about any parameter names one.
 PARAMS = {
     "parameter_missing": "currency",
