@@ -24,7 +24,7 @@ RIDDLES = re.compile(
 )
 # Each may only fall: who needs one of these words again finds another place that needs it less.
 DOCSTRINGS_WITH_RIDDLES = 20
-RIDDLES_IN_DOCS = 105
+RIDDLES_IN_DOCS = 95
 
 
 class Words(NamedTuple):
@@ -124,6 +124,7 @@ def _riddles_in_docs(root: Path) -> list[Words]:
     return [
         Words(path.relative_to(root), number, line)
         for path in sorted((root / "docs").rglob("*.md"))
+        if path.name != "style.md"  # It names the words that have plainer forms.
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if RIDDLES.search(line)
     ]
