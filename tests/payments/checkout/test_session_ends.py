@@ -238,6 +238,20 @@ def test_a_payer_who_is_paying_is_never_cut_off(
     assert_audit_is_clean()
 
 
+def test_without_the_look_at_its_attempts_a_payer_would_be_cut_off(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = opened(acme)
+    body = three_d_secure("required") | {"return_url": RETURN_URL}
+    assert pay(acme, made["payment_intent"], **body)["status"] == "requires_action"
+    monkeypatch.setattr(ending, "is_busy", lambda _session: False)
+
+    ended = acme.post(f"{SESSIONS}/{made['id']}/expire")
+
+    assert ended["status"] == "expired"
+    assert acme.payment(made["payment_intent"])["status"] == "requires_action"
+
+
 def test_one_that_cannot_be_ended_stops_no_other(
     acme: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
