@@ -54,4 +54,6 @@ def openapi(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _schema() -> bytes:
-    return orjson.dumps(orjson.loads(SCHEMA.read_bytes()))
+    # With an address of its own, what imports it can send requests at once.
+    here = {"url": settings.BASE_URL, "description": "This installation"}
+    return orjson.dumps({**orjson.loads(SCHEMA.read_bytes()), "servers": [here]})

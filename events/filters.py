@@ -5,10 +5,11 @@ from functools import cache
 from django import forms
 from django_filters import ChoiceFilter, Filter
 
-from core.rest.fields import Shape
+from core.rest.components import Choices, Shape
 from core.rest.filters import EXACT, RANGE, AsGiven, Filters, Rows
 from core.rest.parts import Parts
 from core.rest.query import Given, array
+from events import types
 from events.models import Event
 from events.types import AGGREGATES, names
 
@@ -28,6 +29,12 @@ def known_types() -> str:
     return f"The types are {', '.join(names())}; payment_intent.* stands for all of an object."
 
 
+@cache
+def _words() -> Choices:
+    families = {f"{name}.*": f"All types that begin with `{name}.`" for name in AGGREGATES}
+    return Choices("EventTypeFilter", {**types.meanings(), **families})
+
+
 class EventType(forms.Field):
     """`type=payment_intent.succeeded`, or `type=payment_intent.*`: the types that it means."""
 
@@ -35,7 +42,7 @@ class EventType(forms.Field):
 
     @property
     def shape(self) -> Shape:
-        return {"enum": list(meanings())}
+        return _words().closed()
 
     def clean(self, value: str) -> list[str]:
         if value not in meanings():
@@ -48,7 +55,7 @@ class EventTypes(AsGiven):
 
     @property
     def shape(self) -> Shape:
-        return {"type": "array", "items": {"enum": list(meanings())}}
+        return {"type": "array", "items": _words().closed()}
 
     def clean(self, value: list[Given]) -> list[str]:
         for parameter in value:
@@ -72,6 +79,13 @@ def _of_aggregate_type(rows: Rows, name: str, wanted: str) -> Rows:
 
 class EventFilters(Filters):
     parameters = {**Filters.parameters, "type[]": "types[]"}
+    meanings = {
+        "type": "The type, or a family of types: `payment_intent.*`.",
+        "types": "Types, or families of types: `payment_intent.*`.",
+        "aggregate_type": "What the changed object is.",
+        "aggregate_id": "The id of the changed object.",
+        "delivery_success": "False if a delivery of the event is pending or was missed.",
+    }
 
     type = EventTypeFilter(lookup_expr="in")
     vars()["types[]"] = EventTypesFilter("type", lookup_expr="in")

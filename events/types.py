@@ -32,8 +32,7 @@ class Aggregate:
     :param types: all of its event types, in the spec's order: `customer.created`.
     :param scope: the name that a key's scopes have for it; None if every valid key may read it. A
         key that may not read the object finds none of its events.
-    :param schemas: the names of its schemas in the API's document; an object that the API does
-        not show yet is an `ApiObject`.
+    :param schemas: the names of its schemas in the API's document.
     :param meanings: an entry for each of its types, for the reference.
     :param is_of_spec: whether its types are among the spec's 26; others stand beside them.
     """
@@ -41,7 +40,7 @@ class Aggregate:
     name: str
     types: tuple[str, ...]
     scope: str | None
-    schemas: tuple[str, ...] = ("ApiObject",)
+    schemas: tuple[str, ...]
     meanings: Mapping[str, Meaning] = field(default_factory=dict)
     is_of_spec: bool = True
 
@@ -64,6 +63,11 @@ def names() -> tuple[str, ...]:
 def object_of(event_type: str) -> str:
     """Return the object that events of a type are about: `checkout.session`."""
     return event_type.rpartition(".")[0]
+
+
+def meanings() -> dict[str, str]:
+    """Return what each event type says, in the spec's order."""
+    return {name: one.meanings[name].cause for one in AGGREGATES.values() for name in one.types}
 
 
 def scope_of(event_type: str) -> str | None:

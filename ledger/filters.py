@@ -7,9 +7,28 @@ from django.db.models import DateField
 from django.http import QueryDict
 
 from core import local_days
+from core.rest.components import Choices
 from core.rest.filters import EXACT, RANGE, CurrencyFilter, Filters, Instant, InstantFilter
 from core.rest.lists import ListSpec
 from ledger.models import Movement
+
+_IS = Movement.Type
+TRANSACTION_TYPE = Choices(
+    "BalanceTransactionType",
+    {
+        _IS.CHARGE: "A payment was captured.",
+        _IS.REFUND: "A refund took money.",
+        _IS.REFUND_FAILURE: "A refund failed, and its money came back.",
+        _IS.DISPUTE: "A dispute took money.",
+        _IS.DISPUTE_REVERSAL: "A dispute was won, and its money came back.",
+        _IS.PAYOUT: "A payout took money.",
+        _IS.PAYOUT_FAILURE: "A payout failed, and its money came back.",
+        _IS.PAYOUT_CANCEL: "A payout was canceled, and its money came back.",
+        _IS.TOPUP: "A topup added money.",
+        _IS.TOPUP_REVERSAL: "The bank took a topup back.",
+        _IS.ADJUSTMENT: "An operator corrected the balance.",
+    },
+)
 
 
 class Day(Instant):
@@ -33,6 +52,12 @@ class DayFilter(InstantFilter):
 
 class TransactionFilters(Filters):
     parameters = {**Filters.parameters, "source_id": "source"}
+    meanings = {
+        "type": "What moved the money.",
+        "source": "The id of the object behind it; a charge's payment.",
+        "available_on": "From when it is available, in Unix seconds.",
+    }
+    choices = {"type": TRANSACTION_TYPE}
 
     currency = CurrencyFilter()
 

@@ -6,12 +6,21 @@ from django_filters import ChoiceFilter
 
 from core.context import ActorKind
 from core.names import email_key
+from core.rest.components import Choices
 from core.rest.filters import EXACT, RANGE, Filters, Rows, TextFilter
 from core.rest.lists import ListSpec
 from merchants.audit_log import ACTIONS
 from merchants.models import AuditEntry, RequestLog
 
 ANY_ID = "{id}"
+LOG_KIND = Choices(
+    "RequestLogKind",
+    {
+        RequestLog.Kind.API: "A request with one of your API keys.",
+        RequestLog.Kind.JOB: "A change that the service made in the background.",
+        RequestLog.Kind.PANEL: "A change that a person made in the panel.",
+    },
+)
 # Behind every other character, so that all texts of one beginning lie before it.
 LAST = "\U0010ffff"
 
@@ -36,6 +45,18 @@ def _with_path(rows: Rows, _name: str, wanted: str) -> Rows:
 
 
 class RequestLogFilters(Filters):
+    meanings = {
+        "status": "The HTTP status of the answer, `404`, or all of a class, `4xx`.",
+        "method": "The HTTP method, in capitals.",
+        "path": "The path; `{id}` stands for any one part: `/v1/refunds/{id}`.",
+        "object_id": "The id of the object that the request was about.",
+        "api_key": "The id of the key that was sent, `key_…`.",
+        "idempotency_key": "The `Idempotency-Key` that was sent.",
+        "error_code": "The code that the request was refused with.",
+        "kind": "Whether a program, a job or a person in the panel asked.",
+    }
+    choices = {"kind": LOG_KIND}
+
     status = TextFilter(
         form="[1-9][0-9]{2}|[1-5]xx",
         refused_by="Must be a status such as 404, or a class such as 4xx.",

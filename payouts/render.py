@@ -2,10 +2,15 @@
 
 from core import clock
 from core.rest import schema
+from core.rest.components import Choices
 from core.rest.schema import minor, nullable, text
 from core.rest.shown import Field, Shown
 from payouts.models import Payout
-from payouts.states import MESSAGES, FailureCode, PayoutStatus
+from payouts.states import MESSAGES, PAYOUTS, FailureCode
+
+STATUS = Choices("PayoutStatus", PAYOUTS.meanings)
+_METHOD = Choices("PayoutMethod", {"standard": "An ordinary bank transfer."})
+_FAILURE_CODE = Choices("PayoutFailureCode", MESSAGES)
 
 
 def _failure_message(payout: Payout) -> str | None:
@@ -19,7 +24,7 @@ payout = Shown[Payout](
     {
         "amount": minor("What is paid out."),
         "currency": schema.CURRENCY,
-        "status": schema.one_of(PayoutStatus, "Where the payout stands."),
+        "status": STATUS.open("Where the payout stands."),
         "arrival_date": Field(
             {
                 "type": "integer",
@@ -30,14 +35,23 @@ payout = Shown[Payout](
             },
             lambda payout: clock.unix(payout.arrival_at),
         ),
-        "automatic": {"type": "boolean", "description": "Made by your schedule, and not by you."},
-        "method": Field(schema.one_of(("standard",), "How it is paid out."), lambda _: "standard"),
+        "automatic": {
+            "type": "boolean",
+            "description": "Whether your schedule made it. False: you did.",
+        },
+        "method": Field(_METHOD.open("How it is paid out."), lambda _: "standard"),
         "destination": text("The reference of your account that it goes to."),
-        "description": nullable(text("Your own words.")),
-        "statement_descriptor": nullable(text("On the statement of your account.")),
-        "failure_code": nullable(schema.one_of(FailureCode, "Why it failed.")),
-        "failure_message": Field(nullable(text("The same in words.")), _failure_message),
-        "trace_id": nullable(text("The number by which your bank finds it.")),
+        "description": nullable(text("Your own description; null if there is none.")),
+        "statement_descriptor": nullable(
+            text("The text on your bank statement; null if you gave none.")
+        ),
+        "failure_code": nullable(_FAILURE_CODE.open("Why it failed; null if it did not.")),
+        "failure_message": Field(
+            nullable(text("The same in words; null if it did not fail.")), _failure_message
+        ),
+        "trace_id": nullable(
+            text("The number by which your bank finds it; null until it is known.")
+        ),
         "metadata": schema.METADATA,
     },
 )

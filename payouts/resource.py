@@ -53,6 +53,11 @@ AGGREGATE = Aggregate(
 
 class PayoutFilters(Filters):
     parameters = {**Filters.parameters, "arrival_at": "arrival_date"}
+    meanings = {
+        "status": "Where the payout stands.",
+        "arrival_date": "When it arrives or arrived, in Unix seconds.",
+    }
+    choices = {"status": render.STATUS}
 
     currency = CurrencyFilter()
 

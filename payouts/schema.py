@@ -9,7 +9,11 @@ from payouts import forms, refusals, render
 SCHEMAS: Schemas = {"Payout": render.payout.schema}
 
 PAYOUTS = {
-    "list": Operation("List payouts", schema.list_of(ref("Payout"))),
+    "list": Operation(
+        "List payouts",
+        schema.list_of("PayoutList", ref("Payout")),
+        description="Your payouts, the newest first unless `sort` says otherwise.",
+    ),
     "create": Operation(
         "Pay out",
         ref("Payout"),
@@ -23,8 +27,15 @@ PAYOUTS = {
             refusals.BalanceInsufficient,
         ),
     ),
-    "retrieve": Operation("Read a payout", ref("Payout")),
-    "update": Operation("Change a payout", ref("Payout"), forms.UpdatePayoutForm),
+    "retrieve": Operation(
+        "Read a payout", ref("Payout"), description="The payout as it is now."
+    ),
+    "update": Operation(
+        "Change a payout",
+        ref("Payout"),
+        forms.UpdatePayoutForm,
+        description="The description and the metadata. What you do not give stays as it is.",
+    ),
     "cancel": Operation(
         "Cancel a payout",
         ref("Payout"),

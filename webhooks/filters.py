@@ -4,7 +4,7 @@ from django import forms
 from django.db.models import Exists, OuterRef, Q
 from django_filters import Filter
 
-from core.rest.fields import Shape
+from core.rest.components import Choices, Shape
 from core.rest.filters import EXACT, Filters, ObjectIdFilter, Rows, of_the_merchant
 from core.rest.lists import ListSpec
 from core.rest.parts import Parts
@@ -12,6 +12,25 @@ from events.filters import EventFilters, EventTypeFilter
 from events.models import Event
 from webhooks.models import UNSUCCESSFUL, Delivery
 
+DELIVERY_STATUS = Choices(
+    "WebhookDeliveryStatus",
+    {
+        Delivery.Status.PENDING: "The attempt was not made yet.",
+        Delivery.Status.SUCCEEDED: "Your endpoint answered 2xx in time.",
+        Delivery.Status.FAILED: (
+            "Your endpoint could not be reached, or did not answer 2xx in time."
+        ),
+        Delivery.Status.CANCELED: "The attempt will not be made.",
+    },
+)
+TRIGGER = Choices(
+    "WebhookDeliveryTrigger",
+    {
+        Delivery.Trigger.AUTOMATIC: "The event was recorded, or the attempt before failed.",
+        Delivery.Trigger.RESEND: "You asked for this event again.",
+        Delivery.Trigger.REPLAY: "You asked for what the endpoint had missed.",
+    },
+)
 MEANINGS = {"true": True, "false": False}
 
 
@@ -44,6 +63,14 @@ class DeliveredEventFilters(EventFilters):
 
 
 class DeliveryFilters(Filters):
+    meanings = {
+        "status": "How the attempt went.",
+        "event_type": "The event's type, or a family of types: `payment_intent.*`.",
+        "event": "The id of the event.",
+        "trigger": "Why the attempt is made.",
+    }
+    choices = {"status": DELIVERY_STATUS, "trigger": TRIGGER}
+
     event_type = EventTypeFilter(lookup_expr="in")
     event = ObjectIdFilter(method=of_the_merchant(Event.objects.all(), "event"))
 

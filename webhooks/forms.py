@@ -1,17 +1,26 @@
 """The bodies of /v1's webhook endpoints, declared (contract 3)."""
 
+from functools import cache
 from typing import Any
 
 from rest_framework import serializers
 
-from core.rest.fields import Boolean, Integer, Metadata, Name, Shape, Text
+from core import urls
+from core.rest.components import Choices, Shape
+from core.rest.fields import Address, Boolean, Integer, Metadata, Name, Text
 from core.rest.forms import Form
 from events import types
 
 ID_MAX = 255
-URL_MAX = 100_000  # Longer than any that is allowed: the rule about addresses refuses it by name.
 WEEK_SECONDS = 604_800
 UNIX_MAX = 253_402_300_799  # The last second that a date can name.
+
+
+@cache
+def subscribable() -> Choices:
+    """Return what an endpoint can subscribe to."""
+    every = {types.ALL: "Every type, those of later versions too. It stands alone."}
+    return Choices("SubscribedEventType", {**types.meanings(), **every})
 
 
 class EventTypes(serializers.Field):
@@ -31,9 +40,11 @@ class EventTypes(serializers.Field):
 
     @property
     def shape(self) -> Shape:
-        several = {"type": "array", "items": {"enum": list(types.names())}}
         return {
-            "anyOf": [{**several, "minItems": 1, "uniqueItems": True}, {"const": [types.ALL]}],
+            "type": "array",
+            "items": subscribable().closed(),
+            "minItems": 1,
+            "uniqueItems": True,
         }
 
     def to_internal_value(self, data: Any) -> list[str]:
@@ -55,26 +66,48 @@ class EventTypes(serializers.Field):
         return "repeated" if name in names[:index] else None
 
 
+_URL = (
+    "Where events are sent: an https address on a registered website or under a registered "
+    f"callback URL. Up to {urls.MAX_LENGTH} characters."
+)
+_ENABLED_EVENTS = "The event types to send, each once, or the single element `*` for all."
+_DESCRIPTION = "Your own description, on one line. Up to 1000 characters."
+
+
 class CreateEndpointForm(Form):
-    url = Text(max_length=URL_MAX)
-    enabled_events = EventTypes()
-    description = Name(max_length=1000, required=False)
+    schema_name = "WebhookEndpointCreateParams"
+
+    url = Address(help_text=_URL)
+    enabled_events = EventTypes(help_text=_ENABLED_EVENTS)
+    description = Name(max_length=1000, required=False, help_text=_DESCRIPTION)
     metadata = Metadata(required=False)
 
 
 class UpdateEndpointForm(Form):
+    schema_name = "WebhookEndpointUpdateParams"
+    schema_description = "Fields that are absent stay as they are."
     null_clears = True
+    never_null = ("url", "enabled_events", "disabled")
 
-    url = Text(max_length=URL_MAX, required=False)
-    enabled_events = EventTypes(required=False)
-    description = Name(max_length=1000, required=False)
+    url = Address(required=False, help_text=_URL)
+    enabled_events = EventTypes(required=False, help_text=_ENABLED_EVENTS)
+    description = Name(max_length=1000, required=False, help_text=_DESCRIPTION)
     metadata = Metadata(required=False)
-    disabled = Boolean(required=False)
-    replay_missed = Boolean(required=False)
+    disabled = Boolean(
+        required=False,
+        help_text="True stops sending and cancels pending deliveries; false enables the endpoint.",
+    )
+    replay_missed = Boolean(
+        required=False,
+        help_text=(
+            "True sends the events that the endpoint missed. Not together with `disabled: true`. "
+            "Default: false; null means the same."
+        ),
+    )
 
     def validate(self, changes: dict[str, Any]) -> dict[str, Any]:
         """Refuse null for a field that may not be empty, and a replay together with `disabled`."""
-        for name in ("url", "enabled_events", "disabled"):
+        for name in self.never_null:
             if name in changes and changes[name] is None:
                 raise serializers.ValidationError({name: ["May not be cleared."]}, code="null")
         if changes.get("disabled") and changes.get("replay_missed"):
@@ -86,12 +119,39 @@ class UpdateEndpointForm(Form):
 
 
 class RollSecretForm(Form):
-    previous_secret_expires_in = Integer(minimum=0, maximum=WEEK_SECONDS, required=False)
+    schema_name = "WebhookEndpointRollSecretParams"
+
+    previous_secret_expires_in = Integer(
+        minimum=0,
+        maximum=WEEK_SECONDS,
+        required=False,
+        help_text=(
+            "For how many seconds the old secret signs too, up to a week. Default: 86400, a day."
+        ),
+    )
 
 
 class ReplayForm(Form):
-    since = Integer(minimum=0, maximum=UNIX_MAX, required=False)
+    schema_name = "WebhookEndpointReplayParams"
+
+    since = Integer(
+        minimum=0,
+        maximum=UNIX_MAX,
+        required=False,
+        help_text=(
+            "Send what was missed from this time on, in Unix seconds. Default: since the first "
+            "missed event."
+        ),
+    )
 
 
 class ResendForm(Form):
-    webhook_endpoint = Text(max_length=ID_MAX, required=False)
+    schema_name = "EventResendParams"
+
+    webhook_endpoint = Text(
+        max_length=ID_MAX,
+        required=False,
+        help_text=(
+            "The id of the endpoint to send to. Default: all endpoints that subscribe to the type."
+        ),
+    )

@@ -2,28 +2,28 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import orjson
 from django.conf import settings
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
+from drf_spectacular.plumbing import ComponentRegistry
 
 from api import authentication, idempotency
 from api.viewset import ApiVersionInvalid, ApiViewSet
 from config.front_door import HttpsRequired
 from core import errors, limits
 from core.errors import DomainError
-from core.rest import parameters, resources, schema
-from core.rest.fields import Shape
+from core.rest import components, parameters, resources, schema
+from core.rest.components import Shape
 from core.rest.forms import Form
 from core.rest.list_query import ParametersExclusive
 
 EXAMPLES = settings.BASE_DIR / "docs" / "openapi-examples.json"
 ID = re.compile(r"{\w+}")
-JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+JSON = "application/json"
 
 
 # Refusals of every action, those of POST and DELETE too, and those of POST alone.
@@ -51,7 +51,13 @@ ORDER = (
     "payouts", "topups", "balance", "balance_transactions", "merchant", "webhook_endpoints",
     "events", "request_logs",
 )  # fmt: skip
-SAME_EVERYWHERE = (401, 404, 413, 415, 429, 500, 503)
+# Answers that have the same codes for every operation that gives them, by their names.
+SAME_EVERYWHERE = {
+    401: "Unauthorized", 413: "BodyTooLarge", 415: "UnsupportedMediaType",
+    429: "RateLimited", 500: "InternalError", 503: "Unavailable",
+}  # fmt: skip
+# Of an operation: the codes of its refusals by status.
+CODES = "x-error-codes"
 
 
 @cache
@@ -76,19 +82,34 @@ class ApiSchema(AutoSchema):
         # A KeyError of these two names the resource or the action that is not described yet.
         tag, _description = tags()[self._section]
         name = f"{self._section}_{self.view.action}"
+        codes = self._codes()
         return {
             "operationId": name,
             "summary": described.summary,
-            **({"description": described.description} if described.description else {}),
+            "description": self._description(codes),
             "tags": [tag],
             "parameters": list(self._parameters()),
             **({"requestBody": self._body(described.takes, name)} if described.takes else {}),
-            "responses": {"200": self._answer(name), **self._refusals()},
+            "responses": {
+                "200": self._answer(name),
+                **{str(status): _refusal(name, status, codes[status]) for status in sorted(codes)},
+            },
+            CODES: {str(status): sorted(codes[status]) for status in sorted(codes)},
         }
 
     @property
     def _described(self) -> schema.Operation:
         return self.view.operations[self.view.action]
+
+    def _description(self, codes: Mapping[int, set[str]]) -> str:
+        """Return the operation's description, and the codes that are not every operation's."""
+        own = [
+            f"`{code}` ({status})"
+            for status in sorted(codes)
+            for code in sorted(codes[status] - SHARED_CODES)
+        ]
+        refused = f"Refusals of its own: {', '.join(own)}." if own else ""
+        return "\n\n".join(part for part in (self._described.description, refused) if part)
 
     @property
     def _section(self) -> str:
@@ -96,7 +117,7 @@ class ApiSchema(AutoSchema):
 
     @property
     def _is_list(self) -> bool:
-        return "data" in self._described.answers.get("properties", {})
+        return "data" in components.shape_of(self._described.answers).get("properties", {})
 
     @property
     def _query(self) -> type[Form] | None:
@@ -109,34 +130,29 @@ class ApiSchema(AutoSchema):
             yield from parameters.of_list(spec, needed=self._described.needs)
         if query := self._query:
             yield from parameters.of_form(query)
-        yield from parameters.expand(view.expandable)
+        yield from self._expand()
         yield _shared("parameters", "PF-Version")
         if self.method == "POST":
             yield _shared("parameters", "Idempotency-Key")
 
-    def _body(self, form: type[Form], name: str) -> Shape:
-        shape = self._registered(form)
-        nested = {
-            field: {"style": "deepObject", "explode": True}
-            for field, kind in form().fields.items()
-            if schema.form_of(kind) or field in ("metadata", "line_items")
-        }
-        example = examples().get(name, {}).get("request")
-        as_json = {"schema": shape, **({"example": example} if example else {})}
-        as_form = {"schema": shape, **({"encoding": nested} if nested else {})}
-        is_required = any(field.required for field in form().fields.values())
-        return {"required": is_required, "content": {JSON: as_json, FORM: as_form}}
+    def _expand(self) -> Iterator[Shape]:
+        shows = self.view.shows
+        name = shows[0] if len(shows) == 1 else self._section
+        words = "".join(word.title() for word in name.replace(".", "_").split("_"))
+        return parameters.expand(self.view.expandable, of=words)
 
-    def _registered(self, form: type[Form]) -> Shape:
-        """Add the form's schemas to the components; `expand` may be one of its fields."""
-        found = schema.of_form(form)
-        top = schema.form_name(form)
-        for parameter in parameters.expand(self.view.expandable):
-            found[top]["properties"]["expand"] = schema.nullable(parameter["schema"])
-        for name, shape in found.items():
-            component = ResolvedComponent(name, ResolvedComponent.SCHEMA, shape, name)
-            self.registry.register_on_missing(component)
-        return schema.ref(top)
+    def _body(self, form: type[Form], name: str) -> Shape:
+        more = {one["name"].removesuffix("[]"): self._expand_in_body(one) for one in self._expand()}
+        example = examples().get(name, {}).get("request")
+        as_json = {
+            "schema": schema.of_form(form, **more),
+            **({"example": example} if example else {}),
+        }
+        is_required = any(field.required for field in form().fields.values())
+        return {"required": is_required, "content": {JSON: as_json}}
+
+    def _expand_in_body(self, parameter: Shape) -> Shape:
+        return schema.nullable({**parameter["schema"], "description": parameter["description"]})
 
     def _answer(self, name: str) -> Shape:
         example = examples().get(name, {}).get("response")
@@ -149,14 +165,14 @@ class ApiSchema(AutoSchema):
             "content": {JSON: shape},
         }
 
-    def _refusals(self) -> Shape:
+    def _codes(self) -> Mapping[int, set[str]]:
         codes: dict[int, set[str]] = defaultdict(set)
         for kind in self._kinds():
             codes[kind.http_status].add(kind.code)
         for form in (self._described.takes, self._query):
             if form:
                 codes[400].update(schema.codes_of(form))
-        return {str(status): _refusal(status, codes[status]) for status in sorted(codes)}
+        return codes
 
     def _kinds(self) -> Iterator[type[DomainError]]:
         yield from ALWAYS
@@ -175,34 +191,48 @@ class ApiSchema(AutoSchema):
             yield from POSTING
 
 
+SHARED_CODES = frozenset(
+    kind.code
+    for kind in (*ALWAYS, *CHANGING, *POSTING, errors.PermissionDenied, errors.ResourceMissing,
+                 ParametersExclusive)
+)  # fmt: skip
+
+
 def _shared(kind: str, name: str) -> Shape:
     return {"$ref": f"#/components/{kind}/{name}"}
 
 
-def _refusal(status: int, codes: set[str]) -> Shape:
+def _refusal(operation: str, status: int, codes: set[str]) -> Shape:
     if status in SAME_EVERYWHERE:
-        return _shared("responses", str(status))
-    return refusal(status, codes)
+        return _shared("responses", SAME_EVERYWHERE[status])
+    own = examples().get(operation, {}).get("refusals", {}).get(str(status))
+    return refusal(status, codes, own)
 
 
 def responses() -> dict[str, Shape]:
-    """Return the refusals that are the same everywhere, by status."""
+    """Return the refusals that are the same everywhere, by name."""
     kinds = (*ALWAYS, *POSTING, errors.ResourceMissing)
     return {
-        str(status): refusal(status, {kind.code for kind in kinds if kind.http_status == status})
-        for status in SAME_EVERYWHERE
+        name: refusal(
+            status,
+            {kind.code for kind in kinds if kind.http_status == status},
+            examples().get("refusals", {}).get(str(status)),
+        )
+        for status, name in SAME_EVERYWHERE.items()
     }
 
 
-def refusal(status: int, codes: set[str]) -> Shape:
+def refusal(status: int, codes: set[str], example: Shape | None) -> Shape:
+    """Return the answer of a status with its codes."""
     of_status = {401: ["WWW-Authenticate"], **dict.fromkeys((409, 429, 503), ["Retry-After"])}
     headers = ["Request-Id", *of_status.get(status, [])]
-    example = examples().get("refusals", {}).get(str(status))
-    shape = {"schema": schema.error_of(sorted(codes))}
+    named = ", ".join(f"`{code}`" for code in sorted(codes))
     return {
-        "description": STATUSES[status],
+        "description": f"{STATUSES[status]}: {named}",
         "headers": {name: _shared("headers", name) for name in headers},
-        "content": {JSON: {**shape, **({"example": example} if example else {})}},
+        "content": {
+            JSON: {"schema": schema.ref("Error"), **({"example": example} if example else {})}
+        },
     }
 
 

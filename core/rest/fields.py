@@ -12,19 +12,27 @@ from django.conf import settings
 from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
 
+from core import urls
 from core.countries import is_country
 from core.mail import require_address
 from core.money import MAX_REQUESTED_MINOR, is_supported
 from core.names import ILLEGIBLE, is_legible
 from core.rest.brackets import Indexed, Written
+from core.rest.components import Choices, Shape, named
 from core.rest.messages import listed
 
 METADATA_KEY_MAX = 40
 METADATA_VALUE_MAX = 500
+METADATA_KEYS_MAX = 50
+METADATA_MEANING = (
+    f"Your own keys and values, up to {METADATA_KEYS_MAX}. A key has up to {METADATA_KEY_MAX} "
+    "characters without `[` and `]`, a value up to "
+    f"{METADATA_VALUE_MAX}. Keys that are absent stay "
+    "as they are. An empty value or null deletes its key; `{}`, an empty text or null deletes all."
+)
 CLEAR = ""  # `metadata: ""` and `metadata: {}` become this: remove every key.
 WRITTEN_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,99})")  # As JSON would write it.
 WRITTEN_BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
-Shape = dict[str, Any]  # A JSON Schema.
 
 
 class Integer(serializers.Field):
@@ -124,6 +132,17 @@ class Text(serializers.Field):
         return {"type": "string", **given, "maxLength": self.max_length}
 
 
+class Address(Text):
+    """A URL; whether it is allowed is a rule of its own, which refuses with a code of its own."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=100_000, **options)
+
+    @property
+    def shape(self) -> Shape:
+        return {**super().shape, "maxLength": urls.MAX_LENGTH, "format": "uri"}
+
+
 class Name(Text):
     """A name that people read: one line, in one direction, with something to see in it."""
 
@@ -148,8 +167,8 @@ def _escaped(characters: str) -> str:
 class Choice(serializers.Field):
     default_error_messages = {"parameter_invalid": "Must be one of: {choices}."}
 
-    def __init__(self, choices: tuple[str, ...], **options: Any) -> None:
-        self.choices = choices
+    def __init__(self, choices: Choices, **options: Any) -> None:
+        self.of, self.choices = choices, choices.words
         super().__init__(**options)
 
     def to_internal_value(self, data: Any) -> str:
@@ -159,7 +178,7 @@ class Choice(serializers.Field):
 
     @property
     def shape(self) -> Shape:
-        return {"type": "string", "enum": list(self.choices)}
+        return self.of.closed()
 
 
 class Currency(serializers.Field):
@@ -215,7 +234,6 @@ class Country(serializers.Field):
     shape: Shape = {
         "type": "string",
         "pattern": "^[A-Za-z]{2}$",
-        "description": "A country's two letters (ISO 3166-1 alpha-2), or XK.",
     }
     default_error_messages = {
         "parameter_invalid": "Must be a country's two letters, as ISO 3166 has them, or XK."
@@ -231,26 +249,29 @@ class Country(serializers.Field):
 class Metadata(serializers.Field):
     """A map of strings; an empty value deletes its key, an empty map clears all."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(help_text=METADATA_MEANING, **options)
+
     shape: Shape = {
         "anyOf": [
-            {
-                "type": "object",
-                "propertyNames": {
-                    "minLength": 1,
-                    "maxLength": METADATA_KEY_MAX,
-                    "pattern": r"^[^\[\]]*$",
+            named(
+                "MetadataParams",
+                {
+                    "type": "object",
+                    "description": "Your own keys and values.",
+                    "propertyNames": {
+                        "minLength": 1,
+                        "maxLength": METADATA_KEY_MAX,
+                        "pattern": r"^[^\[\]]*$",
+                    },
+                    "additionalProperties": {
+                        "type": ["string", "null"],
+                        "maxLength": METADATA_VALUE_MAX,
+                    },
                 },
-                "additionalProperties": {
-                    "type": ["string", "null"],
-                    "maxLength": METADATA_VALUE_MAX,
-                },
-            },
+            ),
             {"const": CLEAR},
         ],
-        "description": (
-            "Your own keys and values, up to 50. An empty value deletes its key; {} or an "
-            "empty text deletes all of them."
-        ),
     }
     advice = 'Send your own names with texts as values: {"order": "6735"}.'
     default_error_messages = {

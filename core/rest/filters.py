@@ -20,7 +20,7 @@ from django_filters import CharFilter, ChoiceFilter, Filter, FilterSet
 from core.money import MAX_REQUESTED_MINOR, is_currency
 from core.querysets import MerchantRows
 from core.rest.bounds import Bound, as_bounds, column
-from core.rest.fields import Shape
+from core.rest.components import Choices, Shape
 from core.rest.parts import Parts
 from core.rest.query import Given, array, given
 
@@ -158,12 +158,15 @@ class AnyOfFilter(Filter):
     field_class = forms.MultipleChoiceField
 
 
-def shape(one: Filter) -> Shape:
-    """Return the parameter of a filter in the words of the schema."""
+def shape(one: Filter, choices: Choices | None = None) -> Shape:
+    """Return the parameter of a filter in the words of the schema.
+
+    :param choices: the words that it takes, where they have a name.
+    """
     field = deepcopy(one).field  # A filter keeps its field, and each query would copy it.
     if not isinstance(field, forms.ChoiceField):
         return field.shape
-    words = {"type": "string", "enum": words_of(field)}
+    words = choices.closed() if choices else {"type": "string", "enum": words_of(field)}
     is_several = isinstance(field, forms.MultipleChoiceField)
     return {"type": "array", "items": words} if is_several else words
 
@@ -242,9 +245,12 @@ def _refuse_unknown_words(written: list[Given], words: list[str]) -> None:
 class Filters(FilterSet):
     """A resource's filters.
 
-    `parameters` are names of the API for columns, where it has others.
+    `parameters` are names of the API for columns, where it has others. `meanings` explain the
+    parameters in the API's schema, `choices` name the words that they take.
     """
 
+    meanings: Mapping[str, str] = {}
+    choices: Mapping[str, Choices] = {}
     parameters: Mapping[str, str] = {"created_at": "created"}
     base_filters: Mapping[str, Filter] = {}
 

@@ -23,9 +23,14 @@ class Form(serializers.Serializer):
     `null_clears = True` (an update) passes null on as None instead.
 
     `codes` are the codes of its own with which `validate` refuses; its fields have theirs.
+    `schema_name` is what a client calls the type of such a body, `never_null` the optional fields
+    that an update cannot clear.
     """
 
+    schema_name = ""
+    schema_description = ""
     null_clears = False
+    never_null: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
 
     default_error_messages = {"parameter_unknown": "The endpoint does not know this parameter."}

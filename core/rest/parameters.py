@@ -4,21 +4,45 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from core.rest import filters
-from core.rest.fields import Shape
+from core.rest.components import Choices, Shape
 from core.rest.forms import Form
 from core.rest.list_query import LIMIT_DEFAULT, SEARCH_MAX
-from core.rest.lists import ListSpec
+from core.rest.lists import TOTAL_MAX, ListSpec
 
 _CURSOR = {"type": "string", "minLength": 1}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": 100, "default": LIMIT_DEFAULT}
-_COUNTED = {"type": "array", "items": {"const": "total_count"}}
+_INCLUDED = Choices("ListInclude", {"total_count": "Count the objects that match."})
 _CONVENTIONS: Mapping[str, tuple[Shape, str]] = {
-    "limit": (_LIMIT, "How many are on a page."),
-    "starting_after": (_CURSOR, "The id of the last object of the page before."),
-    "ending_before": (_CURSOR, "The id of the first object of the page after."),
-    "include": (_COUNTED, "`total_count` counts what matches, up to 10000."),
+    "limit": (_LIMIT, f"How many objects a page has at most. Default: {LIMIT_DEFAULT}."),
+    "starting_after": (
+        _CURSOR,
+        "The id of an object: the page begins after it. Give the last id of the page before. "
+        "Absent: the first page.",
+    ),
+    "ending_before": (
+        _CURSOR,
+        "The id of an object: the page ends before it. Give the first id of the page after. "
+        "Not together with `starting_after`.",
+    ),
+    "include": (
+        {"type": "array", "items": _INCLUDED.closed()},
+        f"`total_count` adds how many objects match, counted up to {TOTAL_MAX}. "
+        "Absent: they are not counted.",
+    ),
 }
 TEXT = {"type": "string", "minLength": 1, "maxLength": SEARCH_MAX}
+# Of filters that mean the same in each list.
+_COMMON = {
+    "created": "When the object was created, in Unix seconds.",
+    "amount": "The amount in minor units.",
+    "currency": "The currency's three letters (ISO 4217), in any case.",
+}
+_COMPARED = {
+    "gt": "is greater than this value",
+    "gte": "is this value or greater",
+    "lt": "is less than this value",
+    "lte": "is this value or less",
+}
 
 
 def of_list(spec: ListSpec, *, needed: Iterable[str] = ()) -> Iterator[Shape]:
@@ -33,19 +57,56 @@ def of_list(spec: ListSpec, *, needed: Iterable[str] = ()) -> Iterator[Shape]:
 def _all_of_list(spec: ListSpec) -> Iterator[Shape]:
     for name, (shape, description) in _CONVENTIONS.items():
         yield _in_query(f"{name}[]" if shape["type"] == "array" else name, shape, description)
-    keys = [f"{sign}{key}" for key in spec.sort_keys for sign in ("", "-")]
-    order = {"type": "string", "enum": keys, "default": spec.default_sort}
-    yield _in_query("sort", order, "Ascending, or descending with `-`.")
+    order = f"The order of the list. Default: `{spec.default_sort}`."
+    yield _in_query("sort", _order(spec), order)
     if spec.search:
-        yield _in_query("q", TEXT, "What to search for.")
+        yield _in_query("q", TEXT, _SEARCHED)
     yield from of_filters(spec)
 
 
+_SEARCHED = (
+    "A text to search for: an id, an e-mail address, or the start of a description. "
+    f"Up to {SEARCH_MAX} characters."
+)
+
+
+def _order(spec: ListSpec) -> Shape:
+    explained = {}
+    for key in spec.sort_keys:
+        explained[key] = f"By `{key}`, the lowest or oldest first."
+        explained[f"-{key}"] = f"By `{key}`, the highest or newest first."
+    return {
+        "type": "string",
+        "enum": list(explained),
+        "default": spec.default_sort,
+        "x-enumDescriptions": explained,
+    }
+
+
 def of_filters(spec: ListSpec) -> Iterator[Shape]:
-    """Yield a list's filters, each by what its field takes."""
+    """Yield a list's filters, each by what its field takes.
+
+    A KeyError names the parameter that the filters' `meanings` leave out.
+    """
     for name, own in spec.filters.base_filters.items():
-        description = f"Only what has this `{filters.bare(name)}`."
-        yield _in_query(name, filters.shape(own), description)
+        base = filters.bare(name)
+        described = filters.shape(own, spec.filters.choices.get(base))
+        compared = _compared(name, described)
+        meaning = f"Only objects whose `{base}` {compared}. {_meaning(spec, base)}"
+        yield _in_query(name, described, meaning)
+
+
+def _meaning(spec: ListSpec, name: str) -> str:
+    return _COMMON[name] if name in _COMMON else spec.filters.meanings[name]
+
+
+def _compared(name: str, shape: Shape) -> str:
+    if shape.get("type") == "object":
+        return "has these keys and values"
+    if shape.get("type") == "array":
+        return "is one of these values"
+    _base, _bracket, lookup = name.rstrip("]").partition("[")
+    return _COMPARED.get(lookup, "is this value")
 
 
 def of_form(form: type[Form]) -> Iterator[Shape]:
@@ -56,11 +117,20 @@ def of_form(form: type[Form]) -> Iterator[Shape]:
         yield {**given, "required": True} if field.required else given
 
 
-def expand(fields: Iterable[str]) -> Iterator[Shape]:
-    """Yield `expand[]`, if there is anything to expand."""
+def expand(fields: Iterable[str], *, of: str) -> Iterator[Shape]:
+    """Yield `expand[]`, if there is anything to expand.
+
+    :param of: what is shown, such as `PaymentIntent`.
+    """
     if known := sorted(fields):
-        shape = {"type": "array", "items": {"enum": known}}
-        yield _in_query("expand[]", shape, "Whole objects in the place of their ids.")
+        explained = {name: f"Show `{name}` as a whole object." for name in known}
+        items = Choices(f"{of}Expand", explained).closed()
+        yield _in_query(
+            "expand[]",
+            {"type": "array", "items": items},
+            "Fields that are shown as whole objects instead of ids, up to four levels deep. In a "
+            "list, `data.` may stand before them. Absent: ids.",
+        )
 
 
 def _in_query(name: str, shape: Shape, description: str) -> Shape:
@@ -71,4 +141,17 @@ def _in_query(name: str, shape: Shape, description: str) -> Shape:
 
 
 def in_path(name: str) -> Shape:
-    return {"in": "path", "name": name, "required": True, "schema": {"type": "string"}}
+    noun = name.removesuffix("_id").replace("_", " ")
+    return {
+        "in": "path",
+        "name": name,
+        "required": True,
+        "description": f"The id of the {_NOUNS.get(noun, noun)}.",
+        "schema": {"type": "string"},
+    }
+
+
+_NOUNS = {
+    "intent": "payment", "endpoint": "webhook endpoint", "log": "request",
+    "transaction": "balance transaction",
+}  # fmt: skip

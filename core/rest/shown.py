@@ -8,7 +8,7 @@ from django.conf import settings
 
 from core import clock
 from core.rest import schema
-from core.rest.fields import Shape
+from core.rest.components import Shape
 
 Row = TypeVar("Row")
 

@@ -24,7 +24,11 @@ _CONFIRMING = (
 )  # fmt: skip
 
 PAYMENT_INTENTS = {
-    "list": Operation("List payments", schema.list_of(ref("PaymentIntent"))),
+    "list": Operation(
+        "List payments",
+        schema.list_of("PaymentIntentList", ref("PaymentIntent")),
+        description="Your payments, the newest first unless `sort` says otherwise.",
+    ),
     "create": Operation(
         "Create a payment",
         ref("PaymentIntent"),
@@ -36,7 +40,9 @@ PAYMENT_INTENTS = {
         ),
         refuses=(*_TERMS, *_CONFIRMING, ResourceMissing),
     ),
-    "retrieve": Operation("Read a payment", ref("PaymentIntent")),
+    "retrieve": Operation(
+        "Read a payment", ref("PaymentIntent"), description="The payment as it is now."
+    ),
     "update": Operation(
         "Change a payment",
         ref("PaymentIntent"),
@@ -48,6 +54,11 @@ PAYMENT_INTENTS = {
         "Confirm a payment",
         ref("PaymentIntent"),
         forms.ConfirmIntentForm,
+        description=(
+            "Ask the bank for the money. Possible while the status is `requires_payment_method`, "
+            "`requires_confirmation` or `requires_action`. A declined card is no error: the answer "
+            "is 200, and `last_payment_error` says why."
+        ),
         refuses=(*_CONFIRMING, refusals.IntentUnexpectedState),
     ),
     "capture": Operation(
@@ -64,6 +75,9 @@ PAYMENT_INTENTS = {
         "Cancel a payment",
         ref("PaymentIntent"),
         forms.CancelIntentForm,
+        description=(
+            "Possible until it is charged: an authorised amount is released. After that, refund it."
+        ),
         refuses=(refusals.IntentUnexpectedState, CancelFailed),
     ),
 }  # fmt: skip

@@ -6,7 +6,9 @@ from rest_framework import serializers
 
 from core.errors import ParameterInvalid, ParameterMissing
 from core.money import MAX_REQUESTED_MINOR
+from core.rest.components import Choices, Shape
 from core.rest.fields import (
+    Address,
     Amount,
     Boolean,
     Choice,
@@ -14,21 +16,44 @@ from core.rest.fields import (
     Email,
     Integer,
     Metadata,
-    Shape,
     Text,
 )
 from core.rest.forms import Form, Refused
 from core.rest.list_query import ParametersExclusive
 from payments.checkout.models import INSTALLMENTS_MAX
-from payments.checkout.states import Authentication, Locale
-from payments.intents.forms import ID_MAX, URL_MAX, BillingDetailsForm, LineItemForm
-from payments.intents.models import PaymentIntent
+from payments.checkout.render import LOCALE, MODE
+from payments.checkout.states import Authentication
+from payments.intents.choices import CAPTURE_METHOD, METHOD_TYPE
+from payments.intents.forms import ID_MAX, BillingDetailsForm, LineItemForm
 
 LINES_MAX = 100
 IMAGES_MAX = 8
 UNIX_MAX = 253_402_300_799  # The last second that a date can name.
 # A session is for exactly one of these.
 SOURCES = ("payment_intent", "line_items", "amount")
+
+
+AUTHENTICATION = Choices(
+    "CheckoutThreeDSecureRequest",
+    {
+        Authentication.AUTOMATIC: "If the card, the bank or your limits ask for it.",
+        Authentication.REQUIRED: "Always.",
+    },
+)
+_UI_MODE = Choices(
+    "CheckoutUiMode",
+    {"hosted_page": "A page of the service's own.", "hosted": "The same, as Stripe calls it."},
+)
+_SUBMIT = Choices(
+    "CheckoutSubmitType", {"auto": "The same as `pay`.", "pay": "The button says that it pays."}
+)
+_ADDRESS = Choices(
+    "CheckoutBillingAddressCollection",
+    {"auto": "The page asks for the address.", "required": "The same."},
+)
+_CREATION = Choices(
+    "CheckoutCustomerCreation", {"if_required": "No customer is created by the page."}
+)
 
 
 class Off(Boolean):
@@ -43,7 +68,7 @@ class Off(Boolean):
         return False
 
 
-def _list_of(field: serializers.Field, *, most: int) -> serializers.ListSerializer:
+def _list_of(field: serializers.Field, *, most: int, help_text: str) -> serializers.ListSerializer:
     several = f"Must be an array of 1 to {most} elements."
     return serializers.ListSerializer(
         child=field,
@@ -51,6 +76,7 @@ def _list_of(field: serializers.Field, *, most: int) -> serializers.ListSerializ
         allow_null=True,
         allow_empty=False,
         max_length=most,
+        help_text=f"{help_text} 1 to {most}.",
         error_messages=dict.fromkeys(("not_a_list", "empty", "max_length"), several),
     )
 
@@ -58,24 +84,44 @@ def _list_of(field: serializers.Field, *, most: int) -> serializers.ListSerializ
 class ProductDataForm(Form):
     """The product of a line: its name is shown, the rest is taken."""
 
-    name = Text(max_length=500)
-    description = Text(max_length=5000, required=False)
-    images = _list_of(Text(max_length=URL_MAX), most=IMAGES_MAX)
+    schema_name = "CheckoutProductDataParams"
+
+    name = Text(max_length=500, help_text="The name of the product. Up to 500 characters.")
+    description = Text(
+        max_length=5000,
+        required=False,
+        help_text="Taken and not shown. Up to 5000 characters.",
+    )
+    images = _list_of(Address(), most=IMAGES_MAX, help_text="Addresses, taken and not shown.")
     metadata = Metadata(required=False)
 
 
 class PriceDataForm(Form):
-    currency = Currency()
-    unit_amount = Amount(minimum=0)
-    product_data = ProductDataForm()
+    schema_name = "CheckoutPriceDataParams"
+
+    currency = Currency(help_text="The currency's three letters (ISO 4217), in any case.")
+    unit_amount = Amount(minimum=0, help_text="The price of one piece, in minor units.")
+    product_data = ProductDataForm(help_text="The product.")
 
 
 class CheckoutLineForm(LineItemForm):
     """A line: as a payment has them, or by `price_data` as Stripe's SDKs write them."""
 
-    name = Text(max_length=500, required=False)
-    unit_amount = Amount(minimum=0, required=False)
-    price_data = PriceDataForm(required=False)
+    schema_name = "CheckoutLineItemParams"
+
+    name = Text(
+        max_length=500,
+        required=False,
+        help_text="What is paid for. Required without `price_data`. Up to 500 characters.",
+    )
+    unit_amount = Amount(
+        minimum=0,
+        required=False,
+        help_text="The price of one piece, in minor units. Required without `price_data`.",
+    )
+    price_data = PriceDataForm(
+        required=False, help_text="The price and the product, instead of `name` and `unit_amount`."
+    )
 
     def validate(self, item: dict[str, Any]) -> dict[str, Any]:
         """Return the line as a payment has it; with its `currency` if it has `price_data`."""
@@ -101,56 +147,137 @@ def _require(given: dict[str, Any], *names: str) -> None:
 class CheckoutPaymentForm(Form):
     """The terms of the payment that a session makes."""
 
-    capture_method = Choice(tuple(PaymentIntent.CaptureMethod.values), required=False)
-    description = Text(max_length=1000, required=False)
+    schema_name = "CheckoutPaymentParams"
+
+    capture_method = Choice(
+        CAPTURE_METHOD, required=False, help_text="When the money is taken. Default: `automatic`."
+    )
+    description = Text(
+        max_length=1000,
+        required=False,
+        help_text="The description of the payment. Up to 1000 characters.",
+    )
     metadata = Metadata(required=False)
 
 
 class CheckoutInstallmentsForm(Form):
-    enabled = Boolean(required=False)
-    max = Integer(minimum=2, maximum=INSTALLMENTS_MAX, required=False)
+    schema_name = "CheckoutInstallmentsParams"
+
+    enabled = Boolean(
+        required=False, help_text="Whether the payer may choose installments. Default: true."
+    )
+    max = Integer(
+        minimum=2,
+        maximum=INSTALLMENTS_MAX,
+        required=False,
+        help_text="The highest count that the page offers. Default: the highest of your plans.",
+    )
 
 
 class CheckoutCardForm(Form):
-    three_d_secure = Choice(tuple(Authentication.values), required=False)
-    installments = CheckoutInstallmentsForm(required=False)
+    schema_name = "CheckoutCardParams"
+
+    three_d_secure = Choice(
+        AUTHENTICATION,
+        required=False,
+        help_text="When to authenticate the payer by 3-D Secure. Default: `automatic`.",
+    )
+    installments = CheckoutInstallmentsForm(
+        required=False, help_text="The installments that the page offers."
+    )
 
 
 class CheckoutMethodForm(Form):
-    card = CheckoutCardForm(required=False)
+    schema_name = "CheckoutMethodParams"
+
+    card = CheckoutCardForm(required=False, help_text="Options for cards.")
 
 
 class AutomaticTaxForm(Form):
-    enabled = Off()
+    schema_name = "CheckoutTaxParams"
+
+    enabled = Off(help_text="Only false: the service computes no tax.")
 
 
 class CreateSessionForm(Form):
     codes = ("amount_too_small", "amount_too_large")
 
-    payment_intent = Text(max_length=ID_MAX, required=False)
-    line_items = _list_of(CheckoutLineForm(), most=LINES_MAX)
-    amount = Amount(required=False)
-    currency = Currency(required=False)
-    success_url = Text(max_length=URL_MAX, required=False)
-    cancel_url = Text(max_length=URL_MAX, required=False)
-    expires_at = Integer(minimum=0, maximum=UNIX_MAX, required=False)
-    locale = Choice(tuple(Locale.values), required=False)
-    customer = Text(max_length=ID_MAX, required=False)
-    customer_email = Email(required=False)
-    billing_details = BillingDetailsForm(required=False)
-    client_reference_id = Text(max_length=200, required=False)
+    schema_name = "CheckoutSessionCreateParams"
+
+    payment_intent = Text(
+        max_length=ID_MAX,
+        required=False,
+        help_text="The id of a payment that waits for a card. Absent: one is made.",
+    )
+    line_items = _list_of(
+        CheckoutLineForm(),
+        most=LINES_MAX,
+        help_text="What is paid for, instead of `amount` or `payment_intent`.",
+    )
+    amount = Amount(
+        required=False,
+        help_text="The amount in minor units, instead of `line_items` or `payment_intent`.",
+    )
+    currency = Currency(
+        required=False,
+        help_text="The currency's three letters (ISO 4217). Required with `amount`.",
+    )
+    success_url = Address(
+        required=False, help_text="Where the payer goes after the payment. Absent: nowhere."
+    )
+    cancel_url = Address(
+        required=False, help_text="Where the payer can go back to. Absent: nowhere."
+    )
+    expires_at = Integer(
+        minimum=0,
+        maximum=UNIX_MAX,
+        required=False,
+        help_text="When it ends without a payment, in Unix seconds: 5 minutes to 30 days from now.",
+    )
+    locale = Choice(LOCALE, required=False, help_text="The language of the page. Default: `auto`.")
+    customer = Text(
+        max_length=ID_MAX,
+        required=False,
+        help_text="The id of the customer who pays. Absent: none is attached.",
+    )
+    customer_email = Email(
+        required=False,
+        help_text="The payer's e-mail address, which the page shows. Up to 254 characters.",
+    )
+    billing_details = BillingDetailsForm(
+        required=False, help_text="The payer's billing details, which the page shows."
+    )
+    client_reference_id = Text(
+        max_length=200,
+        required=False,
+        help_text="Your own id of the order or cart. Up to 200 characters.",
+    )
     metadata = Metadata(required=False)
-    payment_intent_data = CheckoutPaymentForm(required=False)
-    payment_method_options = CheckoutMethodForm(required=False)
+    payment_intent_data = CheckoutPaymentForm(
+        required=False, help_text="Terms of the payment that the session makes."
+    )
+    payment_method_options = CheckoutMethodForm(
+        required=False, help_text="Options for the payment method."
+    )
     # Of Stripe's: taken with the one value that is true here.
-    mode = Choice(("payment",), required=False)
-    ui_mode = Choice(("hosted_page", "hosted"), required=False)
-    payment_method_types = _list_of(Choice(("card",)), most=1)
-    submit_type = Choice(("auto", "pay"), required=False)
-    billing_address_collection = Choice(("auto", "required"), required=False)
-    customer_creation = Choice(("if_required",), required=False)
-    allow_promotion_codes = Off(required=False)
-    automatic_tax = AutomaticTaxForm(required=False)
+    mode = Choice(MODE, required=False, help_text="Only `payment`, which is the default.")
+    ui_mode = Choice(_UI_MODE, required=False, help_text="The page. Default: `hosted_page`.")
+    payment_method_types = _list_of(
+        Choice(METHOD_TYPE), most=1, help_text="Only `card`, which is the default."
+    )
+    submit_type = Choice(_SUBMIT, required=False, help_text="The button. Default: `pay`.")
+    billing_address_collection = Choice(
+        _ADDRESS, required=False, help_text="Taken; the page always asks for what the bank needs."
+    )
+    customer_creation = Choice(
+        _CREATION, required=False, help_text="Only `if_required`, which is the default."
+    )
+    allow_promotion_codes = Off(
+        required=False, help_text="Only false, which is the default: there are none."
+    )
+    automatic_tax = AutomaticTaxForm(
+        required=False, help_text="Only `enabled: false`, which is the default."
+    )
 
     def validate(self, draft: dict[str, Any]) -> dict[str, Any]:
         """Return the draft with the amount and the currency that its lines make.
@@ -207,6 +334,7 @@ def _with_sum(draft: dict[str, Any]) -> dict[str, Any]:
 
 
 class UpdateSessionForm(Form):
+    schema_name = "CheckoutSessionUpdateParams"
     null_clears = True
 
     metadata = Metadata(required=False)
@@ -214,3 +342,5 @@ class UpdateSessionForm(Form):
 
 class ExpireSessionForm(Form):
     """Nothing: a body with any parameter is refused."""
+
+    schema_name = "CheckoutSessionExpireParams"

@@ -4,6 +4,7 @@ from typing import Any
 
 from core import clock
 from core.rest import schema
+from core.rest.components import Choices, named
 from core.rest.schema import (
     Schemas,
     identifier,
@@ -13,11 +14,13 @@ from core.rest.schema import (
     record,
     ref,
     text,
+    whole_or_id,
 )
 from core.rest.shown import Field, Shown
 from payments.checkout import links
 from payments.checkout.models import CheckoutSession
 from payments.checkout.states import ExpirationReason, Locale, SessionStatus
+from payments.intents import choices
 from payments.intents.states import PaymentStatus
 
 NAME = "checkout.session"
@@ -26,12 +29,52 @@ ADDRESS_FIELDS = ("line1", "line2", "city", "state", "postal_code", "country")
 # Of the lines that `expand[]` shows in the session itself.
 LINES_MAX = 100
 
+STATUS = _STATUS = Choices(
+    "CheckoutSessionStatus",
+    {
+        SessionStatus.OPEN: "The payer can pay.",
+        SessionStatus.COMPLETE: "The payment is `succeeded` or `requires_capture`.",
+        SessionStatus.EXPIRED: "It ended without a payment.",
+    },
+)
+_PAYMENT_STATUS = Choices(
+    "CheckoutPaymentStatus",
+    {PAID: "The payment is `succeeded`.", UNPAID: "The payment is not `succeeded`."},
+)
+LOCALE = Choices(
+    "CheckoutLocale",
+    {
+        Locale.AUTO: "The language of the payer's browser.",
+        Locale.TURKISH: "Turkish.",
+        Locale.ENGLISH: "English.",
+    },
+)
+_REASON = Choices(
+    "CheckoutExpirationReason",
+    {
+        ExpirationReason.TIME: "`expires_at` has passed.",
+        ExpirationReason.API: "You ended it.",
+        ExpirationReason.TOO_MANY_TRIES: "Too many tries of the page failed.",
+        ExpirationReason.PAYMENT_CANCELED: "Its payment was canceled.",
+    },
+)
+MODE = Choices("CheckoutMode", {"payment": "One payment."})
+_UI_MODE = Choices("ShownCheckoutUiMode", {"hosted_page": "A page of the service's own."})
+_SUBMIT = Choices("ShownCheckoutSubmitType", {"pay": "The button says that it pays."})
+
 _DETAILS: Schemas = {
     "name": nullable(text("The name that the payer gave.")),
     "email": nullable(text("The payer's e-mail address.")),
     "phone": {"type": "null", "description": "The page asks for none."},
-    "address": record(
-        "The billing address.", {name: nullable(text("As given.")) for name in ADDRESS_FIELDS}
+    "address": named(
+        "CheckoutBillingAddress",
+        record(
+            "The billing address.",
+            {
+                name: nullable(text("As the payer gave it; null if not given."))
+                for name in ADDRESS_FIELDS
+            },
+        ),
     ),
 }
 
@@ -65,16 +108,13 @@ session = Shown[CheckoutSession](
     "cs",
     "A page on which one payer pays one payment.",
     {
-        "status": schema.one_of(SessionStatus, "Where the session stands."),
+        "status": _STATUS.open("Where the session stands."),
         "payment_status": Field(
-            schema.one_of((PAID, UNPAID), "`paid` once the payment is `succeeded`."),
+            _PAYMENT_STATUS.open("Whether the payment is `succeeded`."),
             _payment_status,
         ),
         "payment_intent": Field(
-            {
-                "anyOf": [identifier("pi"), ref("PaymentIntent")],
-                "description": "The payment. Expandable.",
-            },
+            whole_or_id("pi", "PaymentIntent", "The payment."),
             "intent_id",
         ),
         "amount_subtotal": Field(minor("The payment's amount."), "intent.amount"),
@@ -88,13 +128,13 @@ session = Shown[CheckoutSession](
             instant("When it ends without a payment."),
             lambda session: clock.unix(session.expires_at),
         ),
-        "locale": schema.one_of(Locale, "The page's language; `auto` is the browser's."),
+        "locale": LOCALE.open("The language of the page."),
         "client_reference_id": nullable(text("Your own id of the order or cart.")),
         "customer": Field(
             nullable(
                 {
                     "anyOf": [identifier("cus"), ref("Customer"), ref("DeletedCustomer")],
-                    "description": "Expandable.",
+                    "description": "The customer; null if there is none. Expandable.",
                 }
             ),
             "customer_id",
@@ -104,16 +144,24 @@ session = Shown[CheckoutSession](
             lambda session: session.billing_details.get("email"),
         ),
         "customer_details": Field(
-            nullable(record("Who paid. Null until the session is complete.", _DETAILS)), _details
+            nullable(
+                named(
+                    "CheckoutCustomerDetails",
+                    record("The payer's billing details.", _DETAILS),
+                    "The billing details of the payer; null until the session is complete.",
+                )
+            ),
+            _details,
         ),
-        "expiration_reason": nullable(schema.one_of(ExpirationReason, "Why it expired.")),
+        "expiration_reason": nullable(_REASON.open("Why it expired; null if it did not.")),
         "tries": schema.integer("How many tries of the page have failed."),
-        "mode": Field({"const": "payment"}, lambda _: "payment"),
-        "ui_mode": Field({"const": "hosted_page"}, lambda _: "hosted_page"),
+        "mode": Field(MODE.open("Always a payment."), lambda _: "payment"),
+        "ui_mode": Field(_UI_MODE.open("The page that takes the card."), lambda _: "hosted_page"),
         "payment_method_types": Field(
-            schema.array({"const": "card"}, "How it can be paid."), lambda _: ["card"]
+            schema.array(choices.METHOD_TYPE.open("A payment method."), "The ways to pay."),
+            lambda _: ["card"],
         ),
-        "submit_type": Field({"const": "pay"}, lambda _: "pay"),
+        "submit_type": Field(_SUBMIT.open("The word on the button."), lambda _: "pay"),
         "metadata": schema.METADATA,
     },
 )

@@ -64,6 +64,12 @@ AGGREGATE = Aggregate(
 
 class SessionFilters(Filters):
     parameters = {**Filters.parameters, "intent": "payment_intent"}
+    meanings = {
+        "payment_intent": "The id of the payment.",
+        "status": "Where the session stands.",
+        "customer": "The id of the customer.",
+    }
+    choices = {"status": render.STATUS}
 
     payment_intent = ObjectIdFilter(
         "intent", method=of_the_merchant(PaymentIntent.objects.all(), "payment_intent")

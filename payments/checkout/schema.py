@@ -10,8 +10,8 @@ from payments.checkout import forms, refusals, render
 from payments.intents.refusals import IntentUnexpectedState
 
 _LINES = {
-    **schema.list_of(ref("LineItem")),
-    "description": "The payment's first 100 lines. Only there when it is expanded.",
+    **schema.list_of("LineItemList", ref("LineItem")),
+    "description": "The payment's first 100 lines. Absent unless it is expanded.",
 }
 
 
@@ -23,7 +23,11 @@ def _with_lines() -> Schemas:
 SCHEMAS: Schemas = {"CheckoutSession": _with_lines()}
 
 SESSIONS = {
-    "list": Operation("List checkout sessions", schema.list_of(ref("CheckoutSession"))),
+    "list": Operation(
+        "List checkout sessions",
+        schema.list_of("CheckoutSessionList", ref("CheckoutSession")),
+        description="Your sessions, the newest first unless `sort` says otherwise.",
+    ),
     "create": Operation(
         "Create a checkout session",
         ref("CheckoutSession"),
@@ -38,9 +42,14 @@ SESSIONS = {
             IntentUnexpectedState, refusals.SessionUnexpectedState,
         ),
     ),
-    "retrieve": Operation("Read a checkout session", ref("CheckoutSession")),
+    "retrieve": Operation(
+        "Read a checkout session",
+        ref("CheckoutSession"),
+        description="The session as it is now.",
+    ),
     "update": Operation(
-        "Change a checkout session", ref("CheckoutSession"), forms.UpdateSessionForm
+        "Change a checkout session", ref("CheckoutSession"), forms.UpdateSessionForm,
+        description="The metadata.",
     ),
     "expire": Operation(
         "End a checkout session",
@@ -53,6 +62,8 @@ SESSIONS = {
         refuses=(refusals.SessionUnexpectedState,),
     ),
     "line_items": Operation(
-        "List a checkout session's lines", schema.list_of(ref("LineItem"))
+        "List a checkout session's lines",
+        schema.list_of("LineItemList", ref("LineItem")),
+        description="The lines of the session's payment, in your order.",
     ),
 }  # fmt: skip

@@ -5,20 +5,38 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.rest.fields import Country, Currency, Email, Metadata, Name, Shape, Text
+from core.rest.components import Shape
+from core.rest.fields import Country, Currency, Email, Metadata, Name, Text
 from core.rest.forms import Form
 
 LOCALES_MAX = 20
 LOCALE = re.compile("([A-Za-z]{2,3})(?:-([A-Za-z]{4}))?(?:-([A-Za-z]{2}|[0-9]{3}))?")
 
 
+PARTS = {
+    "line1": "The street and the number of the house, or a post box.",
+    "line2": "The floor, the flat or the building.",
+    "city": "The city or town.",
+    "state": "The state, province or district.",
+    "postal_code": "The postal code.",
+    "country": "The country's two letters (ISO 3166-1 alpha-2), or `XK`.",
+}
+
+
+def _part(name: str, max_length: int) -> Text:
+    text = f"{PARTS[name]} Up to {max_length} characters."
+    return Text(max_length=max_length, required=False, help_text=text)
+
+
 class AddressForm(Form):
-    line1 = Text(max_length=500, required=False)
-    line2 = Text(max_length=500, required=False)
-    city = Text(max_length=200, required=False)
-    state = Text(max_length=200, required=False)
-    postal_code = Text(max_length=40, required=False)
-    country = Country(required=False)
+    schema_name = "AddressParams"
+
+    line1 = _part("line1", 500)
+    line2 = _part("line2", 500)
+    city = _part("city", 200)
+    state = _part("state", 200)
+    postal_code = _part("postal_code", 40)
+    country = Country(required=False, help_text=f"{PARTS['country']} In any case.")
 
 
 class Locales(serializers.Field):
@@ -61,28 +79,58 @@ def _locale(text: Any) -> str | None:
 
 
 class CustomersAddressForm(AddressForm):
+    schema_name = "CustomerAddressParams"
     null_clears = True
 
 
 class ShippingForm(Form):
+    schema_name = "CustomerShippingParams"
     null_clears = True
 
-    name = Name(max_length=200, required=False)
-    phone = Text(max_length=40, required=False)
-    address = CustomersAddressForm(required=False)
+    name = Name(
+        max_length=200, required=False, help_text="The receiver's name. Up to 200 characters."
+    )
+    phone = Text(
+        max_length=40,
+        required=False,
+        help_text="The receiver's telephone number. Up to 40 characters.",
+    )
+    address = CustomersAddressForm(required=False, help_text="The address that parcels go to.")
 
 
 class CreateCustomerForm(Form):
-    email = Email(required=False)
-    name = Name(max_length=200, required=False)
-    phone = Text(max_length=40, required=False)
-    description = Text(max_length=1000, required=False)
-    address = CustomersAddressForm(required=False)
-    shipping = ShippingForm(required=False)
-    default_currency = Currency(required=False)
-    preferred_locales = Locales(required=False)
+    schema_name = "CustomerCreateParams"
+
+    email = Email(required=False, help_text="The e-mail address. Up to 254 characters.")
+    name = Name(
+        max_length=200,
+        required=False,
+        help_text="The name of the person or company, on one line. Up to 200 characters.",
+    )
+    phone = Text(
+        max_length=40,
+        required=False,
+        help_text="The telephone number. It is kept as you give it. Up to 40 characters.",
+    )
+    description = Text(
+        max_length=1000, required=False, help_text="Your own description. Up to 1000 characters."
+    )
+    address = CustomersAddressForm(required=False, help_text="The customer's address.")
+    shipping = ShippingForm(required=False, help_text="Where parcels go.")
+    default_currency = Currency(
+        required=False,
+        help_text="The currency that the customer usually pays in: three letters (ISO 4217).",
+    )
+    preferred_locales = Locales(
+        required=False,
+        help_text=(
+            f"The customer's languages, the most preferred first, up to {LOCALES_MAX}: `tr-TR`, "
+            "`en`. Each may be named once."
+        ),
+    )
     metadata = Metadata(required=False)
 
 
 class UpdateCustomerForm(CreateCustomerForm):
+    schema_name = "CustomerUpdateParams"
     null_clears = True

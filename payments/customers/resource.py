@@ -59,6 +59,10 @@ def _with_email(rows: Rows, _name: str, wanted: str) -> Rows:
 
 
 class CustomerFilters(Filters):
+    meanings = {
+        "email": "Exactly this e-mail address, in any case.",
+    }
+
     email = TextFilter(method=_with_email)
 
     class Meta(Filters.Meta):

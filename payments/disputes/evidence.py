@@ -4,12 +4,23 @@ from collections.abc import Mapping
 
 from core.errors import ParameterInvalid
 
-KEYS = (
-    "product_description", "customer_name", "customer_email_address", "customer_purchase_ip",
-    "billing_address", "shipping_address", "shipping_carrier", "shipping_date",
-    "shipping_tracking_number", "service_date", "refund_policy", "cancellation_policy",
-    "access_activity_log", "uncategorized_text",
-)  # fmt: skip
+MEANINGS = {
+    "product_description": "What you sold.",
+    "customer_name": "The customer's name.",
+    "customer_email_address": "The customer's e-mail address.",
+    "customer_purchase_ip": "The IP address that the customer bought from.",
+    "billing_address": "The customer's billing address.",
+    "shipping_address": "The address that you shipped to.",
+    "shipping_carrier": "The carrier that delivered the product.",
+    "shipping_date": "The date on which you shipped the product.",
+    "shipping_tracking_number": "The carrier's tracking number.",
+    "service_date": "The date on which you gave the service.",
+    "refund_policy": "Your refund policy, as the customer saw it.",
+    "cancellation_policy": "Your cancellation policy, as the customer saw it.",
+    "access_activity_log": "A log that shows how the customer used the product.",
+    "uncategorized_text": "Anything else that proves your side.",
+}
+KEYS = tuple(MEANINGS)
 LONGEST = 20_000  # Characters of all texts together.
 
 

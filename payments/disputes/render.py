@@ -4,15 +4,32 @@ from typing import Any
 
 from core import clock
 from core.rest import schema
-from core.rest.schema import boolean, identifier, instant, nullable, ref, text
+from core.rest.components import Choices, named
+from core.rest.schema import boolean, instant, nullable, text, whole_or_id
 from core.rest.shown import Field, Shown
-from payments.disputes.evidence import KEYS
+from payments.disputes.evidence import KEYS, MEANINGS
 from payments.disputes.models import Dispute
-from payments.disputes.states import DisputeStatus, Reason
+from payments.disputes.states import DISPUTES as _STATES
+from payments.disputes.states import Reason
+
+STATUS = Choices("DisputeStatus", _STATES.meanings)
+REASON = Choices(
+    "DisputeReason",
+    {
+        Reason.FRAUDULENT: "The cardholder says that they did not pay.",
+        Reason.PRODUCT_NOT_RECEIVED: "The cardholder says that nothing was delivered.",
+        Reason.PRODUCT_UNACCEPTABLE: "The cardholder says that the product is not as described.",
+        Reason.DUPLICATE: "The cardholder says that they paid twice.",
+        Reason.CREDIT_NOT_PROCESSED: "The cardholder says that a promised refund did not come.",
+        Reason.SUBSCRIPTION_CANCELED: "The cardholder says that they had canceled a subscription.",
+        Reason.UNRECOGNIZED: "The cardholder does not recognize the payment.",
+        Reason.GENERAL: "Another reason, or one that the bank does not tell.",
+    },
+)
 
 # The rows that `dispute` shows: with their payments.
 DISPUTES = Dispute.objects.select_related("intent")
-_DETAILS = schema.record(
+_DETAILS = named("DisputeEvidenceDetails", schema.record(
     "How far the answer is.",
     {
         "due_by": instant("Until when evidence is taken."),
@@ -22,11 +39,11 @@ _DETAILS = schema.record(
         ),
         "submission_count": schema.integer("How often evidence was submitted."),
     },
-)
-_EVIDENCE = schema.record(
-    "What you give to answer it; up to 20000 characters together.",
-    {key: nullable({"type": "string"}) for key in KEYS},
-)
+))  # fmt: skip
+_EVIDENCE = named("DisputeEvidence", schema.record(
+    "The evidence that you gave, up to 20000 characters together.",
+    {key: nullable(text(f"{MEANINGS[key]} Null if not given.")) for key in KEYS},
+))  # fmt: skip
 
 
 def _due_by(dispute: Dispute) -> int:
@@ -50,21 +67,21 @@ dispute = Shown[Dispute](
         "amount": schema.minor("What is disputed, surcharge included."),
         "currency": schema.CURRENCY,
         "payment_intent": Field(
-            {"anyOf": [identifier("pi"), ref("PaymentIntent")], "description": "The payment."},
+            whole_or_id("pi", "PaymentIntent", "The payment that is disputed."),
             "intent_id",
         ),
         "attempt": Field(
-            {
-                "anyOf": [identifier("att"), ref("PaymentAttempt")],
-                "description": "The attempt that took the money.",
-            },
+            whole_or_id("att", "PaymentAttempt", "The attempt that took the money."),
             "attempt_id",
         ),
-        "status": schema.one_of(
-            DisputeStatus.values, "Of an inquiry, which takes no money, it begins with `warning_`."
+        "status": STATUS.open(
+            "Where the dispute stands. An inquiry takes no money: "
+            "its statuses begin with `warning_`."
         ),
-        "reason": schema.one_of(Reason.values, "The cardholder's reason."),
-        "network_reason_code": nullable(text("The card network's own code.")),
+        "reason": REASON.open("The cardholder's reason."),
+        "network_reason_code": nullable(
+            text("The card network's own code for the reason; null if unknown.")
+        ),
         "evidence_due_by": Field(instant("Until when evidence is taken."), _due_by),
         "evidence_details": Field(_DETAILS, _details),
         "evidence": Field(

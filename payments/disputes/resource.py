@@ -64,6 +64,13 @@ AGGREGATE = Aggregate(
 
 class DisputeFilters(Filters):
     parameters = {**Filters.parameters, "intent": "payment_intent"}
+    meanings = {
+        "payment_intent": "The id of the payment.",
+        "status": "Where the dispute stands.",
+        "evidence_due_by": "Until when evidence is taken, in Unix seconds.",
+        "reason": "The cardholder's reason.",
+    }
+    choices = {"status": render.STATUS, "reason": render.REASON}
 
     payment_intent = ObjectIdFilter(
         "intent", method=of_the_merchant(PaymentIntent.objects.all(), "payment_intent")

@@ -8,8 +8,14 @@ from payments.disputes.refusals import DisputeUnexpectedState, EvidencePastDue
 SCHEMAS: Schemas = {"Dispute": render.dispute.schema}
 
 DISPUTES = {
-    "list": Operation("List disputes", schema.list_of(ref("Dispute"))),
-    "retrieve": Operation("Read a dispute", ref("Dispute")),
+    "list": Operation(
+        "List disputes",
+        schema.list_of("DisputeList", ref("Dispute")),
+        description="Your disputes, the newest first unless `sort` says otherwise.",
+    ),
+    "retrieve": Operation(
+        "Read a dispute", ref("Dispute"), description="The dispute as it is now."
+    ),
     "update": Operation(
         "Answer a dispute",
         ref("Dispute"),

@@ -5,7 +5,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.rest.fields import Amount, Currency, Shape
+from core.rest.components import Shape
+from core.rest.fields import Amount, Currency
 from core.rest.forms import Form
 
 BIN = re.compile(r"[0-9]{6,8}")
@@ -22,6 +23,12 @@ class BinField(serializers.Field):
 
 
 class QuoteForm(Form):
-    bin = BinField(help_text="The first 6 to 8 digits of the card's number.")
-    amount = Amount(help_text="What you will ask for, in minor units.")
-    currency = Currency(help_text="What you will ask for it in.")
+    schema_name = "InstallmentQuoteParams"
+
+    bin = BinField(
+        help_text="The first 6 to 8 digits of the card's number. Never send more of it in a query."
+    )
+    amount = Amount(help_text="The amount that you will ask for, in minor units.")
+    currency = Currency(
+        help_text="The currency of the amount: three letters (ISO 4217), in any case."
+    )

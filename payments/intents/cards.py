@@ -24,13 +24,25 @@ class ExpiryYear(Integer):
 
 
 class CardForm(Form):
+    schema_name = "CardParams"
     codes = ("incorrect_number", "invalid_cvc", "expired_card")
 
-    number = Text(max_length=40)
-    exp_month = ExpiryMonth(minimum=1, maximum=12)
-    exp_year = ExpiryYear(minimum=CENTURY[0], maximum=CENTURY[1])
-    cvc = Text(max_length=20)
-    holder_name = Name(max_length=200, required=False)
+    number = Text(
+        max_length=40,
+        help_text="The card's number: 12 to 19 digits. Spaces and hyphens are ignored.",
+    )
+    exp_month = ExpiryMonth(minimum=1, maximum=12, help_text="The month of expiry, 1 to 12.")
+    exp_year = ExpiryYear(
+        minimum=CENTURY[0], maximum=CENTURY[1], help_text="The year of expiry, in four digits."
+    )
+    cvc = Text(
+        max_length=20, help_text="The security code: three digits, four for American Express."
+    )
+    holder_name = Name(
+        max_length=200,
+        required=False,
+        help_text=("The name on the card, up to 200 characters. Absent: `billing_details[name]`."),
+    )
 
     def validate_number(self, number: str) -> str:
         digits = number.replace(" ", "").replace("-", "")

@@ -5,7 +5,8 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django_filters import Filter
 
-from core.rest.fields import METADATA_KEY_MAX, METADATA_VALUE_MAX, Shape
+from core.rest.components import Shape
+from core.rest.fields import METADATA_KEY_MAX, METADATA_VALUE_MAX
 from core.rest.filters import (
     EXACT,
     RANGE,
@@ -19,7 +20,7 @@ from core.rest.lists import ListSpec
 from core.rest.query import Given
 from merchants.models import Merchant
 from payments.customers.models import Customer
-from payments.intents import search
+from payments.intents import choices, search
 from payments.intents.models import MetadataEntry, PaymentIntent
 
 METADATA_FILTERS_MAX = 10
@@ -97,6 +98,14 @@ def _pair(parameter: Given) -> tuple[str, str]:
 
 
 class PaymentFilters(Filters):
+    meanings = {
+        "metadata": f"Up to {METADATA_FILTERS_MAX} keys, each with its exact value.",
+        "status": "Where the payment stands.",
+        "customer": "The id of the customer.",
+        "capture_method": "When the money is taken.",
+    }
+    choices = {"status": choices.PAYMENT_STATUS, "capture_method": choices.CAPTURE_METHOD}
+
     metadata = MetadataFilter(method=_with_metadata)
     customer = ObjectIdFilter(method=of_the_merchant(Customer.objects.existing(), "customer"))
     currency = CurrencyFilter()

@@ -1,94 +1,113 @@
 """The description of payments in the API's schema."""
 
-from acquirers.declines import ADVICE_CODES, CODES, DECLINE_CODES
-from core.cards import BRANDS
 from core.rest import schema
-from core.rest.schema import Schemas, identifier, instant, minor, nullable, ref, text
-from payments.intents import forms
-from payments.intents.models import LineItem, PaymentIntent
-from payments.intents.states import EXPIRED, AttemptStatus, PaymentStatus
+from core.rest.components import Choices, Shape, named
+from core.rest.schema import Schemas, identifier, instant, minor, nullable, ref, text, whole_or_id
+from payments.intents import choices
 
 # Absent while the customer is at the bank (contract 2).
 BREAKDOWN = (
     "surcharge", "amount_received", "amount_capturable", "captured_minor", "refunded_minor",
     "amount_refundable", "card",
 )  # fmt: skip
-AUTHENTICATION = ("automatic", "required", "none")
+_AT_THE_BANK = "Absent while `status` is `requires_action`."
 
 
 # --- Parts ------------------------------------------------------------------------------------
 
 _AUTHENTICATION: Schemas = {
-    "requested": schema.one_of(AUTHENTICATION, "What you asked for."),
-    "effective": schema.one_of(AUTHENTICATION, "What applied; as requested until confirmed."),
+    "requested": choices.AUTHENTICATION.open("What you asked for in `payment_method_options`."),
+    "effective": choices.AUTHENTICATION.open(
+        "What applied: `required` if authentication was demanded, else `none`. Equals `requested` "
+        "before the first confirmation."
+    ),
 }
-_CAPTURE_METHOD = schema.one_of(
-    PaymentIntent.CaptureMethod.values, "With `manual` you capture what was authorised."
+_CAPTURE_METHOD = choices.CAPTURE_METHOD.open("When the money is taken.")
+_INSTALLMENTS = schema.integer("In how many installments the customer pays; 1 is paid at once.",
+                               minimum=1)  # fmt: skip
+_METHOD_TYPE = choices.METHOD_TYPE.open("The kind of payment method, before a card is known too.")
+_RULE = nullable(text("What decided: the name of a rule, `bank` or a person; null for none."))
+_SCORE = {**schema.integer("From 0 (no risk) to 100."), "maximum": 100}
+
+_NEXT_ACTION = Choices(
+    "NextActionType", {"redirect_to_url": "Send the customer's browser to `redirect_to_url.url`."}
 )
-_INSTALLMENTS = schema.integer("1 is paid at once.", minimum=1)
-_METHOD_TYPE = {"const": "card"}
 
 
-def _whole_or_id(prefix: str, name: str) -> dict:
+def _one(prefix: str, name: str) -> Shape:
     return {"anyOf": [identifier(prefix), ref(name)]}
 
 
 PARTS = {
     "Card": schema.record(
-        "What may be shown of a card.",
+        "A card as it may be shown. The number and the security code are never shown.",
         {
-            "brand": schema.one_of(BRANDS, "Whose card it is."),
-            "bin": {**text("The first 6 digits."), "pattern": "^[0-9]{6}$"},
-            "last4": {**text("The last 4 digits."), "pattern": "^[0-9]{4}$"},
-            "masked": text("The first 6 digits, asterisks, the last 4."),
-            "exp_month": {**schema.integer("1 to 12.", minimum=1), "maximum": 12},
-            "exp_year": schema.integer("Four digits.", minimum=2000),
-            "card_type": schema.one_of(("credit", "debit", "prepaid"), "What it draws on."),
+            "brand": schema.BRAND.open("The card network."),
+            "bin": {**text("The first 6 digits of the number."), "pattern": "^[0-9]{6}$"},
+            "last4": {**text("The last 4 digits of the number."), "pattern": "^[0-9]{4}$"},
+            "masked": text("The first 6 digits, asterisks, and the last 4 digits."),
+            "exp_month": {
+                **schema.integer("The last month of validity, 1 to 12.", minimum=1),
+                "maximum": 12,
+            },
+            "exp_year": schema.integer("The last year of validity, in four digits.", minimum=2000),
+            "card_type": schema.CARD_TYPE.open("What the card draws on."),
             "domestic": schema.boolean("Whether it was issued in your account's country."),
         },
     ),
     "NextAction": schema.record(
-        "What the customer has to do.",
+        "What the customer must do before the payment goes on.",
         {
-            "type": {"const": "redirect_to_url"},
-            "redirect_to_url": schema.record(
-                "Where to send the customer.",
-                {
-                    "url": text("Send the customer here."),
-                    "return_url": text("The customer comes back here."),
-                },
+            "type": _NEXT_ACTION.open("What kind of action it is."),
+            "redirect_to_url": named(
+                "RedirectToUrl",
+                schema.record(
+                    "Where to send the customer.",
+                    {
+                        "url": text("Send the customer's browser here."),
+                        "return_url": text(
+                            "The customer comes back here; it is your `return_url`."
+                        ),
+                    },
+                ),
             ),
         },
     ),
     "PaymentError": schema.record(
-        "Why the last attempt failed.",
+        "Why an attempt failed.",
         {
-            "type": schema.one_of(("card_error", "api_error"), "Whether the bank said no."),
-            "code": schema.one_of(CODES, "What happened."),
-            "decline_code": nullable(schema.one_of(DECLINE_CODES, "What the bank said.")),
-            "reason": text("The most specific of both codes."),
-            "message": text("Safe to show to the customer."),
-            "attempt": identifier("att"),
-            "network_decline_code": nullable(text("As the bank wrote it, ISO 8583.")),
-            "advice_code": nullable(schema.one_of(ADVICE_CODES, "What to do next.")),
+            "type": choices.ERROR_TYPE.open("Whether the card or the processing is the reason."),
+            "code": choices.ERROR_CODE.open("What happened."),
+            "decline_code": nullable(
+                choices.DECLINE_CODE.open("The reason of a decline; null if there is none.")
+            ),
+            "reason": text("The more specific one: `decline_code` if it is set, else `code`."),
+            "message": text("A sentence that is safe to show to the payer."),
+            "attempt": identifier("att", "The attempt that failed."),
+            "network_decline_code": nullable(
+                text("The bank's response code (ISO 8583); null if the bank gave none.")
+            ),
+            "advice_code": nullable(
+                choices.ADVICE_CODE.open("What to do next; null if there is no advice.")
+            ),
         },
     ),
     "Fraud": schema.record(
-        "What is thought of the payment's risk.",
+        "The judgement about the risk of the payment.",
         {
-            "status": schema.one_of(("pending", "clear", "review", "fraud"), "The verdict."),
-            "risk_level": schema.one_of(("normal", "elevated", "highest"), "How high it is."),
-            "risk_score": {**schema.integer("0 to 100."), "maximum": 100},
-            "rule": nullable(text("What decided: a rule, the bank, or a person.")),
+            "status": choices.FRAUD_STATUS.open("The verdict."),
+            "risk_level": choices.RISK_LEVEL.open("The level of the risk."),
+            "risk_score": _SCORE,
+            "rule": _RULE,
             "updated": instant("When the verdict was given."),
         },
     ),
     "Risk": schema.record(
-        "What is thought of the attempt's risk.",
+        "The judgement about the risk of the attempt.",
         {
-            "level": schema.one_of(("normal", "elevated", "highest"), "How high it is."),
-            "score": {**schema.integer("0 to 100."), "maximum": 100},
-            "rule": nullable(text("What decided: a rule, the bank, or a person.")),
+            "level": choices.RISK_LEVEL.open("The level of the risk."),
+            "score": _SCORE,
+            "rule": _RULE,
         },
     ),
 }
@@ -98,81 +117,116 @@ PARTS = {
 
 _PAYMENT: Schemas = {
     "amount": minor("What you asked for."),
-    "amount_charged": minor("What the card was debited. Absent until it was."),
-    "surcharge": minor("What the customer pays for installments."),
-    "amount_received": minor("What was captured, without the surcharge."),
-    "amount_capturable": minor("Authorised and not yet captured."),
-    "captured_minor": minor("What was captured."),
-    "refunded_minor": minor("What was given back."),
-    "amount_refundable": minor("What can be given back."),
-    "card": nullable({**ref("Card"), "description": "The last card tried; null without one."}),
+    "amount_charged": minor(
+        "What the card was debited, surcharge included. Absent until a charge succeeds."
+    ),
+    "surcharge": minor(f"What the customer pays for installments. {_AT_THE_BANK}"),
+    "amount_received": minor(f"What was captured, without the surcharge. {_AT_THE_BANK}"),
+    "amount_capturable": minor(f"What is authorised and not captured yet. {_AT_THE_BANK}"),
+    "captured_minor": minor(f"What was captured, surcharge included. {_AT_THE_BANK}"),
+    "refunded_minor": minor(f"What pending and succeeded refunds give back. {_AT_THE_BANK}"),
+    "amount_refundable": minor(f"What can still be refunded. {_AT_THE_BANK}"),
+    "card": nullable(
+        {**ref("Card"), "description": f"The last card tried; null before one. {_AT_THE_BANK}"}
+    ),
     "currency": schema.CURRENCY,
-    "status": schema.one_of(PaymentStatus, "Where the payment stands."),
+    "status": choices.PAYMENT_STATUS.open("Where the payment stands."),
     "capture_method": _CAPTURE_METHOD,
     "installments": _INSTALLMENTS,
     "payment_method_type": _METHOD_TYPE,
-    "three_d_secure": schema.record("How the customer is authenticated.", _AUTHENTICATION),
-    "next_action": nullable(ref("NextAction")),
-    "last_payment_error": nullable(ref("PaymentError")),
-    "fraud": nullable(ref("Fraud")),
-    "return_url": nullable(text("Where the customer comes back to.")),
+    "three_d_secure": named(
+        "PaymentIntentThreeDSecure",
+        schema.record("How the customer is authenticated.", _AUTHENTICATION),
+    ),
+    "next_action": nullable(
+        {
+            **ref("NextAction"),
+            "description": "What the customer must do; null unless `status` is `requires_action`.",
+        }
+    ),
+    "last_payment_error": nullable(
+        {**ref("PaymentError"), "description": "Why the last attempt failed; null if none did."}
+    ),
+    "fraud": nullable(
+        {**ref("Fraud"), "description": "The judgement about fraud; null before the first one."}
+    ),
+    "return_url": nullable(text("Where the customer comes back to after 3-D Secure.")),
     "customer": nullable(
         {
             "anyOf": [identifier("cus"), ref("Customer"), ref("DeletedCustomer")],
-            "description": "Expandable.",
+            "description": "The customer who pays; null if you gave none. Expandable.",
         }
     ),
-    "description": nullable(text("Your own words.")),
+    "description": nullable(text("Your own description; null if there is none.")),
     "metadata": schema.METADATA,
     "latest_attempt": nullable(
-        {**_whole_or_id("att", "PaymentAttempt"), "description": "Expandable."}
+        whole_or_id("att", "PaymentAttempt", "The newest attempt; null before the first one.")
     ),
-    "attempts": schema.array(_whole_or_id("att", "PaymentAttempt"), "Oldest first. Expandable."),
-    "line_items": schema.array(_whole_or_id("li", "LineItem"), "In your order. Expandable."),
-    "canceled_at": nullable(instant("When it was canceled.")),
+    "attempts": schema.array(
+        _one("att", "PaymentAttempt"), "All attempts, the oldest first. Expandable."
+    ),
+    "line_items": schema.array(
+        _one("li", "LineItem"), "What is paid for, in your order. Expandable."
+    ),
+    "canceled_at": nullable(instant("When it was canceled; null if it was not.")),
     "cancellation_reason": nullable(
-        schema.one_of((*forms.CANCELLATION_REASONS, EXPIRED), "Why it was canceled.")
+        choices.SHOWN_CANCELLATION_REASON.open("Why it was canceled; null if it was not.")
     ),
 }
 _ATTEMPT: Schemas = {
-    "payment_intent": {**_whole_or_id("pi", "PaymentIntent"), "description": "Expandable."},
-    "status": schema.one_of(AttemptStatus, "How it went."),
+    "payment_intent": whole_or_id("pi", "PaymentIntent", "The payment."),
+    "status": choices.ATTEMPT_STATUS.open("Where the attempt stands."),
     "amount": minor("What was asked for, without the surcharge."),
     "surcharge": minor("What the customer pays for installments."),
-    "amount_charged": minor("What the card was debited."),
+    "amount_charged": minor("What the card was debited, surcharge included."),
     "currency": schema.CURRENCY,
     "installments": _INSTALLMENTS,
     "capture_method": _CAPTURE_METHOD,
     "payment_method_type": _METHOD_TYPE,
-    "card": nullable(ref("Card")),
-    "three_d_secure": schema.record(
-        "How the customer was authenticated.",
-        {
-            **_AUTHENTICATION,
-            "flow": nullable(text("`challenge`: the customer was asked.")),
-            "result": nullable(text("How it ended.")),
-            "version": nullable(text("The version of 3-D Secure.")),
-            "eci": nullable(text("The bank's indicator of who is liable.")),
-            "transaction_id": nullable(text("The authentication's id at the bank.")),
-        },
+    "card": nullable({**ref("Card"), "description": "The card that was tried."}),
+    "three_d_secure": named(
+        "PaymentAttemptThreeDSecure",
+        schema.record(
+            "How the customer was authenticated.",
+            {
+                **_AUTHENTICATION,
+                "flow": nullable(
+                    text("`challenge` if the bank asked the customer; null without 3-D Secure.")
+                ),
+                "result": nullable(text("How it ended; null without 3-D Secure.")),
+                "version": nullable(
+                    text("The version of the 3-D Secure protocol; null without 3-D Secure.")
+                ),
+                "eci": nullable(
+                    text("The electronic commerce indicator: who is liable. Null if none is known.")
+                ),
+                "transaction_id": nullable(
+                    text("The id of the authentication at the bank; null if none is known.")
+                ),
+            },
+        ),
     ),
-    "error": nullable(ref("PaymentError")),
-    "risk": nullable(ref("Risk")),
-    "authorization_code": nullable(text("The bank's.")),
-    "network_reference": nullable(text("The card network's.")),
-    "reversed_at": nullable(instant("When a late charge was given back.")),
+    "error": nullable(
+        {**ref("PaymentError"), "description": "Why the attempt failed; null if it did not."}
+    ),
+    "risk": nullable({**ref("Risk"), "description": "The judgement about the attempt's risk."}),
+    "authorization_code": nullable(text("The bank's authorisation code; null if there is none.")),
+    "network_reference": nullable(text("The card network's reference; null if there is none.")),
+    "reversed_at": nullable(
+        instant("When a charge that was confirmed too late was given back; null if none was.")
+    ),
 }
 _LINE_ITEM: Schemas = {
     "name": text("What is paid for."),
-    "quantity": schema.integer("How many.", minimum=1),
-    "unit_amount": minor("What one costs."),
+    "quantity": schema.integer("How many pieces.", minimum=1),
+    "unit_amount": minor("The price of one piece."),
     "amount": minor("quantity × unit_amount + tax_amount − discount_amount."),
     "currency": schema.CURRENCY,
-    "tax_amount": minor("Of the whole line."),
-    "discount_amount": minor("Of the whole line."),
-    "product_code": nullable(text("Your own.")),
-    "category": nullable(text("Your own.")),
-    "item_type": nullable(schema.one_of(LineItem.ItemType.values, "What kind it is.")),
+    "tax_amount": minor("The tax on the whole line."),
+    "discount_amount": minor("The discount on the whole line."),
+    "product_code": nullable(text("Your own product code; null if you gave none.")),
+    "category": nullable(text("Your own category; null if you gave none.")),
+    "item_type": nullable(choices.ITEM_TYPE.open("What kind of thing it is; null if not given.")),
 }
 
 SCHEMAS = {
@@ -186,7 +240,9 @@ SCHEMAS = {
         optional=("amount_charged", *BREAKDOWN),
     ),
     "PaymentAttempt": schema.resource(
-        "payment_attempt", "att", "One try to be paid with one card.", _ATTEMPT
+        "payment_attempt", "att", "One attempt to be paid with one card.", _ATTEMPT
     ),
-    "LineItem": schema.resource("line_item", "li", "One line of what is paid for.", _LINE_ITEM),
+    "LineItem": schema.resource(
+        "line_item", "li", "One line of a payment: a product, its number and its price.", _LINE_ITEM
+    ),
 }

@@ -71,6 +71,12 @@ AGGREGATE = Aggregate(
 
 class RefundFilters(Filters):
     parameters = {**Filters.parameters, "intent": "payment_intent"}
+    meanings = {
+        "payment_intent": "The id of the payment.",
+        "status": "Where the refund stands.",
+        "method": "How the money goes back.",
+    }
+    choices = {"status": render.STATUS, "method": render.METHOD}
 
     payment_intent = ObjectIdFilter(
         "intent", method=of_the_merchant(PaymentIntent.objects.all(), "payment_intent")

@@ -9,7 +9,11 @@ from payments.refunds import forms, refusals, render
 SCHEMAS: Schemas = {"Refund": render.refund.schema}
 
 REFUNDS = {
-    "list": Operation("List refunds", schema.list_of(ref("Refund"))),
+    "list": Operation(
+        "List refunds",
+        schema.list_of("RefundList", ref("Refund")),
+        description="Your refunds, the newest first unless `sort` says otherwise.",
+    ),
     "create": Operation(
         "Refund a payment",
         ref("Refund"),
@@ -23,8 +27,15 @@ REFUNDS = {
             refusals.AmountAboveRefundable, ResourceMissing,
         ),
     ),
-    "retrieve": Operation("Read a refund", ref("Refund")),
-    "update": Operation("Change a refund", ref("Refund"), forms.UpdateRefundForm),
+    "retrieve": Operation(
+        "Read a refund", ref("Refund"), description="The refund as it is now."
+    ),
+    "update": Operation(
+        "Change a refund",
+        ref("Refund"),
+        forms.UpdateRefundForm,
+        description="The description and the metadata. What you do not give stays as it is.",
+    ),
     "cancel": Operation(
         "Cancel a refund",
         ref("Refund"),

@@ -5,7 +5,6 @@ from django.db import models
 from events.transitions import StatusChange, Table
 
 # `refund.reason`, which the merchant gives.
-REASONS = ("duplicate", "fraudulent", "requested_by_customer")
 
 
 class RefundStatus(models.TextChoices):

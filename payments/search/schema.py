@@ -7,7 +7,9 @@ from core.rest.schema import Operation, ref
 SEARCH = {
     "list": Operation(
         "Search",
-        schema.list_of(ref("PaymentIntent"), ref("Customer"), ref("Refund"), ref("Dispute")),
+        schema.list_of(
+            "SearchResultList", ref("PaymentIntent"), ref("Customer"), ref("Refund"), ref("Dispute")
+        ),
         description=(
             "By an id, an exact e-mail address or the start of a payment's description; newest "
             "first. A key finds only objects that it may read."

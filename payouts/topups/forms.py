@@ -7,20 +7,33 @@ SOURCE_MAX = 40
 
 
 class CreateTopupForm(Form):
-    amount = Amount()
-    currency = Currency()
-    description = Text(max_length=1000, required=False)
+    schema_name = "TopupCreateParams"
+
+    amount = Amount(help_text="How much you transfer, in minor units.")
+    currency = Currency(help_text="The currency's three letters (ISO 4217), in any case.")
+    description = Text(
+        max_length=1000, required=False, help_text="Your own description. Up to 1000 characters."
+    )
     # A parameter, and not the attribute of the field.
-    source = Text(max_length=SOURCE_MAX, required=False)  # type: ignore[assignment]
+    source = Text(  # type: ignore[assignment]
+        max_length=SOURCE_MAX,
+        required=False,
+        help_text="Only `bank_transfer`, which is the default.",
+    )
     metadata = Metadata(required=False)
 
 
 class UpdateTopupForm(Form):
+    schema_name = "TopupUpdateParams"
     null_clears = True
 
-    description = Text(max_length=1000, required=False)
+    description = Text(
+        max_length=1000, required=False, help_text="Your own description. Up to 1000 characters."
+    )
     metadata = Metadata(required=False)
 
 
 class CancelTopupForm(Form):
     """Nothing: a body with any parameter is refused."""
+
+    schema_name = "TopupCancelParams"

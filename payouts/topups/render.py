@@ -2,18 +2,32 @@
 
 from core import clock
 from core.rest import schema
+from core.rest.components import Choices, named
 from core.rest.schema import minor, nullable, text
 from core.rest.shown import Field, Shown
 from payouts.topups.models import Topup
-from payouts.topups.states import MESSAGES, FailureCode, Initiator, TopupStatus
+from payouts.topups.states import MESSAGES, TOPUPS, FailureCode, Initiator
 
-_SOURCE = schema.record(
-    "How the money comes.",
+STATUS = Choices("TopupStatus", TOPUPS.meanings)
+_FAILURE_CODE = Choices("TopupFailureCode", MESSAGES)
+_INITIATOR = Choices(
+    "TopupInitiator",
     {
-        "type": schema.one_of(("bank_transfer",), "By a transfer to the service's bank."),
-        "reference": text("The text to write into the transfer."),
+        Initiator.MERCHANT: "You created it.",
+        Initiator.OPERATOR: "An operator of the service created it.",
     },
 )
+_SOURCE_TYPE = Choices(
+    "TopupSourceType", {"bank_transfer": "A transfer to the service's bank account."}
+)
+
+_SOURCE = named("TopupSource", schema.record(
+    "How the money comes.",
+    {
+        "type": _SOURCE_TYPE.open("How the money comes."),
+        "reference": text("The text to write into the transfer, so that it can be found."),
+    },
+))  # fmt: skip
 
 
 def _failure_message(topup: Topup) -> str | None:
@@ -25,10 +39,10 @@ topup = Shown[Topup](
     "tu",
     "Money that you send to your balance.",
     {
-        "amount": minor("What is to come."),
+        "amount": minor("What you will transfer, or have transferred."),
         "currency": schema.CURRENCY,
-        "status": schema.one_of(TopupStatus, "Where the topup stands."),
-        "description": nullable(text("Your own words.")),
+        "status": STATUS.open("Where the topup stands."),
+        "description": nullable(text("Your own description; null if there is none.")),
         "expected_availability_date": Field(
             {
                 "type": "integer",
@@ -42,9 +56,11 @@ topup = Shown[Topup](
         "source": Field(
             _SOURCE, lambda topup: {"type": "bank_transfer", "reference": topup.reference}
         ),
-        "failure_code": nullable(schema.one_of(FailureCode, "Why it failed.")),
-        "failure_message": Field(nullable(text("The same in words.")), _failure_message),
-        "initiated_by": schema.one_of(Initiator, "Whether you made it, or the service's operator."),
+        "failure_code": nullable(_FAILURE_CODE.open("Why it failed; null if it did not.")),
+        "failure_message": Field(
+            nullable(text("The same in words; null if it did not fail.")), _failure_message
+        ),
+        "initiated_by": _INITIATOR.open("Whether you created it, or an operator."),
         "metadata": schema.METADATA,
     },
 )

@@ -43,6 +43,11 @@ AGGREGATE = Aggregate(
 
 
 class TopupFilters(Filters):
+    meanings = {
+        "status": "Where the topup stands.",
+    }
+    choices = {"status": render.STATUS}
+
     currency = CurrencyFilter()
 
     class Meta(Filters.Meta):

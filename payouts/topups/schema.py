@@ -9,7 +9,11 @@ from payouts.topups import forms, refusals, render
 SCHEMAS: Schemas = {"Topup": render.topup.schema}
 
 TOPUPS = {
-    "list": Operation("List topups", schema.list_of(ref("Topup"))),
+    "list": Operation(
+        "List topups",
+        schema.list_of("TopupList", ref("Topup")),
+        description="Your topups, the newest first unless `sort` says otherwise.",
+    ),
     "create": Operation(
         "Top up",
         ref("Topup"),
@@ -20,8 +24,13 @@ TOPUPS = {
         ),
         refuses=(MerchantRestricted, UpstreamUnavailable, ParameterInvalid),
     ),
-    "retrieve": Operation("Read a topup", ref("Topup")),
-    "update": Operation("Change a topup", ref("Topup"), forms.UpdateTopupForm),
+    "retrieve": Operation("Read a topup", ref("Topup"), description="The topup as it is now."),
+    "update": Operation(
+        "Change a topup",
+        ref("Topup"),
+        forms.UpdateTopupForm,
+        description="The description and the metadata. What you do not give stays as it is.",
+    ),
     "cancel": Operation(
         "Cancel a topup",
         ref("Topup"),

@@ -15,8 +15,7 @@ from tests.stage.client import ApiClient
 pytestmark = pytest.mark.django_db
 
 
-ERROR = described.document()["components"]["schemas"]["Error"]["properties"]["error"]
-CODES = ERROR["properties"]["code"]["enum"]
+CODES = described.document()["components"]["schemas"]["ErrorCode"]["enum"]
 
 
 def doc_url_of(code: str) -> str:

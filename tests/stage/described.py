@@ -1,4 +1,4 @@
-"""Every answer that a test is given is held against docs/openapi.json.
+"""Every answer that a test is given is held against the strict form of docs/openapi.json.
 
 The status must be described for the operation, the body must be what is described and
 nothing more; and what was accepted must be described as a body. So the schema cannot drift
@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from jsonschema_rs import Draft202012Validator, ValidationError
 
 from config.pages import SCHEMA
+from tests.stage.strict import strict
 
 METHODS = ("get", "post", "delete")
 JSON = "application/json"
@@ -24,8 +25,15 @@ class Undescribed(AssertionError):
 
 
 @cache
-def document() -> dict[str, Any]:
+def published() -> dict[str, Any]:
+    """Return docs/openapi.json."""
     return json.loads(SCHEMA.read_bytes())
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Return the strict form of docs/openapi.json."""
+    return strict(published())
 
 
 def check(method: str, address: str, sent: Any, status: int, body: Any) -> None:
@@ -89,8 +97,6 @@ def _answer(name: str, status: int) -> Draft202012Validator | None:
     described = _operations()[name]["responses"].get(str(status))
     if described is None:
         return None
-    if "$ref" in described:
-        described = document()["components"]["responses"][described["$ref"].rpartition("/")[2]]
     return validator(described["content"][JSON]["schema"])
 
 
@@ -106,8 +112,8 @@ def _queried(address: str) -> set[str]:
 
 @cache
 def _parameters(name: str) -> set[str]:
-    given = _operations()[name].get("parameters", [])
-    return {one["name"].partition("[")[0] for one in given if one.get("in") == "query"}
+    given = _operations()[name]["parameters"]
+    return {one["name"].partition("[")[0] for one in given if one["in"] == "query"}
 
 
 @cache
