@@ -11,6 +11,7 @@ from merchants import accounts
 from merchants.refusals import ChangeRefused
 from payouts import steps
 from payouts.models import Payout
+from testbank import transfers
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.sweeper import sweep, sweep_after
@@ -139,13 +140,16 @@ def test_one_that_fails_gives_its_money_back(code: str, shop: ApiClient) -> None
     assert told(shop, made["id"]) == ["created", "failed"]
 
 
-def test_one_that_comes_back_after_it_was_paid_gives_its_money_back(shop: ApiClient) -> None:
+def test_one_that_comes_back_after_it_was_paid_gives_its_money_back(
+    shop: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfers, "RETURNED_AFTER", timedelta(hours=1))  # However slow this is.
     made = pay_out(shop, destination="test_bounced")
     sent(made["id"])
     hear_after(3)
     assert (shown(shop, made["id"])["status"], balance(shop)) == ("paid", 95_000)
 
-    hear_after(3)
+    hear_after(3600)
 
     failed = shown(shop, made["id"])
     assert (failed["status"], failed["failure_code"]) == ("failed", "account_closed")
