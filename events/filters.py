@@ -108,10 +108,10 @@ class EventFilters(Filters):
 
         Those of one object are few, and have an index of their own.
         """
-        types = self._types(rows)
-        if types is None or len(types) < 2 or "aggregate_id" in self.form.cleaned_data:
+        asked = self._types(rows)
+        if asked is None or len(asked) < 2 or "aggregate_id" in self.form.cleaned_data:
             return None
-        return Parts("type", sorted(types))
+        return Parts("type", sorted(asked))
 
     def _types(self, rows: Rows) -> set[str] | None:
         """Return the types that are asked for, of those that may be read; None for all of them."""
@@ -123,5 +123,5 @@ class EventFilters(Filters):
             cleaned.get("types[]"),
             meanings()[f"{family}.*"] if family else None,
         ]
-        named = [set(types) for types in asked if types is not None]
+        named = [set(one) for one in asked if one is not None]
         return set.intersection(*named) if named else None

@@ -16,7 +16,7 @@ class NameTaken(Exception):
 def named(name: str, shape: Shape, description: str = "") -> Shape:
     """Return a part of the schema that is a component of its own.
 
-    :param description: what it is where it is used, in addition to the component's own words.
+    :param description: what it is where it is used, in addition to the component's own description.
     """
     return {NAMED: (name, shape), **({"description": description} if description else {})}
 
@@ -48,9 +48,9 @@ def hoisted(part: Any, found: dict[str, Shape]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The words that a field may hold, under the name that a client should have for them.
+    """The values that a field may have, under the name that a client should have for them.
 
-    :param meanings: by the word, a sentence.
+    :param meanings: by the value, a sentence.
     """
 
     name: str
@@ -61,11 +61,11 @@ class Choices:
         return tuple(str(word) for word in self.meanings)
 
     def closed(self, description: str = "") -> Shape:
-        """Return what takes these words and no others: a parameter."""
+        """Return what takes these values and no others: a parameter."""
         return named(self.name, self._shape, description)
 
     def open(self, description: str) -> Shape:
-        """Return what shows these words, and may show others in a later version: an answer."""
+        """Return what shows these values, and may show others in a later version: an answer."""
         return {
             "anyOf": [self.closed(), {"type": "string"}],
             "description": description,

@@ -153,15 +153,15 @@ class InstantFilter(Filter):
 
 
 class AnyOfFilter(Filter):
-    """`x[]=v&x[]=w`: any of the words."""
+    """`x[]=v&x[]=w`: any of the values."""
 
     field_class = forms.MultipleChoiceField
 
 
 def shape(one: Filter, choices: Choices | None = None) -> Shape:
-    """Return the parameter of a filter in the words of the schema.
+    """Return the parameter of a filter, as the schema shows it.
 
-    :param choices: the words that it takes, where they have a name.
+    :param choices: the values that it takes, where they have a name.
     """
     field = deepcopy(one).field  # A filter keeps its field, and each query would copy it.
     if not isinstance(field, forms.ChoiceField):
@@ -232,7 +232,7 @@ def bare(name: str) -> str:
 
 
 def words_of(field: Any) -> list[str]:
-    """Return the words that a choice takes."""
+    """Return the values that a choice takes."""
     return [word for word, _label in field.choices if word]
 
 
@@ -246,7 +246,7 @@ class Filters(FilterSet):
     """A resource's filters.
 
     `parameters` are names of the API for columns, where it has others. `meanings` explain the
-    parameters in the API's schema, `choices` name the words that they take.
+    parameters in the API's schema, `choices` name the values that they take.
     """
 
     meanings: Mapping[str, str] = {}

@@ -155,7 +155,7 @@ def list_of(name: str, *rows: Shape) -> Shape:
 
 
 def either(shapes: Iterable[Shape]) -> Shape:
-    """Return one of several kinds of objects, told apart by their `object`."""
+    """Return one of several kinds of objects; their `object` says which."""
     return {"description": "`object` says which kind it is.", "anyOf": [*shapes]}
 
 

@@ -1,4 +1,4 @@
-"""The words of payments in the API, each with its meaning."""
+"""The values of payments' fields in the API, each with its meaning."""
 
 from core.rest.components import Choices
 from payments.intents.models import LineItem, PaymentIntent
