@@ -26,8 +26,8 @@ class ParametersExclusive(DomainError):
             " ways to say what a checkout session is for."
         ),
         remedy=(
-            "Leave one of them out; `param` names one. Send `starting_after` to read the next page,"
-            " or `ending_before` to read the one before."
+            "Leave one of them out. Of a list's cursors, `starting_after` reads the next page, and"
+            " `ending_before` the one before."
         ),
     )
     code = "parameters_exclusive"

@@ -48,6 +48,8 @@ SHOWN = {
     "/v1/payouts": {"po"},
     "/v1/topups": {"tu"},
     "/v1/customers": {"cus"},
+    "/v1/checkout/sessions": {"cs"},
+    "/v1/checkout/sessions/{session_id}/line_items": {"li"},
     "/v1/search": {"pi", "cus"},
     "/v1/events": {"evt"},
     "/v1/events/{event_id}/deliveries": {"whd"},
@@ -67,6 +69,7 @@ class Owned(NamedTuple):
     endpoint_id: str
     request: str
     transaction: str
+    session_id: str
     merchant: str
 
 
@@ -81,6 +84,7 @@ def owned(client: ApiClient) -> Owned:
         client.post("/v1/webhook_endpoints", endpoint)["id"],
         payment.headers["Request-Id"],
         Till(client.merchant).topup(100).id,
+        client.post("/v1/checkout/sessions", {"amount": 1, "currency": "try"})["id"],
         client.merchant.id,
     )
 
@@ -331,7 +335,8 @@ def test_a_cursor_is_one_of_the_lists_own_objects(
 def test_the_list_of_what_is_not_there_is_missing(
     acme: ApiClient, globex: ApiClient, path: str, theirs: Owned
 ) -> None:
-    own = theirs.event_id if "event_id" in path else theirs.endpoint_id
+    [parameter] = re.findall("{(.+)}", path)
+    own = getattr(theirs, parameter)
 
     for row_id in {*theirs, *owned(globex), *NO_IDS, "a%00b", "%ff"} - {own, ""}:
         answer = acme.get(re.sub("{.+}", row_id, path))
