@@ -97,7 +97,7 @@ def paid(number: str) -> str:
     if _is_domestic_debit(number):
         return "3-D Secure always, then " + paid_with_3ds(card)
     if card.state is State.DEMANDED_AUTHENTICATION:
-        if not _authenticates(card):
+        if not card.can_authenticate:
             return "3-D Secure is demanded: " + AUTHENTICATION_FAILED
         return "3-D Secure is demanded, then " + paid_with_3ds(card)
     return _result(card)
