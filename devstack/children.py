@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, NoReturn
 
-from devstack import processes
+from devstack import processes, state
 from devstack.console import pump
 from devstack.state import ROOT, CannotContinue
 
@@ -20,11 +20,16 @@ class ChildEnded(Exception):
 
 class Children:
     def __init__(
-        self, leash: processes.Leash, *, logs: Path | None = None, root: Path = ROOT
+        self,
+        leash: processes.Leash,
+        *,
+        logs: Path | None = None,
+        root: Path = ROOT,
     ) -> None:
         """Nothing is started yet.
 
-        :param logs: the directory whose files get the processes' lines, not the terminal.
+        :param logs: the directory whose files get the processes' lines, not the terminal. Without
+            it the terminal shows what a developer reads, and files of the state have every line.
         :param root: the directory of the code that they run.
         """
         self._root = root
@@ -76,7 +81,7 @@ class Children:
             )
         self._leash.hold(process)
         if process.stdout:
-            self._pumps.append(pump(name, process.stdout))
+            self._pumps.append(pump(name, process.stdout, state.logs() / f"{name}.log"))
         return process
 
     def adopt(self, named: dict[str, subprocess.Popen]) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import IO
 
 from devstack.lines import readable
@@ -26,14 +27,22 @@ def write(text: str) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def pump(name: str, lines: IO[str]) -> threading.Thread:
-    """Print what a developer reads of a child's output until it ends; return the thread."""
+def pump(name: str, lines: IO[str], whole: Path) -> threading.Thread:
+    """Print what a developer reads of a child's output until it ends; return the thread.
+
+    :param whole: the file that gets every line, as the child wrote it.
+    """
 
     def copy() -> None:
-        for line in lines:
-            if (shown := readable(line.rstrip("\n"))) is not None:
-                for each in shown.split("\n"):
-                    say(name, each)
+        with whole.open("w", buffering=1) as file:
+            for line in lines:
+                file.write(line)
+                show(line)
+
+    def show(line: str) -> None:
+        if (shown := readable(line.rstrip("\n"))) is not None:
+            for each in shown.split("\n"):
+                say(name, each)
 
     thread = threading.Thread(target=copy, daemon=True)
     thread.start()

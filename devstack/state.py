@@ -34,6 +34,13 @@ def state_directory() -> Path:
     return state
 
 
+def logs() -> Path:
+    """Return (and make) the directory of the lines that the processes of one `./dev up` write."""
+    directory = state_directory() / "log"
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner reads, whole or not at all."""
     draft = path.with_name(path.name + ".new")

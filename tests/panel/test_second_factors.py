@@ -559,7 +559,7 @@ def test_somebody_elses_session_is_not_ended(operator: User) -> None:
 OPEN_TO_ALL = {
     "/", "/healthz", "/openapi.json", "/docs/errors", "/account/password/reset",
     "/account/password/reset/sent", "/account/password/reset/done", "/account/inactive", CODE,
-    "/account/login",
+    "/account/login", "/robots.txt", "/favicon.ico", "/.well-known/security.txt",
 }  # fmt: skip
 
 

@@ -54,7 +54,7 @@ DATA = """First key Chargebacks Ayşe bonus main Acme Ltd account_holder
 # Kinds of objects as the API names them, in the filter of events.
 KINDS = "balance customer dispute merchant payout refund topup"
 # Addresses, ids, what has a digit or an underscore in it, and names of event types.
-ADDRESS = re.compile(r"\S+@\S+|https?://\S+|…\w+|\w*[\d_]\w*(?:\.\w+)*|\b[a-z]+\.[a-z]+\b")
+ADDRESS = re.compile(r"\S+@\S+|https?://\S+|…\w+|\w*[\d_]\w*(?:\.\w+)*|\b[a-z]+(?:\.[a-z]+)+\b")
 
 
 class Shown(HTMLParser):

@@ -53,6 +53,7 @@ HOOKS, HOOK = "webhook_endpoints", "webhook_endpoints/<str:endpoint_id>"
 # An API key's acts on money and customers are in the request logs (contract: Audit log).
 REQUEST_LOGS_HAVE_IT = (
     "payment_intents", "refunds", "customers", "disputes", "payouts", "topups",
+    "checkout",
 )  # fmt: skip
 # By method and path, the action of the row. `play` below makes the change.
 API = {

@@ -12,7 +12,7 @@ ALTER TABLE checkout_checkoutsession
     ADD CONSTRAINT a_sessions_customer_is_the_merchants FOREIGN KEY (merchant_id, customer_id)
         REFERENCES customers_customer (merchant_id, id) DEFERRABLE INITIALLY DEFERRED;
 
-CREATE FUNCTION session_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION checkout_session_moves_as_listed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF (OLD.status, NEW.status) NOT IN (
         ('open', 'complete'),
@@ -23,17 +23,17 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-CREATE TRIGGER session_moves_as_listed BEFORE UPDATE OF status ON checkout_checkoutsession
+CREATE TRIGGER checkout_session_moves_as_listed BEFORE UPDATE OF status ON checkout_checkoutsession
     FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
-    EXECUTE FUNCTION session_moves_as_listed();
+    EXECUTE FUNCTION checkout_session_moves_as_listed();
 
 -- A payer pays what the merchant has asked for.
-CREATE FUNCTION session_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION checkout_session_keeps_its_terms() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'checkout session %: payment, addresses, terms and end cannot change', OLD.id
         USING ERRCODE = 'check_violation';
 END $$;
-CREATE TRIGGER session_keeps_its_terms BEFORE UPDATE ON checkout_checkoutsession
+CREATE TRIGGER checkout_session_keeps_its_terms BEFORE UPDATE ON checkout_checkoutsession
     FOR EACH ROW WHEN (
         (OLD.merchant_id, OLD.intent_id, OLD.made_payment, OLD.success_url, OLD.cancel_url,
          OLD.locale, OLD.client_reference_id, OLD.customer_id, OLD.billing_details,
@@ -47,14 +47,14 @@ CREATE TRIGGER session_keeps_its_terms BEFORE UPDATE ON checkout_checkoutsession
             AND (OLD.expiration_reason, OLD.tries, OLD.customer_details, OLD.ended_at)
                 IS DISTINCT FROM
                 (NEW.expiration_reason, NEW.tries, NEW.customer_details, NEW.ended_at)))
-    EXECUTE FUNCTION session_keeps_its_terms();
+    EXECUTE FUNCTION checkout_session_keeps_its_terms();
 """
 
 UNDO = """
-DROP TRIGGER session_keeps_its_terms ON checkout_checkoutsession;
-DROP TRIGGER session_moves_as_listed ON checkout_checkoutsession;
-DROP FUNCTION session_keeps_its_terms;
-DROP FUNCTION session_moves_as_listed;
+DROP TRIGGER checkout_session_keeps_its_terms ON checkout_checkoutsession;
+DROP TRIGGER checkout_session_moves_as_listed ON checkout_checkoutsession;
+DROP FUNCTION checkout_session_keeps_its_terms;
+DROP FUNCTION checkout_session_moves_as_listed;
 ALTER TABLE checkout_checkoutsession
     DROP CONSTRAINT a_sessions_customer_is_the_merchants,
     DROP CONSTRAINT a_sessions_payment_is_the_merchants;
