@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -33,10 +34,14 @@ def pump(name: str, lines: IO[str], whole: Path) -> threading.Thread:
     :param whole: the file that gets every line, as the child wrote it.
     """
 
+    file = whole.open("wb", buffering=0)
+
     def copy() -> None:
-        with whole.open("w", buffering=1) as file:
+        with file:
             for line in lines:
-                file.write(line)
+                # On a full disk the terminal goes on: a full pipe would block the child.
+                with suppress(OSError):
+                    file.write(line.encode())
                 show(line)
 
     def show(line: str) -> None:

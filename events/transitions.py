@@ -90,14 +90,16 @@ class Door:
     """The door of objects with events: their table of changes, and how events show them.
 
     :param write: saves a row that is there; the rows of every payment have a faster way.
-    :param follow: is called with each move after its event: the row, its rendered before and the
+    :param follow: is called with a move after its event: the row, its rendered before and the
         request; what it writes commits with the move or not at all.
+    :param followed: the field whose rows are followed, while it is not null.
     """
 
     table: Table
     render: Callable[[Any], dict[str, Any]]
     write: Callable[[Any], None] = Model.save
     follow: Callable[[Any, dict[str, Any], str], None] | None = None
+    followed: str = "pk"
 
     def move(
         self,
@@ -125,5 +127,5 @@ class Door:
             answer(body)
         if event is not None:
             outbox.record(row.merchant, event, body, before, request_id=request_id)
-        if self.follow is not None:
+        if self.follow is not None and getattr(row, self.followed) is not None:
             self.follow(row, before, request_id)

@@ -125,7 +125,7 @@ if not is_mail_address(DEFAULT_FROM_EMAIL):
         "Set DEFAULT_FROM_EMAIL to one address, such as payments@pay.example or"
         ' "Acme, Inc" <payments@pay.example>: a name with a comma stands in quotes.'
     )
-# Where weaknesses are reported: an address of the web, or of mails (RFC 9116).
+# The address for reports of weaknesses: one of the web, or of mails (RFC 9116).
 SECURITY_CONTACT = env.str("SECURITY_CONTACT", default=f"mailto:{parseaddr(DEFAULT_FROM_EMAIL)[1]}")
 if not SECURITY_CONTACT.startswith(("https://", "mailto:")) or set(SECURITY_CONTACT) & set("\r\n"):
     raise environ.ImproperlyConfigured(

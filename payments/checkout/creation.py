@@ -69,7 +69,7 @@ def _over_payment(merchant: Merchant, session: CheckoutSession, intent_id: str) 
 def _refuse_second(intent: PaymentIntent) -> None:
     if intent.checkout_session is None:
         return
-    newest = CheckoutSession.objects.get(id=intent.checkout_session)
+    newest: CheckoutSession = intent.checkout_sessions.get(id=intent.checkout_session)
     if newest.status == SessionStatus.OPEN:
         newest.intent = intent
         raise SessionUnexpectedState(newest, "The payment has an open checkout session.")

@@ -24,7 +24,7 @@ def locked(session_id: str, payments: Any) -> CheckoutSession | None:
     intent = payments.select_related("merchant").filter(checkout_sessions=session_id).first()
     if intent is None:
         return None
-    session: CheckoutSession = CheckoutSession.objects.select_for_update().get(id=session_id)
+    session: CheckoutSession = intent.checkout_sessions.select_for_update().get(id=session_id)
     session.merchant, session.intent = intent.merchant, intent
     return session
 

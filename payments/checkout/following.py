@@ -25,7 +25,8 @@ def follow(intent: PaymentIntent, before: dict[str, Any], request_id: str) -> No
     """
     if intent.status not in ENDS_A_SESSION:
         return
-    session = CheckoutSession.objects.select_for_update().get(id=intent.checkout_session)
+    own = intent.checkout_sessions.select_for_update()
+    session: CheckoutSession = own.get(id=intent.checkout_session)
     if session.status != SessionStatus.OPEN:
         return
     session.merchant, session.intent = intent.merchant, intent

@@ -29,7 +29,7 @@ ADDRESS_FIELDS = ("line1", "line2", "city", "state", "postal_code", "country")
 # Of the lines that `expand[]` shows in the session itself.
 LINES_MAX = 100
 
-STATUS = _STATUS = Choices(
+STATUS = Choices(
     "CheckoutSessionStatus",
     {
         SessionStatus.OPEN: "The payer can pay.",
@@ -108,7 +108,7 @@ session = Shown[CheckoutSession](
     "cs",
     "A page on which one payer pays one payment.",
     {
-        "status": _STATUS.open("Where the session stands."),
+        "status": STATUS.open("Where the session stands."),
         "payment_status": Field(
             _PAYMENT_STATUS.open("Whether the payment is `succeeded`."),
             _payment_status,

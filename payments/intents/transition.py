@@ -29,13 +29,13 @@ def register(follower: Follower) -> None:
 
 
 def _follow(intent: PaymentIntent, before: dict[str, Any], request_id: str) -> None:
-    if intent.checkout_session is None:
-        return
     for follower in FOLLOWERS.values():
         follower(intent, before, request_id)
 
 
-DOOR = Door(PAYMENTS, render.payment_intent, write=_write, follow=_follow)
+DOOR = Door(
+    PAYMENTS, render.payment_intent, write=_write, follow=_follow, followed="checkout_session"
+)
 move = DOOR.move
 # For a session that ends and takes its payment along.
 move_unfollowed = replace(DOOR, follow=None).move

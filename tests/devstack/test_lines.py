@@ -1,10 +1,13 @@
 """The terminal of `./dev up` has a line for each request of the developer's, none for our own."""
 
+import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from devstack.console import pump
 from devstack.lines import readable
 
 
@@ -56,3 +59,16 @@ def test_trouble_is_shown_whole_in_words() -> None:
 @pytest.mark.parametrize("line", ["Traceback (most recent call last):", "7", '{"a": 1}', "[1]", ""])
 def test_a_line_that_is_no_log_line_stays_as_it_is(line: str) -> None:
     assert readable(line) == line
+
+
+def test_whole_lines_are_kept_and_a_full_disk_stops_no_child(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [request(path="/v1/balance") + "\n", "Traceback …\n"]
+
+    for whole in (tmp_path / "web.log", Path("/dev/full")):
+        pump("web", io.StringIO("".join(lines)), whole).join()
+        assert "/v1/balance" in (shown := capsys.readouterr().out)
+        assert "web     | Traceback …" in shown
+
+    assert (tmp_path / "web.log").read_text() == "".join(lines)
