@@ -70,7 +70,10 @@ class BillingDetailsForm(Form):
     )
 
 
-_CARD = "The card. Its number is kept in the vault alone, its security code nowhere."
+_CARD = (
+    "The card. Its number is kept in the vault alone. Its security code is never written to a "
+    "disk, and is gone after one attempt or 15 minutes."
+)
 
 
 class PaymentMethodForm(Form):
