@@ -54,6 +54,7 @@ def an_operator(email: str = "operator@pay.example", *permissions: str) -> User:
 
 def silent_case(shop: ApiClient, **terms: object) -> Case:
     """Return the case of a payment that the bank has not answered for an hour."""
+    begin_at_noon()
     paid = shop.pay(NEVER_KNOWN, **terms)
     assert paid["status"] == "processing"
     clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))
@@ -66,6 +67,7 @@ def silent_modification(shop: ApiClient, bank: Any, act: str = "capture") -> Cas
 
     The bank stays out of reach; what it never got lies in `bank.lost`.
     """
+    begin_at_noon()
     paid = shop.pay(capture_method="manual")
     bank.fault = "lost"
     shop.post(f"/v1/payment_intents/{paid['id']}/{act}")
@@ -91,6 +93,7 @@ def silent_refund(shop: ApiClient, bank: Any, amount: int | None) -> Case:
 
 def dead_capture(shop: Any) -> Case:
     """Return the case of a capture whose process died before it asked the bank."""
+    begin_at_noon()
     paid = shop.pay(capture_method="manual")
     attempt = Attempt.objects.get(id=paid["latest_attempt"])
     with transaction.atomic():
