@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import structlog
 from django.core.exceptions import BadRequest, SuspiciousOperation, TooManyFieldsSent
-from django.db import OperationalError
+from django.db import DatabaseError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.utils.cache import patch_vary_headers
@@ -26,6 +26,7 @@ log = structlog.get_logger(__name__)
 
 LOCK_NOT_AVAILABLE = "55P03"
 DEADLOCK_DETECTED = "40P01"
+READ_ONLY = "25006"
 # Refusals with words of their own for people; all others have those of their status.
 PAGES: dict[type[errors.DomainError], str] = {PasswordsBusy: "errors/503_passwords.html"}
 
@@ -67,17 +68,24 @@ def as_refusal(problem: BaseException) -> errors.DomainError:
             return errors.ParameterInvalid("The request is malformed.")
         case OperationalError():
             return _database_refusal(problem)
+        case InternalError() if _sqlstate_of(problem) == READ_ONLY:
+            # A standby, or a primary that shall not be written to: nothing was done.
+            return _database_refusal(problem)
     return errors.InternalError()
 
 
-def _database_refusal(problem: OperationalError) -> errors.DomainError:
+def _database_refusal(problem: DatabaseError) -> errors.DomainError:
     if context.is_irrevocable():
         return errors.InternalError()
-    state = getattr(problem.__cause__, "sqlstate", None)
+    state = _sqlstate_of(problem)
     if state in (LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED):
         return errors.LockTimeout()
     log.error("database_unavailable", sqlstate=state)
     return errors.UpstreamUnavailable()
+
+
+def _sqlstate_of(problem: BaseException) -> str | None:
+    return getattr(problem.__cause__, "sqlstate", None)
 
 
 def envelope_response(refusal: errors.DomainError) -> HttpResponse:

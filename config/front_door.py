@@ -23,8 +23,8 @@ from core.http import (
 from core.rest.query import refuse_unsafe_url
 from payments.payer.payer_links import PATH as PAYERS_PATH
 
-# Load balancers ask for it by address.
-HEALTH_PATH = "/healthz"
+# Load balancers ask for them by address.
+HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 # Not at the panel's host, where it has one of its own.
 API_HOSTS_PATHS = re.compile(rf"^(/v1|{PAYERS_PATH})(/|$)")
 
@@ -78,7 +78,7 @@ def _refuse_repeated_headers(request: HttpRequest) -> None:
 
 
 def _require_our_host(request: HttpRequest) -> None:
-    if request.path_info != HEALTH_PATH:
+    if request.path_info not in HEALTH_PATHS:
         request.get_host()
     target = request.META.get("RAW_URI", "/")  # As gunicorn read it.
     if target[:1] != "/" and "://" in target:
@@ -89,7 +89,7 @@ def _require_our_host(request: HttpRequest) -> None:
             host, settings.ALLOWED_HOSTS
         ):
             raise DisallowedHost
-        if request.path_info != HEALTH_PATH and host != name_of(request.get_host()):
+        if request.path_info not in HEALTH_PATHS and host != name_of(request.get_host()):
             raise DisallowedHost
 
 

@@ -89,7 +89,7 @@ class RequestFrame:
         Not in the request log: to find out whose it was would take a thread and the
         database away from those that are still waiting.
         """
-        if request.path_info == front_door.HEALTH_PATH or payer_links.is_return(request.path_info):
+        if request.path_info in front_door.HEALTH_PATHS or payer_links.is_return(request.path_info):
             return None
         try:
             arrival.require_turn(within_seconds=settings.WEB_QUEUE_SECONDS)
@@ -99,7 +99,7 @@ class RequestFrame:
 
     def _refused(self, request: HttpRequest) -> HttpResponse | None:
         try:
-            if request.path_info != front_door.HEALTH_PATH:
+            if request.path_info not in front_door.HEALTH_PATHS:
                 arrival.require_client()
             front_door.require(request)
         except DisallowedHost:

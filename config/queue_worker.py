@@ -31,7 +31,7 @@ from core.http import Application
 
 # Of a connection, so that the request's whole head is seen; longer ones are no plain reads.
 PEEK_BYTES = 8192
-HEALTH_CHECK = re.compile(rb"(?:GET|HEAD) /healthz[ ?]")
+HEALTH_CHECK = re.compile(rb"(?:GET|HEAD) /(?:livez|readyz|healthz)[ ?]")
 READ = re.compile(rb"(?:GET|HEAD) ")
 HEAD_END = b"\r\n\r\n"
 BODY = re.compile(rb"\r\n(?:content-length|transfer-encoding)[ \t]*:", re.IGNORECASE)

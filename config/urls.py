@@ -1,23 +1,9 @@
 from django.contrib import admin
-from django.db import connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path, re_path
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
 
-from config import documentation, errors, pages, site_files
+from config import documentation, errors, health, pages, site_files
 from payments.checkout import pages as checkout
 from payments.payer import pages as payer
-
-
-@csrf_exempt  # Only what may change something has to bring a token; a wrong method is a 405.
-@require_safe
-def healthz(request: HttpRequest) -> HttpResponse:
-    """Answer a load balancer's check: this process answers and reaches its database."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return JsonResponse({"status": "ok"})
-
 
 admin.autodiscover()  # Only those who serve or check pages need the admin (panel.operators.apps).
 
@@ -43,7 +29,9 @@ urlpatterns = [
     path("3ds/<str:token>", payer.hand_off),
     path("3ds/<str:token>/return", payer.bank_return),
     path("pay/<str:token>", checkout.page),
-    path("healthz", healthz),
+    path("livez", health.livez),
+    path("readyz", health.readyz),
+    path("healthz", health.readyz),
     path("robots.txt", site_files.robots),
     path("favicon.ico", site_files.favicon),
     path(".well-known/security.txt", site_files.security_note),

@@ -26,8 +26,6 @@ from core.postgresql.calls import CursorCall, StatementCall
 T = TypeVar("T")
 
 _HARMLESS = re.compile(r"[\w,:.+-]*", re.ASCII)
-# The session is another one or has thrown everything away; a column has another type since.
-_GONE = (InvalidSqlStatementName, FeatureNotSupported)
 
 
 def rows(
@@ -68,12 +66,22 @@ def _executed(
             call.execute(query, values)
             return take(call)
     except (ProgrammingError, NotSupportedError) as problem:
-        if not isinstance(problem.__cause__, _GONE):
+        if not _is_gone(problem.__cause__, call):
             raise
         # It would not come back by itself; nor may another thread get this connection.
         raw.close()
         connection.close()
         raise OperationalError("a prepared statement is gone") from problem
+
+
+def _is_gone(cause: BaseException | None, call: StatementCall) -> bool:
+    """Return whether the session has lost a plan; a statement that it cannot do is an error.
+
+    A session that is another one, or has thrown everything away, knows no such name. Where a
+    column has another type since, the plan that was kept is refused as what the server cannot do.
+    """
+    is_refused = isinstance(cause, FeatureNotSupported) and call.was_kept
+    return is_refused or isinstance(cause, InvalidSqlStatementName)
 
 
 def _execute_as_django_does(

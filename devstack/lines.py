@@ -4,7 +4,7 @@ import json
 import re
 
 # Asked by the launcher and by pages for themselves; nobody waits for their line.
-UNSEEN = re.compile(r"/(healthz$|static/|favicon\.ico$)")
+UNSEEN = re.compile(r"/(livez$|readyz$|healthz$|static/|favicon\.ico$)")
 # The bank is asked by the service, twice a second; only its page for payers is a person's.
 PAYERS_PAGE = "acs/"
 GUNICORNS_CHATTER = re.compile(r"\[[^]]+\] \[\d+\] \[INFO\] ")

@@ -13,7 +13,7 @@ BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SECURE_SSL_REDIRECT = _https
 # Nothing on /v1 ever redirects: a 301 turns an SDK's POST into a GET that "succeeds".
-SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^healthz$"]
+SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^(livez|readyz|healthz)$"]
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
 SECURE_HSTS_PRELOAD = _https

@@ -51,6 +51,8 @@ class StatementCall:
     def __init__(self, raw: Connection[Any], *, keep: bool) -> None:
         self._raw, self._keep = raw, keep
         self._result: PGresult | None = None
+        # The session had the statement's plan before this call.
+        self.was_kept = False
 
     def execute(self, query: str, values: Mapping[str, Any]) -> None:
         """Send the statement and wait for its result, while other threads run.
@@ -66,6 +68,7 @@ class StatementCall:
             # psycopg begins a transaction with its own first statement only.
             _require_done(raw, raw.pgconn.exec_(_BEGIN))
         if self._keep:
+            self.was_kept = _is_kept(raw, statement)
             _prepare(raw, statement)
             nullable: Any = sent  # The types of `exec_prepared` leave NULL out.
             result = raw.pgconn.exec_prepared(statement.name, nullable, None, Format.BINARY)
@@ -107,9 +110,13 @@ class CursorCall(StatementCall):
             raw.prepare_threshold = PREPARE_THRESHOLD
 
     def execute(self, query: str, values: Mapping[str, Any]) -> None:
-        texts = {name: _text(values[name]) for name in _statement(query).values}
+        statement = _statement(query)
+        texts = {name: _text(values[name]) for name in statement.values}
         sent = {name: None if text is None else text.decode() for name, text in texts.items()}
+        self.was_kept = _is_kept(self._raw, statement)
         self._cursor.execute(query.encode(), sent, prepare=self._keep, binary=True)
+        if self._keep:
+            _prepared.setdefault(self._raw, set()).add(statement.name)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         return self._cursor.fetchall() if self._cursor.description else []
@@ -136,6 +143,10 @@ def _statement(query: str) -> _Statement:
 
     text = _MARK.sub(numbered, query).encode()
     return _Statement(b"call_%d" % next(_numbers), text, values)
+
+
+def _is_kept(raw: Connection[Any], statement: _Statement) -> bool:
+    return statement.name in _prepared.get(raw, ())
 
 
 def _prepare(raw: Connection[Any], statement: _Statement) -> None:

@@ -42,7 +42,7 @@ def failing(monkeypatch: Any) -> Any:
         def fail(*_arguments: object) -> None:
             raise problem
 
-        monkeypatch.setattr("config.urls.connection.cursor", fail, raising=False)
+        monkeypatch.setattr("config.health._readiness", fail)
 
     return fail_with
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connections
+from django.db import OperationalError, connection, connections
 from django.test import Client
 
 from ledger import balance
@@ -76,6 +76,8 @@ def test_a_wrong_method_is_405_and_names_the_right_ones(
 PAGES = {
     "/": "GET, HEAD",
     "/healthz": "GET, HEAD",
+    "/livez": "GET, HEAD",
+    "/readyz": "GET, HEAD",
     "/robots.txt": "GET, HEAD",
     "/favicon.ico": "GET, HEAD",
     "/.well-known/security.txt": "GET, HEAD",
@@ -209,7 +211,7 @@ def test_a_crash_outside_the_api_is_the_same_500_and_is_logged(
     def crash(*_args: object) -> None:
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr("config.urls.connection.cursor", crash, raising=False)
+    monkeypatch.setattr("config.health._readiness", crash)
 
     answer = raw("GET", "/healthz")
 
@@ -227,7 +229,7 @@ def no_database(monkeypatch: Any) -> None:
     monkeypatch.setattr(connections["default"], "cursor", refuse)
 
 
-@pytest.mark.parametrize("path", ["/v1/balance", "/healthz", "/admin/"])
+@pytest.mark.parametrize("path", ["/v1/balance", "/admin/"])
 def test_without_a_database_the_answer_is_503(
     acme: ApiClient, no_database: None, path: str
 ) -> None:
@@ -235,6 +237,26 @@ def test_without_a_database_the_answer_is_503(
 
     assert answer.refusal == (503, "upstream_unavailable", None)
     assert "10.0.0.7" not in str(answer.body)
+    assert_envelope(answer)
+
+
+@pytest.fixture
+def read_only() -> Iterator[None]:
+    """A database as after a failover that went wrong: it only reads."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = off")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_only_reads_is_503_for_a_call_that_writes(
+    acme: ApiClient, read_only: None
+) -> None:
+    answer = acme.post("/v1/customers", {"name": "Ada"})
+
+    assert answer.refusal == (503, "upstream_unavailable", None)
     assert_envelope(answer)
 
 

@@ -67,9 +67,13 @@ class Running:
         self._process.kill()
         self._process.wait()
 
+    def workers(self) -> list[psutil.Process]:
+        """Return what the process has started."""
+        return psutil.Process(self._process.pid).children()
+
     def kill_workers(self) -> None:
         """Kill what the process has started; whoever waits for their answers gets none."""
-        for worker in psutil.Process(self._process.pid).children():
+        for worker in self.workers():
             worker.kill()
 
     def wait_for(self, pattern: str) -> str:
