@@ -13,6 +13,18 @@ from core import context
 
 # No time: core.postgresql tries again in the thread that needs the connection.
 RECONNECT_SECONDS = 0
+# No statement of a request takes so long, unless something is wrong: a request has 45 s in all.
+# What runs beside requests may: retention, audits, imports.
+STATEMENT_BOUND = "-c statement_timeout=30s"
+
+
+def name_sessions(kind: str) -> None:
+    """Show what kind of process ours is in `pg_stat_activity`, where its host has no name for it.
+
+    For sessions that are opened from now on.
+    """
+    for connection in connections.all():
+        connection.settings_dict["OPTIONS"]["fallback_application_name"] = kind
 
 
 def share() -> None:
@@ -24,7 +36,10 @@ def share() -> None:
     for connection in connections.all():
         connection.close()
         connection.settings_dict["CONN_MAX_AGE"] = 0  # To keep them is the pool's business.
-        connection.settings_dict["OPTIONS"]["pool"] = {
+        options = connection.settings_dict["OPTIONS"]
+        if "options" in options and STATEMENT_BOUND not in options["options"]:  # No pooler.
+            options["options"] += f" {STATEMENT_BOUND}"
+        options["pool"] = {
             "min_size": 0,
             "max_size": settings.DATABASE_POOL,
             "reconnect_timeout": RECONNECT_SECONDS,

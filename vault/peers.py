@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from core import heartbeat, keyring
+from core import connections, heartbeat, keyring
 from core.heartbeat import LIVING_SECONDS, ProcessKind, Stranger
 from core.keyring import KeyRingError
 
@@ -43,6 +43,7 @@ def join(kind: ProcessKind) -> None:
 
     :raises KeyRingError: what one of the two seals, the other could not open.
     """
+    connections.name_sessions(kind)
     if strangers := heartbeat.write_down(kind):
         heartbeat.end()
         raise KeyRingError("\n".join(dict.fromkeys(map(_told, strangers))))

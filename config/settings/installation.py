@@ -1,12 +1,23 @@
 """This installation: sandbox or live, its addresses, its keys."""
 
+import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import environ
 
+from config.settings.secret_files import with_secrets
+
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
-env = environ.Env()
+# Each of these may come from a file, named by the variable with _FILE at its end.
+SECRETS = ("SECRET_KEY", "DATABASE_URL", "BANK_DATABASE_URL", "REDIS_URL", "EMAIL_URL")
+
+
+class Environment(environ.Env):  # type: ignore[misc]  # It has no types.
+    ENVIRON = with_secrets(os.environ, SECRETS)
+
+
+env = Environment()
 
 INSTALLATION = env.str("INSTALLATION", default="sandbox")
 if INSTALLATION not in ("sandbox", "live"):

@@ -1,5 +1,8 @@
 """PostgreSQL, Redis and the work that goes through them."""
 
+import sys
+from pathlib import PurePath
+
 import environ
 
 from config.beat import SCHEDULE
@@ -28,12 +31,25 @@ if DATABASE_POOL < 1:
     raise environ.ImproperlyConfigured("Set DATABASE_POOL to 1 or more connections per process.")
 
 
+# A server that is gone without a word is noticed within 15 s: its network sends nothing back.
+# What an address says of these counts instead.
+NETWORK = {
+    "connect_timeout": 3,
+    "keepalives_idle": 5,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 14_000,  # ms
+    # What `pg_stat_activity` shows until the process knows its kind (core.connections).
+    "fallback_application_name": " ".join([PurePath(sys.argv[0]).name, *sys.argv[1:2]])[:63],
+}
+
+
 def _database(name: str, meaning: str) -> dict:
     url = required(name, meaning)
     if not url.startswith(("postgres://", "postgresql://")):
         raise environ.ImproperlyConfigured(f"Set {name} to {meaning}.")
     config = environ.Env.db_url_config(url)
-    options = {**config.get("OPTIONS", {}), "connect_timeout": 3}
+    options = {**NETWORK, **config.get("OPTIONS", {})}
     if not BEHIND_POOLER:
         session = {**BOUNDED_WAITS, "client_min_messages": "error"}
         options["options"] = " ".join(f"-c {key}={value}" for key, value in session.items())

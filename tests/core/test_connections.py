@@ -323,3 +323,21 @@ def test_a_place_that_leads_to_no_connection_is_given_back(
             assert acme.post("/v1/customers", {}).status == 503
 
     assert acme.post("/v1/customers", {}).status == 200
+
+
+# --- Sessions ---------------------------------------------------------------------------------
+
+
+def test_a_shared_session_bounds_its_statements_and_is_named(acme: ApiClient) -> None:
+    with sharing(2), connection.cursor() as cursor:
+        [[bound]] = cursor.execute("SHOW statement_timeout").fetchall()
+
+    assert bound == "30s"
+
+
+def test_sessions_notice_a_server_that_vanished_within_15_s() -> None:
+    params = connection.get_connection_params()
+
+    idle, between, count = (params[f"keepalives_{name}"] for name in ("idle", "interval", "count"))
+    assert idle + between * count <= 15
+    assert params["tcp_user_timeout"] <= 15_000

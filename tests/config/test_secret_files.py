@@ -1,0 +1,89 @@
+"""Secrets from files (`X_FILE`): one line of a private file, or a sentence and no start."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config.settings.installation import SECRETS
+from config.settings.secret_files import BYTES_MAX, with_secrets
+from tests.stage.processes import run
+
+WELL = "postgresql://pay:p%40ss@db/pay"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., Path]:
+    def make(content: bytes, mode: int = 0o400) -> Path:
+        path = tmp_path / "secret"
+        path.write_bytes(content)
+        path.chmod(mode)
+        return path
+
+    return make
+
+
+def read(path: Path | str, **others: str) -> dict[str, str]:
+    return with_secrets({"DATABASE_URL_FILE": str(path), **others}, SECRETS)
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+@pytest.mark.parametrize("mode", [0o400, 0o600, 0o440])
+def test_a_file_holds_the_variable(file: Callable[..., Path], end: bytes, mode: int) -> None:
+    assert read(file(WELL.encode() + end, mode))["DATABASE_URL"] == WELL
+
+
+def test_without_files_the_environment_is_as_it_was() -> None:
+    given = {"DATABASE_URL": WELL, "KEYRING_FILE": "/etc/pay/keyring", "REDIS_URL_FILE": " "}
+
+    assert with_secrets(given, SECRETS) == given
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n", b"  \n", b"one\ntwo\n", b"\n" + WELL.encode(), b"a\0b", b"\xff\xfe", b"x" * 5000],
+)
+def test_what_is_no_secret_of_one_line_is_refused_and_not_shown(
+    file: Callable[..., Path], content: bytes
+) -> None:
+    path = file(content)
+
+    with pytest.raises(ImproperlyConfigured) as refused:
+        read(path)
+
+    assert str(refused.value) == (
+        f"DATABASE_URL_FILE: {path} must hold the value in one line of {BYTES_MAX} bytes at most."
+    )
+
+
+@pytest.mark.parametrize("mode", [0o404, 0o644, 0o402, 0o777])
+def test_a_file_for_everybody_is_refused(file: Callable[..., Path], mode: int) -> None:
+    with pytest.raises(ImproperlyConfigured, match=r"everybody on this host .* chmod o= "):
+        read(file(WELL.encode(), mode))
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    for path, reason in ((tmp_path, "Is a directory"), (tmp_path / "none", "No such file")):
+        with pytest.raises(ImproperlyConfigured, match=f"{path} cannot be read .{reason}"):
+            read(path)
+
+
+def test_both_are_refused(file: Callable[..., Path]) -> None:
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL or DATABASE_URL_FILE, and not"):
+        read(file(WELL.encode()), DATABASE_URL=WELL)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_a_process_starts_by_files_alone_and_ends_with_a_sentence(
+    file: Callable[..., Path],
+) -> None:
+    said = "import os, django; django.setup(); from django.conf import settings; "
+    said += "print(settings.SECRET_KEY, 'SECRET_KEY' in os.environ and os.environ['SECRET_KEY'])"
+    path = file(b"a key of a file\n")
+
+    assert run("-c", said, SECRET_KEY="", SECRET_KEY_FILE=str(path)) == (0, "a key of a file \n")
+    path.chmod(0o644)
+    status, sentence = run("manage.py", "check", SECRET_KEY="", SECRET_KEY_FILE=str(path))
+    assert (status, len(sentence.splitlines())) == (1, 1), sentence
