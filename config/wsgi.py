@@ -10,6 +10,7 @@ from core import connections
 from core.http import with_whole_bodies, with_whole_paths
 from core.memory import keep_what_is_loaded
 from core.postgresql.waits import require_bounded_waits
+from panel.static_files import require_collected
 from vault import peers
 from vault.checks import require_keys
 
@@ -20,6 +21,7 @@ application = with_whole_paths(with_whole_bodies(get_wsgi_application()))
 require_bounded_waits()
 require_keys()
 require_adapters()
+require_collected()
 peers.join("web")  # config/gunicorn.py goes on with it in each process that is forked.
 # Nothing is asked from here on before the process has forked.
 connections.share()

@@ -94,4 +94,6 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"webhooks.tasks.drain": {"queue": "webhooks"}}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = SCHEDULE
+# Times at which beat began its work: a file that may be lost, on a disk that can be written to.
+CELERY_BEAT_SCHEDULE_FILENAME = env.str("BEAT_FILE", default="celerybeat-schedule")
 CELERY_BEAT_SCHEDULER = "config.scheduler:Scheduler"

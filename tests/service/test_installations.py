@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from devstack.state import ROOT
 from merchants import keys
 from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant, payment
+from tests.stage.live import COLLECTED
 from tests.stage.web_process import environment
 
 # The databases are made for the tests that are marked; nothing here uses a transaction of its own.
@@ -21,6 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "ban
 
 LIVE = {
     "INSTALLATION": "live",
+    "STATIC_ROOT": str(COLLECTED),
     "BASE_URL": "https://pay.example",
     "EMAIL_URL": "smtp+tls://pay:password@mail.example:587",
 }
@@ -224,6 +227,15 @@ def test_the_web_process_does_not_start_without_its_key_ring() -> None:
 
     assert done.returncode != 0
     assert "KEYRING_FILE" in done.stderr
+
+
+def test_a_live_web_process_does_not_start_without_its_static_files(tmp_path: Path) -> None:
+    bare = start("import config.wsgi", **{**LIVE, "STATIC_ROOT": str(tmp_path)})
+    sandbox = start("import config.wsgi", STATIC_ROOT=str(tmp_path))
+
+    assert bare.returncode != 0
+    assert f"no static files in {tmp_path}: run manage.py collectstatic." in bare.stderr
+    assert sandbox.returncode == 0, sandbox.stderr
 
 
 @pytest.mark.parametrize(("changes", "limits"), [({}, [25, 30]), (LIVE, [100, 30])])

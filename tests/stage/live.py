@@ -28,8 +28,11 @@ from tests.stage.web_process import PATIENCE_SECONDS, WebProcess
 
 # The third one is of an operator who has given the API another name.
 API, PANEL, ALSO_API = "pay.example", "panel.example", "api.pay.example"
+# A list of static files, without which a live web process does not start; no test asks for one.
+COLLECTED = Path(__file__).parent / "collected"
 SETTINGS = {
     "INSTALLATION": "live",
+    "STATIC_ROOT": str(COLLECTED),
     "BASE_URL": f"https://{API}",
     "PANEL_URL": f"https://{PANEL}",
     "ALLOWED_HOSTS": ALSO_API,

@@ -194,6 +194,12 @@ class Authority:
 
     def server(self, host: str = "127.0.0.1", *, days: int = 30) -> ssl.SSLContext:
         """Return a server's side of TLS with a certificate for the host."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate(host, days=days))
+        return context
+
+    def certificate(self, host: str, *, days: int = 30) -> Path:
+        """Return a file with a certificate for the host, and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.SubjectAlternativeName([_subject(host)])
         certificate = self._sign(x509.Name([]), key, name, days)
@@ -204,9 +210,7 @@ class Authority:
             serialization.NoEncryption(),
         )
         file.write_bytes(secret + certificate.public_bytes(serialization.Encoding.PEM))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(file)
-        return context
+        return file
 
     def _sign(
         self, subject: x509.Name, key: Any, extension: x509.ExtensionType, days: int

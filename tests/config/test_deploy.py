@@ -1,0 +1,327 @@
+"""The files of deploy/: what can be started here is, and the rest is compared with the code."""
+
+import configparser
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from core.keyring import ring
+from devstack import pooler
+from devstack.state import ROOT
+from tests.stage.client import ApiClient
+from tests.stage.emptying import empty
+from tests.stage.factories import GOOD_CARD, open_merchant
+from tests.stage.own_ports import own_ports
+from tests.stage.receivers import Authority
+from tests.stage.web_process import PATIENCE_SECONDS, WebProcess
+
+DEPLOY = ROOT / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+# Of systemd's scale: 10 is a service without any bound.
+EXPOSURE_MAX = 2.0
+HOST = "pay.example"
+
+
+# --- Processes --------------------------------------------------------------------------------
+
+
+def command_of(unit: Path) -> str:
+    [command] = re.findall(r"^ExecStart=/opt/pay/\.venv/bin/(.+)$", unit.read_text(), re.M)
+    return command.replace("python ", "").replace(" --worker-tmp-dir /dev/shm", "")
+
+
+def test_units_and_containers_start_the_processes_of_the_table() -> None:
+    page = (ROOT / "docs/operate/operating.md").read_text()
+    table = page.partition("## What runs")[2].partition("## ")[0]
+    told = [*re.findall(r"\| `((?:gunicorn -c config|celery|manage\.py)[^`]*)`", table)]
+    services = COMPOSE["services"]
+    image = re.findall(r"^CMD (\[.*\])$", (DEPLOY / "Dockerfile").read_text(), re.M)
+    contained = [services[name].get("command") for name in ("worker", "webhooks", "beat")]
+    web = " ".join(json.loads(image[0])).replace(" --worker-tmp-dir /dev/shm", "")
+    commands = {web, *(" ".join(one).replace("python ", "") for one in contained)}
+
+    assert {command_of(unit) for unit in UNITS} == commands
+    # Each is one of the page's; of the two senders of webhooks the one without Celery.
+    assert {one.removesuffix(" --pidfile=") for one in commands} <= set(told)
+    assert len(commands) == 4
+
+
+def test_every_setting_of_the_files_is_explained() -> None:
+    example = (ROOT / ".env.example").read_text()
+    explained = set(re.findall(r"^#? ?([A-Z_]+)=", example, re.M))
+    named = set(re.findall(r"^Environment=([A-Z_]+)=", "".join(map(Path.read_text, UNITS)), re.M))
+    for service in ("web", "worker", "webhooks", "beat", "migrate"):
+        named |= {
+            name.removesuffix("_FILE") for name in COMPOSE["services"][service]["environment"]
+        }
+
+    named -= {"PYTHONDONTWRITEBYTECODE"}
+    # Of these the name ends so.
+    named = {"KEYRING_FILE" if name == "KEYRING" else name for name in named}
+    named = {"BEAT_FILE" if name == "BEAT" else name for name in named}
+    assert len(named) >= 6
+    assert named <= explained
+
+
+def test_every_secret_and_file_of_the_containers_is_named() -> None:
+    services = COMPOSE["services"].values()
+    used = {secret for service in services for secret in service.get("secrets", [])}
+    paths = re.findall(r"/run/secrets/(\w+)", (DEPLOY / "compose.yaml").read_text())
+    steps = (DEPLOY / "README.md").read_text()
+
+    assert used == set(COMPOSE["secrets"]) == set(paths)
+    assert [name for name in used if name not in steps] == []
+    for service in services:
+        assert set(service["networks"]) <= set(COMPOSE["networks"])
+    # The sender calls addresses of merchants' choice: it reaches nothing else outside.
+    assert COMPOSE["services"]["webhooks"]["networks"] == ["inside", "deliveries"]
+
+
+def test_the_poolers_file_is_as_the_tests_pooler() -> None:
+    text = (DEPLOY / "pgbouncer/pgbouncer.ini").read_text()
+    parser = configparser.ConfigParser(inline_comment_prefixes=(";",))
+    parser.read_string(text)
+
+    assert parser["pgbouncer"]["pool_mode"] == "transaction"
+    for name, value in pooler.ROLE.items():
+        assert f"ALTER ROLE pay SET {name} = '{value}';" in text
+
+
+@pytest.mark.slow
+def test_systemd_finds_no_fault_in_the_units(tmp_path: Path) -> None:
+    if not (program := shutil.which("systemd-analyze")):
+        pytest.skip("systemd-analyze is not installed")
+    # The release is not installed here: the same units, with programs that there are.
+    for unit in [*UNITS, DEPLOY / "systemd/pay.target"]:
+        text = re.sub(r"/opt/pay/\.venv/bin/\w+", "/bin/true", unit.read_text())
+        (tmp_path / unit.name).write_text(text.replace("/opt/pay/docs", str(ROOT / "docs")))
+    files = sorted(map(str, tmp_path.iterdir()))
+
+    verified = _ran(program, "verify", "--man=no", *files)
+    assert (verified.returncode, verified.stderr) == (0, "")
+    for file in files:
+        if file.endswith(".service"):
+            rated = _ran(program, "security", "--offline=true", "--json=short", file)
+            overall = _ran(program, "security", "--offline=true", file).stdout
+            [exposure] = re.findall(r"exposure level for \S+: ([\d.]+)", overall)
+            assert float(exposure) < EXPOSURE_MAX, rated.stdout
+
+    planted = tmp_path / "planted.service"
+    planted.write_text("[Service]\nExecStart=/nowhere/gunicorn\nProtectSystm=strict\n")
+    assert _ran(program, "verify", "--man=no", str(planted)).stderr.count("\n") >= 2
+
+
+@pytest.mark.slow
+def test_caddy_takes_its_file(tmp_path: Path) -> None:
+    if not (program := shutil.which("caddy")):
+        pytest.skip("caddy is not installed")
+    file = DEPLOY / "caddy/Caddyfile"
+    planted = tmp_path / "Caddyfile"
+    planted.write_text(file.read_text().replace("reverse_proxy", "revers_proxy"))
+
+    assert (
+        _ran(program, "validate", "--adapter", "caddyfile", "--config", str(file)).returncode == 0
+    )
+    assert _ran(program, "validate", "--adapter", "caddyfile", "--config", str(planted)).returncode
+
+
+def _ran(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+
+
+# --- nginx ------------------------------------------------------------------------------------
+
+AROUND = """
+daemon off;
+pid {home}/pid;
+error_log {home}/error.log;
+events {{ }}
+http {{
+    client_body_temp_path {home}/bodies;
+    proxy_temp_path {home}/answers;
+    fastcgi_temp_path {home}/fastcgi;
+    scgi_temp_path {home}/scgi;
+    uwsgi_temp_path {home}/uwsgi;
+    include {home}/pay.conf;
+}}
+"""
+KEPT_IN_MEMORY = "    client_body_buffer_size     256k;\n"
+
+
+class Nginx:
+    """nginx with the file of deploy/, on free ports, with nowhere to put a body on a disk."""
+
+    def __init__(self, home: Path, web: WebProcess, left_out: str = "") -> None:
+        self.home, ports = home, own_ports("tls", "clear")
+        self.tls, self.clear = int(ports["tls"]), int(ports["clear"])
+        self.authority = Authority(home)
+        chain = self.authority.certificate(HOST)
+        text = (DEPLOY / "nginx/pay.conf").read_text()
+        assert not left_out or left_out in text
+        text = text.replace(left_out, "")
+        for there, here in {
+            "listen 443 ": f"listen 127.0.0.1:{self.tls} ",
+            "listen 80;": f"listen 127.0.0.1:{self.clear};",
+            "127.0.0.1:8000": f"127.0.0.1:{web.port}",
+            "/etc/pay/tls/fullchain.pem": str(chain),
+            "/etc/pay/tls/privkey.pem": str(chain),
+            "/var/log/nginx": str(home),
+        }.items():
+            assert there in text, there
+            text = text.replace(there, here)
+        (home / "pay.conf").write_text(text)
+        (home / "nginx.conf").write_text(AROUND.format(home=home))
+        self._process = subprocess.Popen(
+            [_program(), "-p", home, "-c", home / "nginx.conf"], stderr=subprocess.DEVNULL
+        )
+        self._await_start()
+        for room in ("bodies", "answers"):
+            shutil.rmtree(home / room)
+
+    def _await_start(self) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.tls)).close()
+            except OSError:
+                assert self._process.poll() is None, (self.home / "error.log").read_text()
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            else:
+                return
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, *, tls: bool = True, **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
+        wire: http.client.HTTPConnection
+        if tls:
+            trust = ssl.create_default_context(cadata=self.authority.pem)
+            trust.check_hostname = False  # It is asked by its address.
+            wire = http.client.HTTPSConnection("127.0.0.1", self.tls, timeout=60, context=trust)
+        else:
+            wire = http.client.HTTPConnection("127.0.0.1", self.clear, timeout=60)
+        try:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            wire.request(method, path, body, {"Host": HOST, **named})
+            answer = wire.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read()
+        finally:
+            wire.close()
+
+    @property
+    def logs(self) -> str:
+        return "".join(log.read_text() for log in self.home.glob("*.log"))
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(PATIENCE_SECONDS)
+
+
+def _program() -> str:
+    found = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if not found:
+        pytest.skip("nginx is not installed")
+    return found
+
+
+@pytest.fixture(scope="module")
+def behind(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any
+) -> Iterator[WebProcess]:
+    """A web process that believes its proxy."""
+    ring()
+    with django_db_blocker.unblock():
+        acme = ApiClient(open_merchant("Acme Store", website="https://acme.example"))
+        web = WebProcess(
+            tmp_path_factory.mktemp("behind") / "log",
+            BEHIND_PROXY="true", BASE_URL=f"https://{HOST}", PANEL_URL=f"https://{HOST}",
+        )  # fmt: skip
+        web.acme = acme
+        yield web
+        web.stop()
+        empty("default")
+
+
+@pytest.fixture(scope="module")
+def nginx(behind: WebProcess, tmp_path_factory: Any) -> Iterator[Nginx]:
+    nginx = Nginx(tmp_path_factory.mktemp("nginx"), behind)
+    yield nginx
+    nginx.stop()
+
+
+def customer(behind: WebProcess, size: int) -> dict[str, Any]:
+    body = json.dumps({"name": "Ada", "description": "x" * size}).encode()
+    headers = {"Authorization": f"Bearer {behind.acme.key}", "Content_Type": "application/json"}
+    return {"method": "POST", "path": "/v1/customers", "body": body, **headers}
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(databases=["default", "bank"])
+class TestNginx:
+    def test_a_request_comes_through_by_https(self, nginx: Nginx, behind: WebProcess) -> None:
+        status, _headers, body = nginx.ask("GET", "/readyz", X_Forwarded_Proto="http")
+        made = nginx.ask(**customer(behind, size=10))
+
+        assert (status, json.loads(body)["status"], made[0]) == (200, "ok", 200)
+
+    def test_the_clients_address_is_the_one_that_nginx_saw(
+        self, nginx: Nginx, behind: WebProcess
+    ) -> None:
+        _, headers, _ = nginx.ask("GET", "/v1/nothing", X_Forwarded_For="203.0.113.9")
+
+        [line] = [line for line in behind.log.splitlines() if headers["Request-Id"] in line]
+        assert json.loads(line)["ip"] == "127.0.0.1"
+
+    def test_no_body_touches_a_disk(self, nginx: Nginx, behind: WebProcess, tmp_path: Path) -> None:
+        large = customer(behind, size=200_000)
+        without = Nginx(tmp_path, behind, left_out=KEPT_IN_MEMORY)
+        try:
+            spooled = without.ask(**large)[0]
+        finally:
+            without.stop()
+
+        # There is no place for it on a disk: nginx itself fails where it wants one.
+        assert (nginx.ask(**large)[0], spooled) == (400, 500)
+        assert nginx.ask(**customer(behind, size=300_000))[0] == 413
+
+    def test_no_log_has_a_card_a_query_or_a_payers_link(self, nginx: Nginx) -> None:
+        dashed = "-".join(re.findall("....", GOOD_CARD))
+        paths = [
+            f"/v1/payment_intents/{GOOD_CARD}", f"/v1/payment_intents/{dashed}",
+            f"/v1/payment_intents?q={GOOD_CARD}", f"/nothing/{GOOD_CARD}/x",
+            "/pay/cs_one.secret-of-it", "/3ds/att_one.secret-of-it/return",
+        ]  # fmt: skip
+        for path in paths:
+            nginx.ask("GET", path)
+            nginx.ask("GET", path, tls=False)
+        nginx.ask("GET", "/v1/balance")
+
+        logs = nginx.logs
+        assert "GET /v1/balance 401" in logs
+        assert logs.count("[hidden]") >= 5
+        for secret in (GOOD_CARD, dashed, "secret-of-it", "?"):
+            assert secret not in logs
+
+    def test_others_than_operators_do_not_reach_the_admin(self, nginx: Nginx) -> None:
+        assert [nginx.ask("GET", path)[0] for path in ("/admin/", "/admin/x")] == [403] * 2
+
+    def test_the_clear_port_leads_people_on_and_no_key(self, nginx: Nginx) -> None:
+        led = nginx.ask("GET", "/panel/?x=1", tls=False)
+        keyed = nginx.ask("GET", "/v1/balance", tls=False, Authorization="Bearer sk_test_x")
+
+        assert (led[0], led[1]["Location"]) == (301, f"https://{HOST}/panel/?x=1")
+        assert (keyed[0], "Location" in keyed[1]) == (403, False)
