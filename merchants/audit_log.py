@@ -40,6 +40,7 @@ VERBS = {
     "list_entry": ("added", "removed"),
     "customer": ("created", "updated", "deleted"),
     "payment": ("captured", "canceled", "judged", "noted"),
+    "checkout": ("created", "expired"),
     "refund": ("created", "canceled"),
     "dispute": ("opened", "updated", "submitted", "closed", "decided"),
     "payout": ("created", "canceled"),

@@ -39,6 +39,8 @@ WORDS: dict[str, str | Promise] = {
     "payment.canceled": _("Payment canceled"),
     "payment.judged": _("Payment reviewed"),
     "payment.noted": _("Note on a payment"),
+    "checkout.created": _("Payment page made"),
+    "checkout.expired": _("Payment page ended"),
     "refund.created": _("Refund made"),
     "refund.canceled": _("Refund canceled"),
     "dispute.opened": _("Dispute opened"),

@@ -32,14 +32,16 @@ class MenuLink(NamedTuple):
     is_current: bool
 
 
-# Overview · Payments · Refunds · Disputes · Balance · Customers | Developers: API keys · Request
-# logs · Webhooks · Events | Settings: Merchant · Websites and callbacks · Team · Audit log.
+# Overview · Payments · Payment pages · Refunds · Disputes · Balance · Customers | Developers: API
+# keys · Request logs · Webhooks · Events | Settings: Merchant · Websites and callbacks · Team ·
+# Audit log.
 GROUPS: Sequence[MenuGroup] = (
     MenuGroup(
         "",
         (
             MenuEntry("overview", _("Overview")),
             MenuEntry("payments", _("Payments")),
+            MenuEntry("payment_pages", _("Payment pages")),
             MenuEntry("refunds", _("Refunds")),
             MenuEntry("disputes", _("Disputes")),
             # Payouts, top-ups and settlements lie below it.

@@ -48,6 +48,8 @@ BADGES: dict[str, Badge] = {
     "reversed": Badge("✕", _("Taken back"), "red"),
     "available": Badge("✓", _("Available"), "green"),
     "active": Badge("✓", _("Active"), "green"),
+    "open": Badge("◔", _("Open"), "yellow"),
+    "complete": Badge("✓", _("Complete"), "green"),
     "expired": Badge("–", _("Expired"), "secondary"),
     "revoked": Badge("–", _("Revoked"), "secondary"),
 }

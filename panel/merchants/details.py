@@ -1,6 +1,6 @@
 """The page of one thing: its facts, the API's own view of it, and rows that belong to it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -8,11 +8,22 @@ from django.utils.translation import gettext_lazy as _
 from core.errors import DomainError
 from core.querysets import MerchantRows
 from core.rest.lists import ListSpec
-from panel.merchants import calls, listing
+from events.models import Event
+from merchants.models import Member
+from panel import permissions
+from panel.merchants import calls, links, listing
 from panel.merchants.pages import show
 from panel.patience import TookTooLong, limited
 
+EVENTS_MOST = 25
 TOO_LONG = _("This took too long. Try again in a moment.")
+
+
+class ToldEvent(NamedTuple):
+    """An event of an object, with the address of its page."""
+
+    event: Event
+    url: str
 
 
 def answer(request: HttpRequest, template: str, row: Any, path: str, **shown: Any) -> HttpResponse:
@@ -39,3 +50,12 @@ def below(request: HttpRequest, rows: MerchantRows, spec: ListSpec) -> dict[str,
         return {"problem": TOO_LONG, "status": 503}
     except DomainError:
         return {"problem": listing.NO_SUCH_PLACE, "status": 400}
+
+
+def events(member: Member, object_id: str) -> list[ToldEvent]:
+    """Return the newest events of an object, for those who may see events."""
+    if not permissions.may_open(member, "event"):
+        return []
+    rows = Event.objects.for_merchant(member.merchant).filter(aggregate_id=object_id)
+    newest = rows.order_by("-sequence")[:EVENTS_MOST]
+    return [ToldEvent(one, links.to(member, one.id)) for one in newest]

@@ -16,6 +16,7 @@ PAGES = {
     "aud": "audit_entry",
     "cus": "customer",
     "pi": "payment",
+    "cs": "payment_page",
     "dp": "dispute",
     "po": "payout",
     "tu": "topup",

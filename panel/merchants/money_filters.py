@@ -1,4 +1,4 @@
-"""The filters of payments, refunds, disputes, payouts and top-ups as inputs."""
+"""The filters of payments, payment pages, refunds, disputes, payouts and top-ups as inputs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,6 +10,7 @@ from panel.merchants.dispute_words import REASONS
 from panel.merchants.list_forms import (
     ANY,
     BOUNDS,
+    NEWEST_FIRST,
     AnyChoice,
     ListForm,
     SumForm,
@@ -18,6 +19,8 @@ from panel.merchants.list_forms import (
     several_statuses,
     text,
 )
+from payments.checkout.resource import SESSIONS
+from payments.checkout.states import SessionStatus
 from payments.disputes.resource import DISPUTES
 from payments.disputes.states import DisputeStatus
 from payments.intents.filters import PAYMENTS
@@ -84,6 +87,19 @@ class PaymentForm(SumForm):
     def _pair_shown(self, query: QueryDict) -> tuple[str, str]:
         pairs = [(name, query.get(name, "")) for name in query if name.startswith("metadata[")]
         return pairs[0] if pairs else ("", "")
+
+
+class CheckoutForm(ListForm):
+    spec = SESSIONS
+    payment_intent = text(_("Payment"), placeholder="pi_…")
+    customer = text(_("Customer"), placeholder="cus_…")
+    sort = AnyChoice(
+        label=_("Order"), required=False, choices=[NEWEST_FIRST, ("created", _("Oldest first"))]
+    )
+    vars()["status[]"] = several_statuses(SessionStatus.values)
+    field_order = (
+        "payment_intent", "customer", "created_from", "created_to", "sort", "status[]",
+    )  # fmt: skip
 
 
 class RefundForm(SumForm):

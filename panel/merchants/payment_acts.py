@@ -8,6 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from merchants.models import Member
 from panel import permissions
 from payments.charging.cancellations import CANCELABLE
+from payments.checkout.models import CheckoutSession
+from payments.checkout.states import SessionStatus
 from payments.intents.models import PaymentIntent
 from payments.intents.states import PaymentStatus
 
@@ -34,6 +36,7 @@ class RefusedAct(NamedTuple):
 WORDS: dict[str, Any] = {
     "capture_payment": _("Capture"),
     "refund_payment": _("Refund"),
+    "ask_again": _("Ask again by link"),
     "cancel_payment": _("Cancel payment"),
     "note_payment": _("Add a note"),
     "block_payer": _("Block the payer"),
@@ -68,6 +71,21 @@ def why_not(page: str, payment: PaymentIntent) -> Any:
     return check(payment) if check else ""
 
 
+def open_page_of(payment: PaymentIntent) -> CheckoutSession | None:
+    """Return the session of a payment on which it can be paid; None if there is none."""
+    if payment.checkout_session is None:
+        return None
+    own = payment.checkout_sessions.filter(id=payment.checkout_session, status=SessionStatus.OPEN)
+    found: CheckoutSession | None = own.first()
+    return found
+
+
+def _why_no_link(payment: PaymentIntent) -> Any:
+    if payment.status != PaymentStatus.REQUIRES_PAYMENT_METHOD:
+        return _("It does not wait for a card.")
+    return _("It has a payment page that is open.") if open_page_of(payment) else ""
+
+
 def _why_no_capture(payment: PaymentIntent) -> Any:
     if payment.status == PaymentStatus.REQUIRES_CAPTURE:
         return ""
@@ -100,6 +118,7 @@ def _why_no_block(payment: PaymentIntent) -> Any:
 
 
 _CHECKS = {
+    "ask_again": _why_no_link,
     "block_payer": _why_no_block,
     "capture_payment": _why_no_capture,
     "cancel_payment": _why_no_cancel,

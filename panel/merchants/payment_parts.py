@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from cases.models import Case
 from merchants.models import AuditEntry, Member
+from payments.checkout.models import CheckoutSession
 from payments.disputes import render as dispute_render
 from payments.disputes.models import Dispute
 from payments.intents import render
@@ -16,7 +17,9 @@ from payments.refunds.states import RefundStatus
 
 # Of each kind the newest; more are reached by the lists.
 MOST = 100
-ACTS = ("payment.captured", "payment.canceled", "payment.noted")
+ACTS = (
+    "payment.captured", "payment.canceled", "payment.noted", "checkout.created", "checkout.expired",
+)  # fmt: skip
 
 
 class PaymentParts(NamedTuple):
@@ -29,6 +32,7 @@ class PaymentParts(NamedTuple):
     disputes: Sequence[Dispute]
     cases: Sequence[Case]
     acts: Sequence[AuditEntry]
+    sessions: Sequence[CheckoutSession]
 
     @property
     def is_under_way(self) -> bool:
@@ -68,8 +72,12 @@ def read(member: Member, payment: PaymentIntent) -> PaymentParts:
     refunds = Refund.objects.filter(intent=payment, merchant=merchant)
     disputes = dispute_render.DISPUTES.filter(intent=payment, merchant=merchant)
     cases = Case.objects.filter(intent=payment, merchant=merchant)
-    acts = AuditEntry.objects.filter(merchant=merchant, subject=payment.id, action__in=ACTS)
     newest = ("-created_at", "-id")
+    # Without a session there is nothing to ask for.
+    own = payment.checkout_sessions.filter(merchant=merchant).order_by(*newest)
+    sessions = list(own[:MOST]) if payment.checkout_session else []
+    subjects = [payment.id, *(session.id for session in sessions)]
+    acts = AuditEntry.objects.filter(merchant=merchant, subject__in=subjects, action__in=ACTS)
     return PaymentParts(
         payment,
         list(attempts.order_by(*newest)[:MOST])[::-1],
@@ -78,4 +86,5 @@ def read(member: Member, payment: PaymentIntent) -> PaymentParts:
         list(disputes.order_by(*newest)[:MOST]),
         list(cases.order_by("-opened_at", "-id")[:MOST]),
         list(acts.order_by("-sequence")[:MOST]),
+        sessions,
     )

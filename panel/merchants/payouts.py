@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from core import money
-from events.models import Event
 from ledger import balance, transactions
 from ledger.filters import TRANSACTIONS
 from ledger.models import Run
@@ -37,8 +36,6 @@ from payouts.topups import render as topup_render
 from payouts.topups.models import Topup
 from payouts.topups.states import Initiator, TopupStatus
 
-EVENTS_MOST = 25
-
 
 class Noun(NamedTuple):
     """The differences between payouts and top-ups.
@@ -61,13 +58,6 @@ class Noun(NamedTuple):
     made: Any
     canceled: Any
     example: str
-
-
-class ToldEvent(NamedTuple):
-    """An event of a payout or a top-up, with the address of its page."""
-
-    event: Event
-    url: str
 
 
 PAYOUT = Noun(
@@ -253,15 +243,7 @@ def _parts(member: Member, object_id: str) -> dict[str, Any]:
     for row, movement in zip(moved, found, strict=True):
         word = balance_words.TYPES.get(row["type"], row["type"])
         row |= {"word": word, "created_at": movement.created_at}
-    return {"transactions": moved, "told": _told(member, object_id)}
-
-
-def _told(member: Member, object_id: str) -> list[ToldEvent]:
-    if not permissions.may_open(member, "event"):
-        return []
-    events = Event.objects.for_merchant(member.merchant).filter(aggregate_id=object_id)
-    newest = events.order_by("-sequence")[:EVENTS_MOST]
-    return [ToldEvent(one, links.to(member, one.id)) for one in newest]
+    return {"transactions": moved, "told": details.events(member, object_id)}
 
 
 def _run_before(row: Payout) -> Run | None:

@@ -27,6 +27,8 @@ from panel.merchants import links
 from panel.merchants.pages import asks_for_part, page, show
 from panel.patience import TookTooLong, limited
 from panel.permissions import Right
+from payments.checkout import sessions
+from payments.checkout.models import CheckoutSession
 from payments.customers.models import Customer
 from payments.disputes.models import Dispute
 from payments.intents.models import PaymentIntent
@@ -116,6 +118,7 @@ KINDS: dict[str, SearchedNoun] = {
     "evt": SearchedNoun(Right.SEE_LOGS, Event.objects.for_merchant),
     "key": SearchedNoun(Right.DEVELOP, ApiKey.objects.for_merchant),
     "we": SearchedNoun(Right.DEVELOP, Endpoint.objects.filter(deleted_at=None).for_merchant),
+    "cs": SearchedNoun(Right.SEE, sessions.of),
     "txn": SearchedNoun(Right.SEE_BALANCE, transactions.of_merchant),
     "po": SearchedNoun(Right.SEE_BALANCE, Payout.objects.for_merchant),
     "tu": SearchedNoun(Right.SEE_BALANCE, Topup.objects.for_merchant),
@@ -167,10 +170,11 @@ def _own_page(rows: Sequence[Any], found: Sequence[SearchHit], text: str) -> str
 
 def _row(row: Any) -> SearchHit:
     found = _TEXTS[type(row)](row)
-    status, amount = getattr(row, "status", ""), getattr(row, "amount", None)
+    paid = row.intent if isinstance(row, CheckoutSession) else row
+    status, amount = getattr(row, "status", ""), getattr(paid, "amount", None)
     if isinstance(row, RequestLog):
         status = ""  # Of HTTP, and in the text.
-    return found._replace(status=status, amount=amount, currency=getattr(row, "currency", ""))
+    return found._replace(status=status, amount=amount, currency=getattr(paid, "currency", ""))
 
 
 def _plain(kind: Promise, text_of: Callable[[Any], str | None]) -> Callable[[Any], SearchHit]:
@@ -179,6 +183,7 @@ def _plain(kind: Promise, text_of: Callable[[Any], str | None]) -> Callable[[Any
 
 _TEXTS: dict[type[Model], Callable[[Any], SearchHit]] = {
     PaymentIntent: _plain(_("Payment"), lambda row: row.description),
+    CheckoutSession: _plain(_("Payment page"), lambda row: row.intent.description),
     Refund: _plain(_("Refund"), lambda row: row.reason),
     Dispute: _plain(_("Dispute"), lambda row: row.reason),
     Customer: _plain(_("Customer"), lambda row: row.email or row.name),

@@ -12,7 +12,7 @@ from core import money
 from events.models import Event
 from merchants.models import Member, RequestLog
 from panel import permissions
-from panel.merchants import links
+from panel.merchants import checkout_words, links
 from panel.merchants.dispute_words import REASONS
 from panel.merchants.event_words import SENTENCES
 from panel.merchants.payment_parts import PaymentParts
@@ -69,6 +69,7 @@ def of(member: Member, parts: PaymentParts) -> list[TimelineEntry]:
         *_cases(parts),
         *_notes(parts),
         *_judged(parts),
+        *_sessions(member, parts),
         *_canceled(parts),
         *_technical(member, parts),
     ]
@@ -112,6 +113,12 @@ def _by(parts: PaymentParts, request_id: str) -> Iterator[str]:
     """Tell who did it, if a person did it in the panel."""
     for act in parts.acts:
         if act.request_id == request_id and act.actor_name:
+            yield gettext("By %(person)s.") % {"person": act.actor_name}
+
+
+def _by_action(parts: PaymentParts, subject: str, action: str) -> Iterator[str]:
+    for act in parts.acts:
+        if (act.subject, act.action) == (subject, action) and act.actor_name:
             yield gettext("By %(person)s.") % {"person": act.actor_name}
 
 
@@ -177,6 +184,19 @@ def _judged(parts: PaymentParts) -> Iterator[TimelineEntry]:
         yield TimelineEntry(at, gettext("The risk was judged."), (told,) if told else ())
 
 
+def _sessions(member: Member, parts: PaymentParts) -> Iterator[TimelineEntry]:
+    for row in parts.sessions:
+        url = links.to(member, row.id)
+        made = tuple(_by_action(parts, row.id, "checkout.created"))
+        title = gettext("A payment page was made.")
+        yield TimelineEntry(row.created_at, title, made, url=url, object_id=row.id)
+        if row.expiration_reason and row.ended_at:
+            by = _by_action(parts, row.id, "checkout.expired")
+            told = (checkout_words.standing(row), *by)
+            title = gettext("The payment page ended.")
+            yield TimelineEntry(row.ended_at, title, told, url=url, object_id=row.id)
+
+
 def _canceled(parts: PaymentParts) -> Iterator[TimelineEntry]:
     payment = parts.payment
     if payment.status == PaymentStatus.CANCELED and payment.canceled_at:
@@ -194,7 +214,7 @@ def _technical(member: Member, parts: PaymentParts) -> Iterator[TimelineEntry]:
     if not permissions.may(member, Right.SEE_LOGS):
         return
     belonging = [*(row.id for row in parts.refunds), *(row.id for row in parts.disputes)]
-    ids = [parts.payment.id, *belonging]
+    ids = [parts.payment.id, *belonging, *(row.id for row in parts.sessions)]
     events = _newest_events(member, ids)
     ended = _deliveries(member, events)
     for event in events:

@@ -57,6 +57,7 @@ KINDS = {
     "aud": "merchants.AuditEntry",
     "case": "cases.Case",
     "cus": "customers.Customer",
+    "cs": "checkout.CheckoutSession",
     "ddl": "disputes.DisputeDelivery",
     "dp": "disputes.Dispute",
     "evt": "events.Event",

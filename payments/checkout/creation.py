@@ -7,7 +7,7 @@ from django.db import transaction
 from api import idempotency
 from core import ids
 from core.errors import ParameterInvalid
-from merchants import accounts
+from merchants import accounts, audit_log
 from merchants.models import Merchant
 from payments.bank import inquiries
 from payments.charging import intents
@@ -42,6 +42,7 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> CheckoutSession:
         idempotency.take(session.id)
         session.intent = intents.add(merchant, ids.new("pi"), payment, None, session_id=session.id)
         session.save(force_insert=True)
+        _note_person(session)
     return session
 
 
@@ -63,7 +64,16 @@ def _over_payment(merchant: Merchant, session: CheckoutSession, intent_id: str) 
         session.intent, intent.checkout_session = intent, session.id
         session.save(force_insert=True)
         intent.save(update_fields=["checkout_session"])
+        _note_person(session)
     return session
+
+
+def _note_person(session: CheckoutSession) -> None:
+    intent = session.intent
+    audit_log.record_by_person(
+        "checkout.created", merchant=session.merchant, subject=session.id,
+        after={"payment_intent": intent.id, "amount": intent.amount, "currency": intent.currency},
+    )  # fmt: skip
 
 
 def _refuse_second(intent: PaymentIntent) -> None:

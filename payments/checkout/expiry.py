@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef
 from api import idempotency, request_logs
 from core import clock
 from core.errors import ResourceMissing
+from merchants import audit_log
 from merchants.models import Merchant
 from payments.checkout import ending
 from payments.checkout.models import CheckoutSession
@@ -41,6 +42,7 @@ def expire(merchant: Merchant, session_id: str) -> CheckoutSession:
             session, "An attempt of the payment is under way: the session ends as it ends."
         )
     ending.end(session, ExpirationReason.API)
+    audit_log.record_by_person("checkout.expired", merchant=merchant, subject=session.id)
     return session
 
 

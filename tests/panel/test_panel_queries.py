@@ -18,7 +18,7 @@ QUERIES_OF_DETAILS = {"payment": 20, "payment_now": 20, "export_settlement": 16}
 # They repeat what was typed, and so they take no card number.
 REFUSING_CARDS = {
     "search", "request_logs", "events", "audit_log", "customers", "payments", "refunds", "disputes",
-    "payouts", "topups", "endpoint",
+    "payouts", "topups", "endpoint", "payment_pages",
     "export_payments", "export_customers", "export_request_logs", "export_events",
     "export_audit_log",
 }  # fmt: skip

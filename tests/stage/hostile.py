@@ -14,10 +14,10 @@ WRITTEN = {
     "name", "legal_name", "description", "metadata", "user_agent", "path", "query", "text", "note",
     "response_excerpt", "browser", "evidence", "statement_descriptor", "holder_name", "phone",
     "request_body", "response_body", "idempotency_key", "billing_details", "address", "shipping",
-    "actor_name", "reason_text", "body_text",
+    "actor_name", "reason_text", "body_text", "client_reference_id", "customer_details",
 }  # fmt: skip
 OURS = ("merchants", "customers", "intents", "webhooks", "disputes", "payouts", "topups", "events",
-        "refunds")  # fmt: skip
+        "refunds", "checkout")  # fmt: skip
 
 
 def make_hostile() -> int:

@@ -102,6 +102,14 @@ FORMS: dict[str, Form] = {
     "unblock_payer": Form(
         "list_entry.removed", {"reason": "A mistake"}, _of_merchant("unblock_payer")
     ),
+    "ask_for_payment": Form(
+        "checkout.created",
+        {"amount": "50.00", "currency": "try", "locale": "auto", "days": "7"},
+    ),
+    "ask_again": Form(
+        "checkout.created", {"locale": "tr", "days": "1"}, _of_merchant("ask_again")
+    ),
+    "end_payment_page": Form("checkout.expired", {}, _of_merchant("end_payment_page")),
     "dispute_evidence": Form("dispute.updated", {"shipping_carrier": "PTT"}, _disputed()),
     "submit_dispute": Form(
         "dispute.submitted", {}, _disputed(evidence={"shipping_carrier": "PTT"})

@@ -13,6 +13,8 @@ from merchants import invitations
 from merchants.models import AuditEntry, Invitation, Member, Merchant, User
 from panel.merchants import urls
 from panel.permissions import PAGES
+from payments.checkout import creation as sessions
+from payments.checkout.models import CheckoutSession
 from payments.customers import customers
 from payments.customers.forms import CreateCustomerForm
 from payments.customers.models import Customer
@@ -61,6 +63,10 @@ THINGS: dict[str, Callable[[Merchant], Any]] = {
             "note_payment", "block_payer",
         ),
         lambda merchant: _payment(merchant).pk,
+    ),
+    "ask_again": lambda merchant: _waiting(merchant).pk,
+    **dict.fromkeys(
+        ("payment_page", "end_payment_page"), lambda merchant: _session(merchant).pk
     ),
     "unblock_payer": lambda merchant: _blocked(merchant).pk,
     **dict.fromkeys(
@@ -140,6 +146,22 @@ def _payment(merchant: Merchant) -> PaymentIntent:
             captured_at=now, closed_at=now, due_at=None, card_fingerprint="ab" * 32,
         )  # fmt: skip
     return found
+
+
+def _waiting(merchant: Merchant) -> PaymentIntent:
+    """Return a payment of the merchant's that waits for a card, and has no payment page."""
+    found = PaymentIntent.objects.filter(
+        merchant=merchant, status="requires_payment_method", checkout_session=None
+    ).first()
+    nothing = dict.fromkeys(("authorized_minor", "captured_minor"), 0)
+    return found or PaymentFactory(merchant=merchant, status="requires_payment_method", **nothing)
+
+
+def _session(merchant: Merchant) -> CheckoutSession:
+    """Return a checkout session of the merchant's that is open."""
+    found = CheckoutSession.objects.filter(merchant=merchant, status="open").first()
+    draft = {"amount": 5000, "currency": "try", "customer_email": "payer@x.example"}
+    return found or sessions.create(merchant, draft)
 
 
 def _blocked(merchant: Merchant) -> PaymentIntent:
