@@ -4,12 +4,12 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, setup_logging, worker_init
+from celery.signals import beat_init, setup_logging, task_success, worker_init
 from django.core.exceptions import ImproperlyConfigured
 
 from acquirers import require_adapters
 from config import broker
-from core import heartbeat
+from core import heartbeat, rounds
 from core.heartbeat import ProcessKind
 from core.keyring import KeyRingError
 from core.postgresql.waits import require_bounded_waits
@@ -41,6 +41,12 @@ def begin_worker(sender: Any, **_options: object) -> None:
 @beat_init.connect
 def begin_beat(**_options: object) -> None:
     _begin("beat")
+
+
+@task_success.connect
+def note_round(sender: Any, **_options: object) -> None:
+    """Note that a task has ended well, for `manage.py status`."""
+    rounds.note(sender.name)
 
 
 def _begin(kind: ProcessKind) -> None:
