@@ -1,8 +1,10 @@
 """One JSON line per log record, every line through the scrubber."""
 
 import logging
+import re
 import sys
 import threading
+import time
 from types import TracebackType
 from typing import Any
 
@@ -16,6 +18,49 @@ CELERY_CHATTER = (
     "celery.beat", "celery.worker.strategy", "celery.app.trace", "celery.worker.request",
 )  # fmt: skip
 LOST_LINE = "The line of %s could not be written: %s"
+
+
+# While the database is away every request, round and connection says so: one line of each kind in
+# so many seconds, with the number of those that were left out.
+OUTAGE_SECONDS = 10.0
+OUTAGE_EVENTS = frozenset({"database_unavailable", "webhook_database_away"})
+OUTAGE_LOGGERS = frozenset({"psycopg.pool"})
+OUTAGE_ERRORS = ("OperationalError", "PoolTimeout")
+# Of a traceback; a message may have more lines.
+OUTAGE_TRACE = re.compile(rf"^[\w.]*({'|'.join(OUTAGE_ERRORS)})\b", re.MULTILINE)
+
+
+class OneLineOfAnOutage(logging.Filter):
+    """Let a line about a database that is away through, and no other of its kind for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._said_at: dict[tuple[str, str], float] = {}
+        self._left_out: dict[tuple[str, str], int] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        event = record.msg if isinstance(record.msg, dict) else {"event": str(record.msg)}
+        if not _is_of_an_outage(record, event):
+            return True
+        kind, now = (record.name, str(event.get("event"))), time.monotonic()
+        with self._lock:
+            if now - self._said_at.get(kind, -OUTAGE_SECONDS) < OUTAGE_SECONDS:
+                self._left_out[kind] = self._left_out.get(kind, 0) + 1
+                return False
+            self._said_at[kind] = now
+            left_out = self._left_out.pop(kind, 0)
+        if left_out and isinstance(record.msg, dict):
+            record.msg = {**record.msg, "left_out_before": left_out}
+        return True
+
+
+def _is_of_an_outage(record: logging.LogRecord, event: dict[str, Any]) -> bool:
+    if record.name in OUTAGE_LOGGERS or event.get("event") in OUTAGE_EVENTS:
+        return True
+    if record.exc_info and record.exc_info[0]:
+        return record.exc_info[0].__name__ in OUTAGE_ERRORS
+    return bool(OUTAGE_TRACE.search(str(event.get("exception", ""))))
 
 
 class LineHandler(logging.StreamHandler):
@@ -48,7 +93,10 @@ def logging_config(*, level: str) -> dict[str, Any]:
                 ],
             },
         },
-        "handlers": {"stderr": {"()": LineHandler, "formatter": "json"}},
+        "filters": {"outage": {"()": OneLineOfAnOutage}},
+        "handlers": {
+            "stderr": {"()": LineHandler, "formatter": "json", "filters": ["outage"]},
+        },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # The access log tells the same in one line, without the query.

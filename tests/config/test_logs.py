@@ -141,3 +141,43 @@ def test_a_stream_that_is_gone_stops_nobody() -> None:
     handler = LineHandler(stream)
 
     handler.handle(logging.LogRecord("a", logging.INFO, "", 0, "text", (), None))
+
+
+# --- A database that is away ------------------------------------------------------------------
+
+OUTAGE = """
+import logging, time
+import structlog
+from django.db import OperationalError
+from config import logs
+log, other = structlog.get_logger("ours"), logging.getLogger("celery.app.trace")
+
+def round():
+    try:
+        raise OperationalError("connection refused\\n  Is the server running?")
+    except OperationalError:
+        log.exception("rows_not_looked_for")
+        other.error("Task raised unexpected", exc_info=True)
+    log.error("database_unavailable", sqlstate=None)
+    logging.getLogger("psycopg.pool").warning("error connecting in %r", "pool-1")
+    log.error("something_else")
+
+for _ in range(50):
+    round()
+logs.OUTAGE_SECONDS = 0.0
+round()
+"""
+
+
+def test_an_outage_is_a_line_of_each_kind_and_hides_nothing_else() -> None:
+    lines = lines_of(SETUP + OUTAGE)
+
+    told = [line["event"] for line in lines]
+    kinds = ["rows_not_looked_for", "Task raised unexpected", "database_unavailable"]
+    assert [told.count(kind) for kind in kinds] == [2, 2, 2]
+    assert told.count("error connecting in 'pool-1'") == 2
+    assert told.count("something_else") == 51
+    assert [line.get("left_out_before") for line in lines if line["event"] == kinds[0]] == [
+        None,
+        49,
+    ]
