@@ -47,6 +47,7 @@ def checks(directory: Path) -> list[Check]:
         Check("imports", ["lint-imports"], sandbox),
         Check("migrations", [*manage, "makemigrations", "--check", "--dry-run"], sandbox),
         Check("schema", [*manage, "write_schema", "--check"], sandbox),
+        Check("linter", [sys.executable, "-m", "devstack.schema_linter"], sandbox),
         Check("deployment", [*manage, "check", "--deploy", "--fail-level", "WARNING"], live),
         Check("types", ["mypy", *TYPED], sandbox),
     ]
