@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.core.checks import register
 
 
 class ServiceConfig(AppConfig):
@@ -6,6 +7,7 @@ class ServiceConfig(AppConfig):
 
     def ready(self) -> None:
         from api import authentication
-        from config import caller
+        from config import caller, deployment
 
         authentication.register(**caller.PARTS)
+        register(deployment.stores_are_ready, deploy=True)

@@ -1,0 +1,165 @@
+"""The look before an installation opens: `manage.py check --deploy --database default`.
+
+It asks the stores themselves, and so only with `--database`: without it the settings alone are
+looked at, which needs nothing that runs. Each finding says what to run or to set.
+"""
+
+import smtplib
+import ssl
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import requests
+from django.conf import settings
+from django.core.checks import CheckMessage, Error
+from django.core.checks import Warning as DeployWarning
+from django.core.exceptions import ImproperlyConfigured
+from django.core.mail import get_connection
+from django.db import DatabaseError, connections
+from redis import Redis
+
+from config import health
+from core import redis
+from panel.static_files import require_collected
+
+# The versions that the tests run with.
+OLDEST, NEWEST = 17, 18
+CLOCKS_APART_SECONDS = 2.0
+PATIENCE_SECONDS = 5.0
+POLICY = "noeviction"
+
+SERVER = """
+SELECT current_setting('server_version_num')::int / 10000, current_setting('server_encoding'),
+    (SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user), now(),
+    current_user
+"""
+
+
+class Finding(NamedTuple):
+    """A fault of the deployment; `code` is part of its id, and stays what it means."""
+
+    code: str
+    text: str
+    hint: str
+
+
+def stores_are_ready(databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
+    """Report what would keep this installation from taking payments, or from keeping them."""
+    if "default" not in (databases or ()):
+        return []
+    found = [finding for look in LOOKS for finding in look()]
+    return [
+        (Error if one.code.startswith("E") else DeployWarning)(
+            one.text, hint=one.hint, id=f"config.{one.code}"
+        )
+        for one in found
+    ]
+
+
+def _database() -> Iterator[Finding]:
+    try:
+        with connections["default"].cursor() as cursor:
+            cursor.execute(SERVER)
+            [[version, encoding, is_strong, now, role]] = cursor.fetchall()
+    except DatabaseError as problem:
+        text = f"The database cannot be asked ({type(problem).__name__})."
+        yield Finding("E001", text, "Look at DATABASE_URL, and at the server's log.")
+        return
+    if version < OLDEST:
+        text = f"PostgreSQL {version} is older than {OLDEST}, the oldest that is tested."
+        yield Finding("E002", text, "Its project has packages of all versions for Debian.")
+    if version > NEWEST:
+        text = f"PostgreSQL {version} is newer than {NEWEST}, the newest that is tested."
+        yield Finding("W002", text, "Try it in a sandbox first.")
+    if encoding != "UTF8":
+        hint = "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0;"
+        yield Finding("E003", f"The database's encoding is {encoding}, not UTF8.", hint)
+    if is_strong:
+        hint = f"ALTER ROLE {role} NOSUPERUSER NOCREATEROLE;"
+        yield Finding("E004", f"The role {role} may do more than own its database.", hint)
+    if (apart := abs((now - datetime.now(UTC)).total_seconds())) > CLOCKS_APART_SECONDS:
+        text = f"The clocks of this host and of the database are {apart:.0f} s apart."
+        yield Finding("E005", text, "Run a time service, such as chrony, on both.")
+
+
+def _migrations() -> Iterator[Finding]:
+    if health.look()["migrations"] == "not_applied":
+        text = "The database lacks a migration of this release."
+        yield Finding("E006", text, "Run: manage.py migrate")
+
+
+def _static_files() -> Iterator[Finding]:
+    try:
+        require_collected()
+    except ImproperlyConfigured as problem:
+        yield Finding("E007", str(problem), "Run: manage.py collectstatic --noinput")
+
+
+def _acquirers() -> Iterator[Finding]:
+    if settings.LIVEMODE and not settings.ACQUIRERS:
+        hint = "Set ACQUIRERS, see docs/contribute/adding-an-acquirer.md."
+        yield Finding("E008", "No acquirer is set up: each confirm is answered with 503.", hint)
+
+
+def _redis() -> Iterator[Finding]:
+    try:
+        kept = redis.call(lambda client: _configured(client, "save", "appendonly"))
+        policy = redis.call(lambda client: _configured(client, "maxmemory-policy"))
+    except redis.Away:
+        text = "Redis does not answer, or does not show its settings."
+        yield Finding("W009", text, "Look at REDIS_URL. Set by hand: save '', appendonly no.")
+        return
+    if kept["save"] or kept["appendonly"] != "no":
+        text = "Redis writes to a disk: security codes of cards may not be on one."
+        yield Finding(
+            "E010", text, "redis-cli CONFIG SET save '' ; redis-cli CONFIG SET appendonly no"
+        )
+    if policy["maxmemory-policy"] != POLICY:
+        text = f"Redis forgets when it is full ({policy['maxmemory-policy']}): work may be lost."
+        yield Finding("W011", text, f"redis-cli CONFIG SET maxmemory-policy {POLICY}")
+
+
+def _configured(client: Redis, *names: str) -> dict[str, str]:
+    answer: dict[Any, Any] = client.config_get(*names)
+    return {_text(name): _text(value) for name, value in answer.items()}
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _mail() -> Iterator[Finding]:
+    connection = get_connection(timeout=PATIENCE_SECONDS) if _is_smtp() else get_connection()
+    try:
+        connection.open()
+        connection.close()
+    except (OSError, smtplib.SMTPException, ssl.SSLError) as problem:
+        text = f"The mail server cannot be reached ({type(problem).__name__})."
+        yield Finding("E012", text, "Look at EMAIL_URL: people sign in and are invited by mail.")
+
+
+def _is_smtp() -> bool:
+    return settings.EMAIL_BACKEND.endswith("smtp.EmailBackend")
+
+
+def _own_address() -> Iterator[Finding]:
+    try:
+        answer = requests.get(
+            f"{settings.BASE_URL}/readyz", timeout=PATIENCE_SECONDS, allow_redirects=False
+        )
+    except requests.RequestException as problem:
+        text = f"{settings.BASE_URL} cannot be reached from here ({type(problem).__name__})."
+        yield Finding("W013", text, "Look at the proxy, its certificate, and the name's address.")
+        return
+    if answer.status_code == 301:
+        text = f"{settings.BASE_URL} redirects to itself: the service does not hear of its TLS."
+        yield Finding("E014", text, "Set BEHIND_PROXY=true, and X-Forwarded-Proto at the proxy.")
+    elif answer.status_code != 200:
+        text = f"{settings.BASE_URL}/readyz is answered with {answer.status_code}."
+        yield Finding("W015", text, "Start the web process, and look at that answer.")
+
+
+LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    _database, _migrations, _static_files, _acquirers, _redis, _mail, _own_address,
+)  # fmt: skip

@@ -1,0 +1,135 @@
+"""`manage.py check --deploy --database default`: each fault is found once, with what to do."""
+
+import smtplib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import requests
+from django.conf import settings
+from django.core.checks import run_checks
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db import connection
+from redis import Redis
+from redis.exceptions import RedisError
+
+from config import deployment, health
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.fixture(autouse=True)
+def healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stores of the tests, and an address that answers."""
+    health._readiness.cache_clear()
+    _answer(200)(monkeypatch)
+    _keep({"save": "", "appendonly": "no"}, "noeviction")(monkeypatch)
+
+
+def found() -> list[str]:
+    messages = run_checks(include_deployment_checks=True, databases=["default"])
+    ours = [message for message in messages if (message.id or "").startswith("config.")]
+    assert all(message.hint for message in ours)
+    return [str(message.id).removeprefix("config.") for message in ours]
+
+
+def test_a_right_installation_has_no_finding() -> None:
+    assert found() == []
+    assert len(deployment.LOOKS) == 7
+
+
+def test_without_a_database_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deployment, "LOOKS", (lambda: 1 / 0,))
+
+    assert deployment.stores_are_ready() == []
+
+
+def _answer(status: int | None) -> Plant:
+    def get(*_arguments: object, **_options: object) -> requests.Response:
+        if status is None:
+            raise requests.ConnectionError
+        answer = requests.Response()
+        answer.status_code = status
+        return answer
+
+    return lambda patch: patch.setattr(requests, "get", get)
+
+
+def _keep(kept: dict[str, str], policy: str) -> Plant:
+    def config_get(_client: Redis, *names: str) -> dict[bytes, bytes]:
+        both = {**kept, "maxmemory-policy": policy}
+        return {name.encode(): both[name].encode() for name in names}
+
+    return lambda patch: patch.setattr(Redis, "config_get", config_get)
+
+
+def _redis_away(patch: pytest.MonkeyPatch) -> None:
+    def away(*_arguments: object) -> None:
+        raise RedisError
+
+    patch.setattr(Redis, "config_get", away)
+
+
+def _server(**changed: Any) -> Plant:
+    """Let the database say something else of itself, by the same statement."""
+    said = {"version": "17", "encoding": "'UTF8'", "strong": "false", "now": "now()", **changed}
+    select = f"SELECT {', '.join(said.values())}, current_user"  # noqa: S608
+    return lambda patch: patch.setattr(deployment, "SERVER", select)
+
+
+def _mail_away(patch: pytest.MonkeyPatch) -> None:
+    def refuse(_backend: object) -> None:
+        raise smtplib.SMTPConnectError(421, "away")
+
+    patch.setattr(BaseEmailBackend, "open", refuse)
+    patch.setattr(settings, "EMAIL_BACKEND", "django.core.mail.backends.base.BaseEmailBackend")
+
+
+def _not_migrated(patch: pytest.MonkeyPatch) -> None:
+    more = health._own_migrations() | {("core", "9999_next")}
+    patch.setattr(health, "_own_migrations", lambda: more)
+
+
+def _live(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(settings, "LIVEMODE", True)
+    patch.setattr(settings, "ACQUIRERS", {})
+    patch.setattr(deployment, "require_collected", lambda: None)
+
+
+PLANTED: dict[str, tuple[Plant, list[str]]] = {
+    "an old server": (_server(version="15"), ["E002"]),
+    "a new server": (_server(version="19"), ["W002"]),
+    "another encoding": (_server(encoding="'LATIN1'"), ["E003"]),
+    "a superuser": (_server(strong="true"), ["E004"]),
+    "a clock ahead": (_server(now="now() + interval '1 hour'"), ["E005"]),
+    "no such statement": (_server(now="nothing"), ["E001"]),
+    "a migration that lacks": (_not_migrated, ["E006"]),
+    "no acquirer": (_live, ["E008"]),
+    "a Redis that is away": (_redis_away, ["W009"]),
+    "a Redis that saves": (_keep({"save": "60 1", "appendonly": "no"}, "noeviction"), ["E010"]),
+    "a Redis that appends": (_keep({"save": "", "appendonly": "yes"}, "noeviction"), ["E010"]),
+    "a Redis that forgets": (_keep({"save": "", "appendonly": "no"}, "allkeys-lru"), ["W011"]),
+    "a mail server that is away": (_mail_away, ["E012"]),
+    "an address that is away": (_answer(None), ["W013"]),
+    "an address that redirects": (_answer(301), ["E014"]),
+    "an address that fails": (_answer(502), ["W015"]),
+}
+
+
+@pytest.mark.every_case("each fault has its finding")
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_fault_is_found_and_nothing_else(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant, wanted = PLANTED[fault]
+    plant(monkeypatch)
+
+    assert found() == wanted
+
+
+def test_the_tests_own_server_is_read_as_it_is() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(deployment.SERVER)
+        [[version, encoding, is_strong, _now, role]] = cursor.fetchall()
+
+    assert (version >= deployment.OLDEST, encoding, is_strong, role) == (True, "UTF8", False, "app")
