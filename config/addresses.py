@@ -7,6 +7,7 @@ from typing import Any
 from django.urls import Resolver404, get_resolver, resolve
 
 from core.rest.messages import nearest
+from core.rest.stripe_names import PATHS
 
 API = "/v1/"
 
@@ -18,9 +19,11 @@ def instead_of(path: str) -> str:
         return "Leave the slash at its end out."
     if _is_there(API + bare.lstrip("/")):
         return "Paths of the API begin with /v1."
-    first = bare.removeprefix(API).strip("/").partition("/")[0]
-    meant = nearest(first, _nouns())
-    return f"Did you mean {API}{meant}?" if meant else ""
+    parts = bare.removeprefix(API).strip("/").split("/")
+    if of_stripe := next((PATHS[part] for part in parts if part in PATHS), None):
+        return of_stripe
+    meant = nearest(parts[0], _collections())
+    return f"Did you mean {API}{_collections()[meant]}?" if meant else ""
 
 
 def _is_there(path: str) -> bool:
@@ -32,10 +35,14 @@ def _is_there(path: str) -> bool:
 
 
 @cache
-def _nouns() -> tuple[str, ...]:
-    """Return the first part of each path of the API."""
+def _collections() -> dict[str, str]:
+    """Return the shortest path below each first part: `checkout` leads to `checkout/sessions`."""
     found = (path for path in _paths(get_resolver().url_patterns, "/") if path.startswith(API))
-    return tuple(dict.fromkeys(path.removeprefix(API).partition("/")[0] for path in found))
+    shortest: dict[str, str] = {}
+    for path in sorted((path.removeprefix(API) for path in found), key=len):
+        first, _slash, _rest = path.partition("/")
+        shortest.setdefault(first, path)
+    return shortest
 
 
 def _paths(patterns: Iterable[Any], before: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from rest_framework.views import set_rollback
 from api.idempotency import Replayed
 from config import addresses, error_pages
 from core import context, errors, limits
+from core.rest import missing
 from core.rest.brackets import TooManyParameters
 from core.rest.envelope import error_body, error_headers
 from core.rest.messages import listed
@@ -39,6 +40,8 @@ def exception_handler(problem: Exception, context_of: dict[str, Any]) -> Respons
     refusal = _told(problem)
     if isinstance(refusal, errors.MethodNotAllowed) and (view := context_of.get("view")):
         refusal.advice = f"It takes {listed(view.allowed_methods)}."
+    if isinstance(refusal, errors.ResourceMissing):
+        refusal = missing.described(refusal)
     return Response(error_body(refusal), status=refusal.http_status, headers=error_headers(refusal))
 
 

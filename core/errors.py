@@ -137,6 +137,12 @@ class HeaderRepeated(DomainError):
 
 
 class ResourceMissing(DomainError):
+    """None of the merchant's rows has the id.
+
+    :param wanted: the model whose row is looked for, None if it may be of several.
+    :param given: the id. No message repeats it: its prefix says which kind of object it is of.
+    """
+
     explained = Explained(
         cause=(
             "No object of your account has this id. An object of another account, a deleted "
@@ -150,6 +156,17 @@ class ResourceMissing(DomainError):
     code = "resource_missing"
     http_status = 404
     message = "There is no such object."
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        param: str | None = None,
+        wanted: type | None = None,
+        given: str = "",
+    ) -> None:
+        super().__init__(message, param=param)
+        self.wanted, self.given = wanted, given
 
 
 class UrlNotFound(DomainError):

@@ -39,7 +39,7 @@ class MerchantRows(QuerySet[Any]):
         # A path may hold a NUL, which PostgreSQL's driver refuses with a crash.
         row = self.filter(id=row_id).first() if "\x00" not in row_id else None
         if row is None:
-            raise ResourceMissing(param=param)
+            raise ResourceMissing(param=param, wanted=self.model, given=row_id)
         return row
 
     def lock(self, row_id: str, *, param: str | None = None) -> Any:

@@ -39,7 +39,7 @@ def of(merchant: Merchant, reference: str | None) -> Destination:
         raise ParameterMissing(
             "No default account is registered for payouts.", param=PARAM, advice=_registering()
         )
-    raise ResourceMissing(param=PARAM)
+    raise ResourceMissing("There is no account of this reference.", param=PARAM)
 
 
 def _registering() -> str:

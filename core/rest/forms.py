@@ -11,6 +11,7 @@ from rest_framework.settings import api_settings
 from core.errors import DomainError, Explained, ParameterInvalid, ParameterMissing, ParameterUnknown
 from core.rest.brackets import Path, bracketed, shown_name
 from core.rest.messages import legible, nearest, taken
+from core.rest.stripe_names import PARAMETERS
 
 MISSING = ("required", "null", "blank")
 NOT_VALID = ((), ErrorDetail("The request is not valid.", code="parameter_invalid"))
@@ -156,8 +157,10 @@ def _field_at(form: Form, path: Path) -> Any:
 
 
 def _instead_of(path: Path, form: Form) -> str:
-    """Return advice for a name that the form does not know: the nearest, or one further inside."""
+    """Return advice for an unknown name: Stripe's counterpart, the nearest, or one inside."""
     *above, name = path
+    if stripe := PARAMETERS.get(str(name)):
+        return stripe
     inner = fields_of(_field_at(form, tuple(above)))
     if meant := nearest(str(name), inner):
         return f"Did you mean {bracketed((*above, meant))}?"

@@ -194,7 +194,8 @@ def _edge(sources: Sequence[Source], wanted: ListQuery) -> Edge | None:
         place = rows.filter(id=row_id).values_list(*wanted.columns).first()
         if place is not None:
             return place
-    raise ResourceMissing(param=param)
+    model = sources[0].rows.model if len(sources) == 1 else None
+    raise ResourceMissing(param=param, wanted=model, given=row_id)
 
 
 def _walk(listing: Listing, rows: Rows) -> list[Any]:

@@ -16,6 +16,7 @@ from core.errors import (
     QueryParameterUnknown,
 )
 from core.names import plain
+from core.rest.stripe_names import PARAMETERS
 from core.secrets_in_text import hide_secrets
 
 NAME_MAX = 100  # Characters; more is none of ours.
@@ -90,8 +91,13 @@ def listed(names: Iterable[str], *, last: str = "and") -> str:
 def instead_of(name: str, known: Collection[str]) -> str:
     """Return advice for a name that is not known: the one that may be meant, or all of them.
 
+    For a name of Stripe's it is what to use instead.
+
+
     :param known: as the client would write them.
     """
+    if stripe := PARAMETERS.get(name):
+        return stripe
     meant = nearest(name, known)
     return f"Did you mean {meant}?" if meant else taken(known)
 

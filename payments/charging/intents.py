@@ -43,11 +43,11 @@ def find(merchant: Merchant, intent_id: str) -> PaymentIntent:
 
     :raises ResourceMissing: the merchant has no such payment.
     """
-    if "\x00" in intent_id:
-        raise ResourceMissing  # PostgreSQL's driver refuses it with a crash.
-    found = rows.find(PaymentIntent, OF_MERCHANT, merchant=merchant.id, id=intent_id)
+    found = None
+    if "\x00" not in intent_id:  # PostgreSQL's driver refuses it with a crash.
+        found = rows.find(PaymentIntent, OF_MERCHANT, merchant=merchant.id, id=intent_id)
     if found is None:
-        raise ResourceMissing
+        raise ResourceMissing(wanted=PaymentIntent, given=intent_id)
     found.merchant = merchant
     return found
 

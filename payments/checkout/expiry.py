@@ -34,7 +34,7 @@ def expire(merchant: Merchant, session_id: str) -> CheckoutSession:
     # A path may hold a NUL, which PostgreSQL's driver refuses with a crash.
     session = ending.locked(session_id, payments) if "\x00" not in session_id else None
     if session is None:
-        raise ResourceMissing
+        raise ResourceMissing(wanted=CheckoutSession, given=session_id)
     if session.status != SessionStatus.OPEN:
         raise SessionUnexpectedState(session, f"The checkout session is {session.status}.")
     if ending.is_busy(session):

@@ -37,7 +37,7 @@ def by_id(dispute_id: str, payments: Any) -> Dispute:
     # A path may hold a NUL, which PostgreSQL's driver refuses with a crash.
     intent = _locked_payment(dispute_id, payments) if "\x00" not in dispute_id else None
     if intent is None:
-        raise ResourceMissing
+        raise ResourceMissing(wanted=Dispute, given=dispute_id)
     attempt = intent.attempts.select_for_update().get(disputes=dispute_id)
     attempt.intent = intent
     dispute = _with_its_payment(attempt.disputes.select_for_update().get(id=dispute_id), attempt)
