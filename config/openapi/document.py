@@ -11,7 +11,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 import webhooks.schema
 from config import pages
-from config.openapi.operations import CODES, JSON, examples, responses, tags
+from config.openapi.operations import CODES, JSON, examples, responses, shared_examples, tags
 from core.rest import components, resources, schema
 from core.rest.components import Shape
 from core.rest.error_codes import catalogue
@@ -142,6 +142,7 @@ def document() -> dict[str, Any]:
             "parameters": {**PARAMETERS, **shared, **webhooks.schema.HEADERS},
             "headers": HEADERS,
             "responses": responses(),
+            "examples": shared_examples(),
             "securitySchemes": SECURITY,
         },
     }

@@ -56,6 +56,8 @@ SAME_EVERYWHERE = {
     401: "Unauthorized", 413: "BodyTooLarge", 415: "UnsupportedMediaType",
     429: "RateLimited", 500: "InternalError", 503: "Unavailable",
 }  # fmt: skip
+# Statuses of codes that no operation has for itself alone: their examples are shared.
+SHARED_STATUSES = frozenset({403, 409, *SAME_EVERYWHERE})
 # Of an operation: the codes of its refusals by status.
 CODES = "x-error-codes"
 
@@ -205,8 +207,9 @@ def _shared(kind: str, name: str) -> Shape:
 def _refusal(operation: str, status: int, codes: set[str]) -> Shape:
     if status in SAME_EVERYWHERE:
         return _shared("responses", SAME_EVERYWHERE[status])
-    own = examples().get(operation, {}).get("refusals", {}).get(str(status))
-    return refusal(status, codes, own)
+    own = examples().get(operation, {}).get("refusals", {}).get(str(status), {})
+    shared = {code: _shared("examples", code) for code in sorted(codes & _shared_of(status).keys())}
+    return refusal(status, codes, {**_shown(own), **shared})
 
 
 def responses() -> dict[str, Shape]:
@@ -216,14 +219,32 @@ def responses() -> dict[str, Shape]:
         name: refusal(
             status,
             {kind.code for kind in kinds if kind.http_status == status},
-            examples().get("refusals", {}).get(str(status)),
+            _shown(_shared_of(status)),
         )
         for status, name in SAME_EVERYWHERE.items()
     }
 
 
-def refusal(status: int, codes: set[str], example: Shape | None) -> Shape:
-    """Return the answer of a status with its codes."""
+def shared_examples() -> dict[str, Shape]:
+    """Return the examples of refusals that many operations refer to, by their codes."""
+    statuses = sorted(SHARED_STATUSES - SAME_EVERYWHERE.keys())
+    return {code: one for status in statuses for code, one in _shown(_shared_of(status)).items()}
+
+
+def _shared_of(status: int) -> dict[str, Shape]:
+    found: dict[str, Shape] = examples().get("refusals", {}).get(str(status), {})
+    return found
+
+
+def _shown(bodies: Mapping[str, Shape]) -> dict[str, Shape]:
+    return {code: {"value": bodies[code]} for code in sorted(bodies)}
+
+
+def refusal(status: int, codes: set[str], shown: Mapping[str, Shape]) -> Shape:
+    """Return the answer of a status with its codes.
+
+    :param shown: examples, by their codes.
+    """
     of_status = {401: ["WWW-Authenticate"], **dict.fromkeys((409, 429, 503), ["Retry-After"])}
     headers = ["Request-Id", *of_status.get(status, [])]
     named = ", ".join(f"`{code}`" for code in sorted(codes))
@@ -231,7 +252,7 @@ def refusal(status: int, codes: set[str], example: Shape | None) -> Shape:
         "description": f"{STATUSES[status]}: {named}",
         "headers": {name: _shared("headers", name) for name in headers},
         "content": {
-            JSON: {"schema": schema.ref("Error"), **({"example": example} if example else {})}
+            JSON: {"schema": schema.ref("Error"), **({"examples": shown} if shown else {})}
         },
     }
 

@@ -63,6 +63,7 @@ def _section(one: Operation, *, level: int, above: str) -> str:
             *_parameters(one),
             *_example(one),
             _refusals(one, above),
+            *_refused(one),
         ]
     )
 
@@ -123,6 +124,14 @@ def codes_of_posts() -> frozenset[str]:
     return frozenset.intersection(
         *(one.codes for one in openapi.operations() if one.method == "POST")
     )
+
+
+def _refused(one: Operation) -> Iterator[str]:
+    """Yield an example of a refusal: of a code of its own if there is one, and the shortest."""
+    common = codes_of_posts() if one.method == "POST" else codes_of_all()
+    own = {code: body for code, body in one.refusals.items() if code not in common}
+    if found := own or one.refusals:
+        yield markdown.json_block(min(found.values(), key=lambda body: len(str(body))))
 
 
 def _refusals(one: Operation, above: str) -> str:

@@ -90,6 +90,16 @@ class Operation:
         given = self.shape.get("x-error-codes")
         return frozenset(_names(given)) if given else frozenset(self._codes_of_answers())
 
+    @property
+    def refusals(self) -> dict[str, Shape]:
+        """Return recorded refusals of it, by their codes."""
+        found = {}
+        for status, answer in self.shape["responses"].items():
+            contents = followed(answer).get("content", {}).values() if status >= "4" else ()
+            for one in (one for content in contents for one in examples(content)):
+                found[one["error"]["code"]] = one
+        return found
+
     def _codes_of_answers(self) -> Iterator[str]:
         for status, answer in self.shape["responses"].items():
             if not status.startswith("2"):
@@ -193,13 +203,10 @@ def codes_in(shape: Shape) -> Iterator[str]:
 
 @cache
 def _recorded() -> dict[str, Shape]:
+    """Return a recorded refusal of each code, of the first operation that has one."""
     found: dict[str, Shape] = {}
     for operation in operations():
-        for answer in operation.shape["responses"].values():
-            for content in followed(answer).get("content", {}).values():
-                for example in examples(content):
-                    if isinstance(example.get("error"), dict):
-                        found.setdefault(example["error"]["code"], example)
+        found = {**operation.refusals, **found}
     return found
 
 

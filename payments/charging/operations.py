@@ -14,10 +14,6 @@ from payments.charging.captures import (
 from payments.intents import forms, refusals
 from payments.intents.non_secure import NonSecureNotAllowed
 
-_TERMS = (
-    refusals.InstallmentsNotAvailable, refusals.SurchargeMismatch,
-    refusals.LineItemsAmountMismatch,
-)  # fmt: skip
 _CONFIRMING = (
     MerchantRestricted, ReturnUrlNotAllowed, NonSecureNotAllowed, refusals.CardNotSupported,
     refusals.InstallmentsNotAvailable, refusals.SurchargeMismatch,
@@ -38,7 +34,7 @@ PAYMENT_INTENTS = {
             "answer is 200, the status `requires_payment_method`, and `last_payment_error` says "
             "why."
         ),
-        refuses=(*_TERMS, *_CONFIRMING, ResourceMissing),
+        refuses=(*_CONFIRMING, refusals.LineItemsAmountMismatch, ResourceMissing),
     ),
     "retrieve": Operation(
         "Read a payment", ref("PaymentIntent"), description="The payment as it is now."
@@ -48,7 +44,10 @@ PAYMENT_INTENTS = {
         ref("PaymentIntent"),
         forms.UpdateIntentForm,
         description="What concerns money can be changed before the first attempt only.",
-        refuses=(*_TERMS, refusals.IntentUnexpectedState),
+        refuses=(
+            refusals.InstallmentsNotAvailable, refusals.LineItemsAmountMismatch,
+            refusals.IntentUnexpectedState,
+        ),
     ),
     "confirm": Operation(
         "Confirm a payment",

@@ -68,11 +68,14 @@ def check_operation(name: str, sent: Any, status: int, body: Any) -> None:
 
 def operation(method: str, address: str) -> dict[str, Any] | None:
     """Return the description of what is done at an address."""
-    path = unquote(address.partition("?")[0])
-    for pattern, item in _paths():
-        if pattern.fullmatch(path):
-            return item.get(_described_method(method))
-    return None
+    path = path_of(address)
+    return document()["paths"][path].get(_described_method(method)) if path else None
+
+
+def path_of(address: str) -> str | None:
+    """Return the path of an address with the names of its ids; None if it is not described."""
+    bare = unquote(address.partition("?")[0])
+    return next((path for pattern, path in _paths() if pattern.fullmatch(bare)), None)
 
 
 def _described_method(method: str) -> str:
@@ -80,10 +83,10 @@ def _described_method(method: str) -> str:
 
 
 @cache
-def _paths() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
+def _paths() -> list[tuple[re.Pattern[str], str]]:
     # Those without a parameter first: `/v1/x/y` is not `/v1/x/{id}`.
-    paths = sorted(document()["paths"].items(), key=lambda path: path[0].count("{"))
-    return [(re.compile(re.sub(r"{\w+}", "[^/]+", path)), item) for path, item in paths]
+    paths = sorted(document()["paths"], key=lambda path: path.count("{"))
+    return [(re.compile(re.sub(r"{\w+}", "[^/]+", path)), path) for path in paths]
 
 
 @cache
