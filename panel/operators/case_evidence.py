@@ -20,7 +20,7 @@ from payments.refunds.models import Refund
 
 ROWS_MAX = 100
 UNREADABLE = "The bank's statement cannot be read at this moment. Load the page again."
-NO_STATEMENT = "This bank gives no statement: the inquiries are all that it tells."
+NO_STATEMENT = "This bank gives no statement: its answers are all that it tells."
 NO_LINE = "The bank's statement has no line under this reference."
 
 

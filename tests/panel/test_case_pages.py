@@ -33,7 +33,8 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 LIST = "/admin/desk/cases/"
 SECTIONS = (
-    "Payment", "Attempts", "Inquiries", "Bank’s line", "Ledger", "Events", "Request logs", "Notes",
+    "Payment", "Attempts", "Questions to the bank", "Bank’s line", "Ledger", "Events",
+    "Request logs", "Notes",
 )  # fmt: skip
 
 
@@ -109,7 +110,7 @@ def test_the_evidence_is_all_there(desk: Client, case: Case, operator: User) -> 
     for told in (
         case.id, case.intent_id, attempt.id, attempt.acquirer_reference, attempt.request_id,
         "payment_intent.processing", "Nothing was booked.", "pending: not decided", "unknown",
-        "/v1/payment_intents", "Next inquiry", "₺125.00",
+        "/v1/payment_intents", "Next question to the bank", "₺125.00",
     ):  # fmt: skip
         assert told in shown, told
     assert "4000001100000058" not in shown
