@@ -108,7 +108,7 @@ def test_the_sdk_for_node_tells_the_same_story(
 ) -> None:
     said = said_by("node", str(node_story), env=surroundings)
 
-    assert said.endswith("\n25 steps\n")
+    assert said.endswith("\n27 steps\n")
 
 
 def test_the_example_in_node_takes_a_payment(

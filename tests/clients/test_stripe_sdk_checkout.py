@@ -1,10 +1,14 @@
 """Stripe's SDK for Python with checkout sessions: as its quickstart calls them, unmodified."""
 
+from typing import Any
+
 import pytest
 import stripe
 
 from tests.stage.checkouts import SUCCESS_URL
+from tests.stage.draining import until
 from tests.stage.factories import confirmation
+from tests.stage.sdk_service import SdkService
 
 pytestmark = [
     pytest.mark.slow,
@@ -43,6 +47,28 @@ def test_a_session_is_made_read_listed_and_ended() -> None:
     assert changed.metadata["order"] == "7"
     assert [one.id for one in pages] == [one.id for one in reversed(made)]
     assert [line.quantity for line in lines.auto_paging_iter()] == [2]
+
+
+def test_a_paid_session_comes_as_a_webhook(sdk_service: SdkService) -> None:
+    endpoint = stripe.WebhookEndpoint.create(
+        url=sdk_service.hooks.url, enabled_events=["checkout.session.completed"]
+    )
+    made = session(client_reference_id="6735")
+    stripe.PaymentIntent.confirm(made.payment_intent, **confirmation())
+
+    def sent() -> list[Any]:
+        return [it for it in sdk_service.hooks.requests if made.id.encode() in it.body]
+
+    until(sent)
+    delivery = sent()[0]
+    signature = delivery.headers["pf-signature"]
+    event = stripe.Webhook.construct_event(delivery.body, signature, endpoint.secret)
+
+    assert event.type == "checkout.session.completed"
+    paid = event.data.object
+    assert (paid.id, paid.payment_status, paid.client_reference_id) == (made.id, "paid", "6735")
+    assert event.to_dict() == stripe.Event.retrieve(event.id).to_dict()
+    stripe.WebhookEndpoint.delete(endpoint.id)
 
 
 def test_a_refusal_is_stripes_own_error() -> None:

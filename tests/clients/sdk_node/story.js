@@ -64,6 +64,16 @@ const DECLINED = card("4000000000000002");
 const LOST = card("4000000000009987");
 const MONEY = { amount: 12500, currency: "try" };
 
+// As Stripe's quickstart makes a session.
+const session = (more = {}) => ({
+  line_items: [
+    { price_data: { currency: "try", unit_amount: 2000, product_data: { name: "T-shirt" } }, quantity: 2 },
+  ],
+  mode: "payment",
+  success_url: "https://acme.example/thanks?session={CHECKOUT_SESSION_ID}",
+  ...more,
+});
+
 const steps = {
   async "a payment in one call"() {
     const metadata = { order: "6735", gift: "true", 0: "first" };
@@ -257,6 +267,59 @@ const steps = {
     });
     assert.equal(found.data.length, 5);
     assert.equal(found.total_count, 5);
+  },
+
+  async "checkout sessions"() {
+    const { id: customer } = await stripe.customers.create({ name: "Ayşe" });
+    const made = [];
+    for (const order of ["7001", "7002", "7003"]) {
+      const terms = session({ customer, client_reference_id: order });
+      made.unshift(await stripe.checkout.sessions.create(terms));
+    }
+    const [newest, second, first] = made;
+    assert.deepEqual([first.amount_total, first.status, first.payment_status], [4000, "open", "unpaid"]);
+    assert.match(first.url, /^http.*\/pay\/cs_/);
+    await stripe.paymentIntents.confirm(first.payment_intent, GOOD);
+    const read = await stripe.checkout.sessions.retrieve(first.id, {
+      expand: ["payment_intent", "line_items"],
+    });
+    assert.deepEqual([read.status, read.payment_status], ["complete", "paid"]);
+    assert.equal(read.payment_intent.status, "succeeded");
+    assert.deepEqual(read.line_items.data.map(({ name, quantity }) => [name, quantity]), [["T-shirt", 2]]);
+    const lines = await all(stripe.checkout.sessions.listLineItems(first.id, { limit: 1 }));
+    assert.deepEqual(lines, read.line_items.data);
+    const ended = await stripe.checkout.sessions.expire(second.id);
+    assert.deepEqual([ended.status, ended.expiration_reason, ended.url], ["expired", "api", null]);
+    const changed = await stripe.checkout.sessions.update(newest.id, { metadata: { order: "7" } });
+    assert.deepEqual(changed, await stripe.checkout.sessions.retrieve(newest.id));
+    const found = await walked((more) => stripe.checkout.sessions.list(more), { customer });
+    assert.deepEqual(ids(found), ids(made));
+    const error = await refused(
+      () => stripe.checkout.sessions.create(session({ locale: "de" })),
+      errors.StripeInvalidRequestError,
+    );
+    assert.deepEqual([error.code, error.param], ["parameter_invalid", "locale"]);
+  },
+
+  async "a checkout session that was paid, by its webhook"() {
+    const server = createServer().listen(RECEIVER_PORT, "127.0.0.1");
+    const endpoint = await stripe.webhookEndpoints.create({
+      url: `http://127.0.0.1:${RECEIVER_PORT}/hooks`,
+      enabled_events: ["checkout.session.completed"],
+    });
+    const made = await stripe.checkout.sessions.create(session());
+    await stripe.paymentIntents.confirm(made.payment_intent, GOOD);
+    const [request, response] = await once(server, "request");
+    const body = Buffer.concat(await all(request));
+    response.end();
+    server.close();
+    await stripe.webhookEndpoints.del(endpoint.id);
+
+    const signature = request.headers["pf-signature"];
+    const event = stripe.webhooks.constructEvent(body, signature, endpoint.secret);
+    assert.equal(event.type, "checkout.session.completed");
+    assert.deepEqual(event.data.object, await stripe.checkout.sessions.retrieve(made.id));
+    assert.equal(event.data.object.payment_status, "paid");
   },
 
   async "webhook endpoints"() {
