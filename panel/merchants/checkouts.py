@@ -44,7 +44,7 @@ def payment_page(request: HttpRequest, member: Member, session: str) -> HttpResp
         payment_standing=standing(row.intent),
         payment_url=links.to(member, row.intent_id),
         customer_url=links.to(member, row.customer_id),
-        language=checkout_words.LANGUAGES.get(row.locale, row.locale),
+        page_language=checkout_words.LANGUAGES.get(row.locale, row.locale),
         installments=checkout_words.installments(row),
         three_d_secure=checkout_words.AUTHENTICATIONS.get(row.three_d_secure, row.three_d_secure),
         told=details.events(member, row.id),

@@ -194,7 +194,7 @@ def _sessions(member: Member, parts: PaymentParts) -> Iterator[TimelineEntry]:
             by = _by_action(parts, row.id, "checkout.expired")
             told = (checkout_words.standing(row), *by)
             title = gettext("The payment page ended.")
-            yield TimelineEntry(row.ended_at, title, told, url=url, object_id=row.id)
+            yield TimelineEntry(row.ended_at, title, told, url=url)
 
 
 def _canceled(parts: PaymentParts) -> Iterator[TimelineEntry]:

@@ -68,7 +68,8 @@ def test_a_payment_is_asked_for_once_and_its_link_shown(owner: Client, acme: Api
     assert made.installments_max == 1
     page = read(owner, acme, "payment_page", made.id)
     for words in ("The payment page is ready", shown["url"], "₺125.00", "Open", payment.id,
-                  "zeynep@x.example", "Two tea glasses", "Türkçe", "Not offered"):  # fmt: skip
+                  "zeynep@x.example", "Two tea glasses", "<dd>Türkçe</dd>",
+                  "Not offered"):  # fmt: skip
         assert words in page, words
 
 
