@@ -20,7 +20,9 @@ pytestmark = [
     pytest.mark.slow,
     # Two thousand pages of the admin: a minute, and more on a busy machine.
     pytest.mark.timeout(600),
-    pytest.mark.django_db(databases=["default", "bank"]),
+    # As in production no transaction lies around a request: a filter that the database refuses
+    # would end it, and then a session's use, noted once a minute, could not be.
+    pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 
 NULS = {"NUL": "%00", "NUL within": "pi_%00x", "NUL and no UTF-8": "%ff%00"}
