@@ -8,17 +8,20 @@ import json
 import sys
 from pathlib import Path
 
-from devstack.state import launcher_runs, state_directory
+from devstack.state import ROOT, launcher_runs, state_directory
+
+BUILT = ROOT / "builtdocs" / "index.html"
 
 
 def greeting(demo: dict[str, str], state: Path) -> str:
     """Return what a developer needs first; the command is without names before it, to be copied."""
+    unbuilt = "" if BUILT.is_file() else " (./dev docs builds it)"
     return (
         f"  Base address  {demo['base_url']}\n"
         f"  Secret key    {demo['secret_key']}\n"
         f"  Panel         {demo['panel_url']}\n"
         f"                {demo['panel_email']} · {demo['panel_password']}\n"
-        f"  Documentation {demo['base_url']}/docs/\n"
+        f"  Documentation {demo['base_url']}/docs/{unbuilt}\n"
         f"  Webhooks to   {demo['webhook_hosts'] or 'registered websites alone'}\n"
         f"  Mails         {demo['mail_directory']}\n"
         f"  Kept in       {state / 'demo.json'}\n\n"
