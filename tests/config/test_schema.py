@@ -1,11 +1,13 @@
 """The API's description: where it is found, that it is one, and that nothing departs from it."""
 
+import copy
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.test import Client
 from drf_spectacular import validation
@@ -14,7 +16,10 @@ from jsonschema_rs import Draft202012Validator
 from config.management.commands import write_schema
 from config.openapi.document import document, written
 from config.openapi.operations import examples
+from core.rest import components, schema
 from core.rest.error_codes import catalogue
+from core.rest.fields import Integer
+from core.rest.forms import Form
 from devstack.state import ROOT
 from events import types
 from merchants.models import RequestLog
@@ -153,6 +158,39 @@ def test_a_refusal_that_is_not_described_is_found(status: int, code: str, acme: 
 
     with pytest.raises(Undescribed):
         described.check("POST", "/v1/customers", {}, status, body)
+
+
+def test_a_word_that_is_not_described_is_found() -> None:
+    body = copy.deepcopy(examples()["payment_intents_create"]["response"])
+    body["status"] = "thinking_about_it"
+
+    with pytest.raises(Undescribed, match="payment_intents_create 200 .* at status"):
+        described.check("POST", "/v1/payment_intents", payment(), 200, body)
+
+
+def test_a_name_for_two_shapes_is_refused() -> None:
+    two = [components.named("Shoe", {"type": kind}) for kind in ("integer", "string")]
+
+    assert components.hoisted([two[0], two[0]], {}) == [schema.ref("Shoe"), schema.ref("Shoe")]
+    with pytest.raises(components.NameTaken, match="Shoe is described in two ways"):
+        components.hoisted(two, {})
+
+
+class ShoeForm(Form):
+    schema_name = "ShoeParams"
+    size = Integer(minimum=1, maximum=60, help_text="The size.")
+
+
+class UnexplainedShoeForm(ShoeForm):
+    size = Integer(minimum=1, maximum=60)
+
+
+def test_a_field_of_a_form_without_a_text_is_refused() -> None:
+    described_well = components.shape_of(schema.of_form(ShoeForm))["properties"]
+
+    assert described_well["size"]["description"].startswith("The size.")
+    with pytest.raises(ImproperlyConfigured, match="UnexplainedShoeForm.size has no help_text"):
+        schema.of_form(UnexplainedShoeForm)
 
 
 def test_a_parameter_that_is_taken_and_not_described_is_found() -> None:

@@ -17,6 +17,9 @@ Shape = dict[str, Any]
 # A row of a table of fields: `card.brand`, `metadata`, `amount[gte]`, `line_items[][name]`.
 ROW = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
+# Of a schema: the places of others within it.
+INSIDE = ("items", "anyOf", "oneOf", "allOf", "additionalProperties")
+
 
 def rows(text: str) -> set[str]:
     """Return the last names of all fields in the tables of a page."""
@@ -34,7 +37,7 @@ def properties(shape: Any) -> Iterator[str]:
         for name, inner in shape.get("properties", {}).items():
             yield name
             yield from properties(inner)
-        for key in ("items", "anyOf", "oneOf", "allOf", "additionalProperties"):
+        for key in INSIDE:
             yield from properties(shape.get(key))
 
 
@@ -70,6 +73,46 @@ def test_a_field_without_a_row_is_found() -> None:
     _number, missing = missing_fields({"Refund": refund})
 
     assert missing == {"Refund.shoe_size", "Refund.width"}
+
+
+def unexplained(components: dict[str, Shape]) -> tuple[int, set[str]]:
+    """Return how many fields of components were read, and those without a meaning."""
+    number, unsaid = 0, set()
+    for component, shape in components.items():
+        for name, field in _fields(shape):
+            number += 1
+            if not openapi.merged(field).get("description"):
+                unsaid.add(f"{component}.{name}")
+    return number, unsaid
+
+
+def _fields(shape: Any) -> Iterator[tuple[str, Shape]]:
+    for one in shape if isinstance(shape, list) else []:
+        yield from _fields(one)
+    for name, field in shape.get("properties", {}).items() if isinstance(shape, dict) else []:
+        yield name, field
+        yield from _fields(field)
+    for key in INSIDE if isinstance(shape, dict) else ():
+        yield from _fields(shape.get(key))
+
+
+def test_every_field_of_every_component_has_a_meaning() -> None:
+    components = openapi.document()["components"]["schemas"]
+
+    number, unsaid = unexplained(components)
+
+    assert unsaid == set()
+    assert number > 400
+
+
+def test_a_field_without_a_meaning_is_found() -> None:
+    refund = copy.deepcopy(openapi.document()["components"]["schemas"]["Refund"])
+    refund["properties"]["shoe_size"] = {"type": "object", "properties": {"width": {}}}
+    del refund["properties"]["amount"]["description"]
+
+    _number, unsaid = unexplained({"Refund": refund})
+
+    assert unsaid == {"Refund.shoe_size", "Refund.width", "Refund.amount"}
 
 
 def test_every_object_has_a_page_with_an_example() -> None:
