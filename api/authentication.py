@@ -53,6 +53,20 @@ WHERE hash = %(hash)s::bytea
 """  # noqa: S608
 
 
+@cache
+def _of_merchant(*parts: str) -> str:
+    columns = ", ".join((clock.OFFSET_COLUMN, *(f"({part})" for part in parts)))
+    return f"SELECT {columns} FROM merchants_merchant WHERE id = %(merchant)s::text"  # noqa: S608
+
+
+def note_parts(merchant: Merchant) -> None:
+    """Find for a merchant without a key what the statement of a caller's key finds with it."""
+    [row] = prepared.rows(_of_merchant(*PARTS.values()), {"merchant": merchant.id})
+    offset, *found = row
+    clock.note_offset(offset)
+    merchant.caller = dict(zip(PARTS, found, strict=True))
+
+
 class ApiKeyMissing(DomainError):
     explained = Explained(
         cause="The request has no `Authorization` header with a secret key.",

@@ -21,6 +21,7 @@ EVERY = {
     "payments.charging.tasks.watch_cases": 5.0,
     "ledger.tasks.advance_checkpoints": 60.0,
     "payments.charging.tasks.destroy_cards": 60.0,
+    "payments.checkout.tasks.destroy_held_cards": 60.0,
     "audit.daily.tasks.run_due": 60.0,
     "api.tasks.forget_idempotency_keys": 600.0,
     "webhooks.tasks.forget_old": 600.0,

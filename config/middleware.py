@@ -19,6 +19,7 @@ from config.pages import SCHEMA_PATH
 from core import arrival, connections, context
 from core.errors import DomainError, MethodNotAllowed, Overloaded, ParameterInvalid
 from core.http import client_address, path_for_reading
+from payments.checkout import links
 from payments.payer import payer_links
 
 access_log = structlog.get_logger("access")
@@ -84,12 +85,15 @@ class RequestFrame:
         """Refuse a request that waited too long for its turn, before all else.
 
         A payer who comes back from the bank is never too late: the page that takes what they
-        bring waits for a place itself, and has a button to bring it again.
+        bring waits for a place itself, and has a button to bring it again. The same holds for a
+        payer's press on a payment page.
 
         Not in the request log: to find out whose it was would take a thread and the
         database away from those that are still waiting.
         """
-        if request.path_info in front_door.HEALTH_PATHS or payer_links.is_return(request.path_info):
+        path = request.path_info
+        is_health = path in front_door.HEALTH_PATHS
+        if is_health or payer_links.is_return(path) or links.is_press(request.method, path):
             return None
         try:
             arrival.require_turn(within_seconds=settings.WEB_QUEUE_SECONDS)

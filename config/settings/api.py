@@ -42,6 +42,10 @@ NON_SECURE_PER_PAYMENT = 500_000
 REQUEST_LOG_DAYS = env.int("REQUEST_LOG_DAYS", default=30)
 # How long a card's number is kept that no attempt needs any more.
 SEALED_CARD_HOURS = 24
+# Attempts from a payment page that may fail: the last of them ends the checkout session.
+CHECKOUT_TRIES_MAX = 6
+# How long a card is kept for its payer's next press on a payment page: as long as its CVC.
+HELD_CARD_SECONDS = 900
 # How long a request that died keeps others from finishing its work; above the request's budget.
 REQUEST_LEASE_SECONDS = env.float("REQUEST_LEASE_SECONDS", default=60.0)
 # A request that waited longer for a thread is refused: its client may have given up by now.

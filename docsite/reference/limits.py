@@ -236,6 +236,11 @@ def _kept() -> list[Row]:
             "it is destroyed",
         ),
         (
+            "a card that a payment page keeps for its payer's next press",
+            duration(settings.HELD_CARD_SECONDS),
+            "it is destroyed; the page asks for it again",
+        ),
+        (
             "a security code",
             duration(cvc.LIFE_SECONDS),
             "it is destroyed; a confirm needs it again",

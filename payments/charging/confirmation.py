@@ -25,14 +25,19 @@ from payments.bank import attempts, authorization, inquiries
 from payments.bank.orders import order_of
 from payments.charging import installments, intents, methods, risk_gate
 from payments.charging.methods import OfferedCard
-from payments.charging.terms import RETURN_URL, ChargeTerms, terms_of_confirmation, terms_of_draft
+from payments.charging.terms import (
+    RETURN_URL,
+    ChargeTerms,
+    Press,
+    terms_of_confirmation,
+    terms_of_draft,
+)
 from payments.intents import non_secure
 from payments.intents.forms import lacking_method
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import CONFIRMABLE, OPEN_ATTEMPT, AttemptStatus, PaymentStatus
 from payments.payer import three_d_secure
-from vault import cards as vault_cards
 from vault import cvc as vault_cvc
 
 CHARGED_OR_UNKNOWN = (
@@ -61,6 +66,18 @@ class Asked(NamedTuple):
     paid: PaymentIntent | None = None
 
 
+class Confirmed(NamedTuple):
+    """A payment that is about to have an attempt.
+
+    :param seen: the payment as it was read, unlocked, when the terms were decided.
+    :param asked: the answer about the attempt that is replaced, which is written down with it.
+    """
+
+    seen: PaymentIntent
+    asked: Asked | None
+    press: Press | None
+
+
 def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
     """Create a payment; with `confirm`, charge its card in the same call.
 
@@ -83,7 +100,7 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
     with transaction.atomic(durable=True):
         idempotency.take(intent_id)
         intent = intents.add(merchant, intent_id, draft, offered)
-    token, cvc = intent.sealed_card_id, offered.data.cvc if offered else None
+    token, cvc = intent.sealed_card_id, offered.cvc if offered else None
     if token and cvc:
         # After the commit: Redis is another machine.
         vault_cvc.hold(token, cvc)
@@ -109,17 +126,24 @@ def _create_and_confirm(
 
 
 @slots.in_a_slot
-def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) -> PaymentIntent:
+def confirm(
+    merchant: Merchant,
+    intent_id: str,
+    confirmation: dict[str, Any],
+    *,
+    press: Press | None = None,
+) -> PaymentIntent:
     """Charge a payment's card, the one given now or the one stored with it.
 
     :param confirmation: a body that `ConfirmIntentForm` has validated.
+    :param press: of a page of the service, which brings a return URL of its own.
     :raises IntentUnexpectedState: the payment does not wait for a card.
     :raises LockTimeout: its bank is being asked already, or another request has changed the
         payment since this one read it.
     :raises DomainError: contract 4's refusals; nothing is stored then.
     """
     accounts.require_charges(merchant)
-    if confirmation.get("return_url"):
+    if confirmation.get("return_url") and press is None:
         sites.require_return_url(merchant, confirmation["return_url"])
     intent = intents.find(merchant, intent_id)
     acquirers.for_new(merchant, intent.currency, None)  # Without a terminal nothing is looked at.
@@ -132,7 +156,8 @@ def confirm(merchant: Merchant, intent_id: str, confirmation: dict[str, Any]) ->
     if asked and asked.paid:
         vault_cvc.drop(asked.attempt.id)  # The bank has it, or nobody will bring it there.
         return asked.paid
-    attempt = _open_confirmed(merchant, intent, offered=offered, terms=terms, asked=asked)
+    confirmed = Confirmed(intent, asked, press)
+    attempt = _open_confirmed(merchant, confirmed, offered=offered, terms=terms)
     if asked:
         vault_cvc.drop(asked.attempt.id)  # Its payer can no longer go to the bank.
     if intent.sealed_card_id:
@@ -169,27 +194,21 @@ def _asked_meanwhile(intent: PaymentIntent) -> Asked | None:
 
 @transaction.atomic(durable=True)
 def _open_confirmed(
-    merchant: Merchant,
-    seen: PaymentIntent,
-    *,
-    offered: OfferedCard | None,
-    terms: ChargeTerms,
-    asked: Asked | None,
+    merchant: Merchant, confirmed: Confirmed, *, offered: OfferedCard | None, terms: ChargeTerms
 ) -> Attempt:
-    """Write the attempt down, in one transaction with the claim of the request's key.
-
-    :param seen: the payment as it was read, unlocked, when the terms were decided.
-    :param asked: the answer about the attempt that is replaced, written down here.
-    """
+    """Write the attempt down, in one transaction with the claim of the request's key."""
+    seen, asked, press = confirmed
     idempotency.take(seen.id, is_finished=False)
     intent = PaymentIntent.objects.for_merchant(merchant).lock(seen.id)
     _require_confirmable(intent)
     _require_unchanged(intent, seen)
+    if press:
+        press.agree(intent)
     accounts.require_charges(intent.merchant)  # Again: asking the bank may have taken long.
     if terms.cvc is None or (offered is None and intent.sealed_card.is_destroyed):
         raise ParameterMissing(param=CVC_PARAM, advice=CVC_ADVICE)
     if offered:
-        intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=clock.now())
+        intent.sealed_card = offered.seal(merchant)
     intent.billing_details = terms.billing
     intent.save(update_fields=["sealed_card", "billing_details"])
     if asked:

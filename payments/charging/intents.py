@@ -30,7 +30,6 @@ from payments.intents.states import (
     AttemptStatus,
     PaymentStatus,
 )
-from vault import cards as vault_cards
 
 OF_MERCHANT = "merchant_id = %(merchant)s::text AND id = %(id)s::text"
 # A merchant changes these only before the first attempt, which uses them.
@@ -85,7 +84,7 @@ def add(
     intent = _drafted(merchant, intent_id, draft, status, now)
     intent.checkout_session = session_id
     if offered:
-        intent.sealed_card = vault_cards.seal(merchant.id, offered.data, now=now)
+        intent.sealed_card = offered.seal(merchant)
         intent.card = offered.shown
         intent.billing_details = billing_of(draft["payment_method_data"])
     items = _line_items(intent, draft.get("line_items") or [])

@@ -1,17 +1,21 @@
 """The payment method that a payer offers: a card, its billing details, the need for 3-D Secure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
 
 import acquirers
 from acquirers.models import Terminal
+from core import clock
 from core.cards import CardData
+from core.errors import DomainError
 from core.names import reachable
 from merchants.models import Merchant
 from payments.installments import bins
 from payments.intents.refusals import CardNotSupported
+from vault import cards as vault_cards
+from vault.models import SealedCard
 
 TEST_CARDS_ONLY = (
     "This is a sandbox: it takes the test cards of its documentation only, and never a real card."
@@ -25,11 +29,37 @@ class OfferedCard:
     :param shown: the card as it is frozen with its payment: the part that the API shows, and
         those of the issuer's facts that only the service needs.
     :param terminal: the one that takes it.
+    :param data: None if the card was sealed before.
+    :param token: of a card that was sealed before.
     """
 
-    data: CardData
     shown: dict[str, Any]
     terminal: Terminal
+    cvc: str | None = field(repr=False)
+    data: CardData | None = None
+    token: str | None = None
+
+    def seal(self, merchant: Merchant) -> SealedCard:
+        """Return the card's row in the vault, in the caller's transaction.
+
+        :raises CardGone: it was sealed before, and destroyed since.
+        """
+        if self.data is not None:
+            return vault_cards.seal(merchant.id, self.data, now=clock.now())
+        sealed: SealedCard = (
+            SealedCard.objects.for_merchant(merchant).select_for_update().get(token=self.token)
+        )
+        if sealed.is_destroyed:
+            raise CardGone
+        return sealed
+
+
+class CardGone(DomainError):
+    """A card that was sealed for a later press is destroyed: its payer types it again."""
+
+    code = "parameter_missing"
+    message = "The card is no longer kept."
+    param = "payment_method_data[card]"
 
 
 def accept(
@@ -56,7 +86,7 @@ def accept(
     }
     holder = card.holder_name or billing.get("name")
     named = CardData(card.number, card.exp_month, card.exp_year, card.cvc, holder)
-    return OfferedCard(named, shown, terminal)
+    return OfferedCard(shown, terminal, card.cvc, named)
 
 
 def billing_of(method: dict[str, Any] | None) -> dict[str, Any]:

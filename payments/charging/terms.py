@@ -1,7 +1,8 @@
 """The terms of an attempt: its card, its billing details, its way back and its 3-D Secure."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import acquirers
 from acquirers.models import Terminal
@@ -22,6 +23,16 @@ HAS_A_CARD = (PaymentStatus.REQUIRES_CONFIRMATION, PaymentStatus.REQUIRES_ACTION
 RETURN_URL = "3-D Secure brings the payer back to return_url, so send it whenever that may happen."
 ASKED_FOR = "payment_method_options[card][three_d_secure] demands 3-D Secure."
 DEBIT = "A domestic debit card always needs 3-D Secure."
+
+
+class Press(NamedTuple):
+    """A confirm by a payer, on a page of the service.
+
+    :param agree: is called with the locked payment before its attempt is written, in the same
+        transaction; it refuses the attempt, or writes down what the page counts.
+    """
+
+    agree: Callable[[PaymentIntent], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,7 @@ def terms_of_draft(draft: dict[str, Any], offered: OfferedCard) -> ChargeTerms:
     """
     terms = ChargeTerms(
         card=offered.shown,
-        cvc=offered.data.cvc,
+        cvc=offered.cvc,
         billing=methods.billing_of(draft["payment_method_data"]),
         return_url=draft.get("return_url"),
         requested=_requested(draft) or "automatic",
@@ -70,6 +81,7 @@ def terms_of_confirmation(
     """Return the terms of a confirm, and the card that it brings, None for the stored one.
 
     :param intent: the payment as it was read, unlocked.
+    :param confirmation: its card may be one that was accepted before.
     :raises ParameterMissing: a card, billing details or a return URL that the bank needs.
     :raises CardNotSupported: the acquirer does not take the number.
     :raises UpstreamUnavailable: there is no acquirer.
@@ -77,14 +89,16 @@ def terms_of_confirmation(
     method = confirmation.get("payment_method_data") or {}
     billing = methods.merged_billing(intent.billing_details, methods.billing_of(method))
     card, currency = method.get("card"), intent.currency
-    offered = methods.accept(merchant, card, billing, currency=currency) if card else None
+    offered = card if isinstance(card, OfferedCard) else None
+    if card and offered is None:
+        offered = methods.accept(merchant, card, billing, currency=currency)
     if offered is None and intent.status not in HAS_A_CARD:
         param = "payment_method_data" + ("[card]" if method else "")
         lacking = lacking_method(billing, *(("card",) if method else ()))
         raise ParameterMissing(param=param, lacking=lacking, advice=RETURN_URL)
     terms = ChargeTerms(
         card=offered.shown if offered else intent.card,
-        cvc=offered.data.cvc if offered else _held_cvc(intent),
+        cvc=offered.cvc if offered else _held_cvc(intent),
         billing=billing,
         return_url=confirmation.get("return_url") or intent.return_url,
         requested=_requested(confirmation) or intent.three_d_secure_requested,

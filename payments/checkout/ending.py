@@ -5,9 +5,9 @@ from typing import Any
 from core import clock, context
 from payments.charging import cancellations
 from payments.checkout import render
-from payments.checkout.following import DOOR
 from payments.checkout.models import CheckoutSession
 from payments.checkout.states import ExpirationReason, SessionStatus
+from payments.checkout.transition import DOOR
 from payments.intents import transition
 from payments.intents.states import OPEN_ATTEMPT, PaymentStatus
 

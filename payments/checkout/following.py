@@ -2,15 +2,17 @@
 
 from typing import Any
 
+from django.conf import settings
+
+from acquirers.declines import PROCESSING_ERROR
 from core import clock
-from events.transitions import Door
-from payments.checkout import render
+from payments.checkout import ending, links, render
 from payments.checkout.models import CheckoutSession
-from payments.checkout.states import SESSIONS, ExpirationReason, SessionStatus
+from payments.checkout.states import ExpirationReason, SessionStatus
+from payments.checkout.transition import DOOR
 from payments.intents.models import PaymentIntent
 from payments.intents.states import PaymentStatus
 
-DOOR = Door(SESSIONS, render.session)
 ENDS_A_SESSION = (
     PaymentStatus.SUCCEEDED,
     PaymentStatus.REQUIRES_CAPTURE,
@@ -19,17 +21,31 @@ ENDS_A_SESSION = (
 
 
 def follow(intent: PaymentIntent, before: dict[str, Any], request_id: str) -> None:
-    """Complete or end the open session of a locked payment that has been paid or canceled.
+    """Complete or end the open session of a locked payment, or count a failed try of its page.
 
     :param before: the payment as it was rendered before its change.
     """
-    if intent.status not in ENDS_A_SESSION:
-        return
+    if intent.status in ENDS_A_SESSION:
+        session = _open_session(intent)
+        if session is not None:
+            _end(session, before, request_id)
+    elif intent.status == PaymentStatus.REQUIRES_PAYMENT_METHOD and _is_of_the_page(intent):
+        session = _open_session(intent)
+        if session is not None:
+            _count_failure(session)
+
+
+def _open_session(intent: PaymentIntent) -> CheckoutSession | None:
     own = intent.checkout_sessions.select_for_update()
     session: CheckoutSession = own.get(id=intent.checkout_session)
     if session.status != SessionStatus.OPEN:
-        return
+        return None
     session.merchant, session.intent = intent.merchant, intent
+    return session
+
+
+def _end(session: CheckoutSession, before: dict[str, Any], request_id: str) -> None:
+    intent = session.intent
     # The session's fields of its payment, as they were: an open session's payment is unpaid.
     paid_nothing = {"payment_status": render.UNPAID, "surcharge": before.get("surcharge", 0)}
     session_before = {**render.session(session), **paid_nothing}
@@ -41,3 +57,23 @@ def follow(intent: PaymentIntent, before: dict[str, Any], request_id: str) -> No
         session.customer_details = render.customer_details(intent.billing_details)
         ended = SessionStatus.COMPLETE
     DOOR.move(session, ended, session_before, request_id=request_id)
+
+
+def _is_of_the_page(intent: PaymentIntent) -> bool:
+    """Return whether the payment's last attempt is a press on the page: its way back says so."""
+    session_id = intent.checkout_session
+    way_back = links.way_back(session_id) if session_id else ""
+    return bool(way_back) and (intent.return_url or "").startswith(way_back)
+
+
+def _count_failure(session: CheckoutSession) -> None:
+    """Give a try back that says nothing about the card; end a session whose last try has failed.
+
+    The try was counted before the bank was asked.
+    """
+    error = session.intent.last_payment_error or {}
+    if error.get("code") == PROCESSING_ERROR.code:
+        session.tries = max(0, session.tries - 1)
+        session.save(update_fields=["tries"])
+    elif session.tries >= settings.CHECKOUT_TRIES_MAX:
+        ending.end(session, ExpirationReason.TOO_MANY_TRIES)

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from core.fields import JSONField, id_field
+from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager
 from payments.checkout.states import Authentication, ExpirationReason, Locale, SessionStatus
 from payments.customers.models import Customer
@@ -34,7 +34,7 @@ class CheckoutSession(models.Model):
     made_payment = models.BooleanField()
     status = models.CharField(max_length=8, choices=SessionStatus, default=SessionStatus.OPEN)
     expiration_reason = models.CharField(max_length=16, choices=ExpirationReason, null=True)
-    # Failed tries of the page that count.
+    # Attempts from the page that count, each counted before the bank is asked.
     tries = models.SmallIntegerField(default=0)
 
     # As they were given, with the placeholder of the session's id.
@@ -54,6 +54,9 @@ class CheckoutSession(models.Model):
     installments_max = models.SmallIntegerField(default=INSTALLMENTS_MAX)
     metadata = JSONField(default=dict)
 
+    # The card that was sealed for the payer's next press, and since when; used up by its attempt.
+    held_card = CodeField(max_length=40, null=True)
+    held_at = models.DateTimeField(null=True)
     # The details that the payer was charged with: null until the session is complete.
     customer_details = JSONField(null=True)
     expires_at = models.DateTimeField()
@@ -83,6 +86,12 @@ class CheckoutSession(models.Model):
                 condition=Q(status=SessionStatus.OPEN),
                 name="open_sessions_by_their_end",
             ),
+            # Of all merchants: those whose unused card the job destroys.
+            models.Index(
+                fields=["held_at"],
+                condition=Q(held_card__isnull=False),
+                name="sessions_with_a_held_card",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -104,6 +113,11 @@ class CheckoutSession(models.Model):
                 condition=Q(status=SessionStatus.COMPLETE, customer_details__isnull=False)
                 | (~Q(status=SessionStatus.COMPLETE) & Q(customer_details__isnull=True)),
                 name="a_complete_session_says_who_paid",
+            ),
+            models.CheckConstraint(
+                condition=Q(held_card__isnull=True, held_at__isnull=True)
+                | Q(held_card__isnull=False, held_at__isnull=False),
+                name="a_held_card_is_held_since_a_moment",
             ),
             models.CheckConstraint(condition=Q(tries__gte=0), name="tries_are_counted_from_zero"),
             models.CheckConstraint(

@@ -1,62 +1,69 @@
-"""The page behind a session's `url`. It says how the session stands, and takes no cards yet."""
+"""The pages behind a session's `url`: its address is looked up, and a step or a standing shown."""
+
+from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.utils import translation
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from core import money
-from payments.checkout import drafts, links
-from payments.checkout.models import CheckoutSession
-from payments.checkout.states import Locale, SessionStatus
-
-PAGES: dict[str, tuple[str, int]] = {
-    SessionStatus.OPEN: ("unavailable", 503),
-    SessionStatus.COMPLETE: ("complete", 200),
-    SessionStatus.EXPIRED: ("expired", 410),
-}
+from payments.checkout import links, standing, steps
+from payments.checkout.visits import Visit, page_of, sessions
 
 
-@csrf_exempt  # It takes no form; a wrong method is a 405.
+@csrf_exempt  # The form's ticket is the proof, and there is no cookie.
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: HttpRequest, token: str) -> HttpResponse:
+    """Show how a session stands, or take the card that its payer has typed."""
+    return _answered(
+        request, token, steps.take_card if request.method == "POST" else standing.standing
+    )
+
+
+@csrf_exempt  # As above.
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def choice(request: HttpRequest, token: str) -> HttpResponse:
+    """Take the payer's choice of installments; without one, lead to the page."""
+    return _answered(
+        request, token, steps.take_choice if request.method == "POST" else Visit.see_page
+    )
+
+
+@csrf_exempt  # A wrong method is a 405.
 @never_cache
 @require_safe
-def page(request: HttpRequest, token: str) -> HttpResponse:
-    """Show how a session stands; a wrong address is refused before the database is asked."""
-    session_id = links.session_id_of(token)
-    rows = CheckoutSession.objects.select_related("merchant", "intent")
-    session = rows.filter(id=session_id).first() if session_id else None
-    if session is None:
-        return _page(request, "payments/threeds/unknown.html", {}, status=404)
-    name, status = PAGES[session.status]
-    with translation.override(_language(session)):
-        template = f"payments/checkout/{name}.html"
-        return _page(request, template, _facts(session), status=status)
+def another_card(request: HttpRequest, token: str) -> HttpResponse:
+    """Show the form to a payer whose bank waits for them."""
+    return _answered(request, token, standing.form_or_standing)
 
 
-def _language(session: CheckoutSession) -> str | None:
-    is_chosen = session.locale != Locale.AUTO
-    return session.locale if is_chosen else translation.get_language()
+@csrf_exempt  # A wrong method is a 405.
+@never_cache
+@require_safe
+def back(request: HttpRequest, token: str) -> HttpResponse:
+    """Lead a payer on who comes from the bank or from a press.
+
+    A page of ours, and no redirect: browsers hold `form-action` against the shop's redirects too.
+    """
+    return _answered(request, token, standing.lead_on)
 
 
-def _facts(session: CheckoutSession) -> dict[str, object]:
-    intent = session.intent
-    way_back = session.cancel_url if session.status != SessionStatus.COMPLETE else None
-    return {
-        "merchant_name": session.merchant.name,
-        "amount": money.written(intent.amount + intent.surcharge, intent.currency),
-        "back_url": drafts.with_id(way_back, session.id) if way_back else None,
-    }
-
-
-def _page(
-    request: HttpRequest, template: str, facts: dict[str, object], *, status: int
+def _answered(
+    request: HttpRequest,
+    token: str,
+    answer: Callable[["Visit"], HttpResponse],
 ) -> HttpResponse:
-    shown = {**facts, "is_sandbox": not settings.LIVEMODE}
-    page = render(request, template, shown, status=status)
-    # The address holds the page's secret, which no other site and no search must learn.
-    page["Referrer-Policy"] = "no-referrer"
-    page["X-Robots-Tag"] = "noindex"
-    return page
+    """Find the session of an address; a wrong one is refused before the database is asked."""
+    session_id = links.session_id_of(token)
+    session = sessions().filter(id=session_id).first() if session_id else None
+    if session is None:
+        return page_of("../threeds/unknown", {"is_sandbox": not settings.LIVEMODE}, 404)
+    visit = Visit(request, session)
+    with translation.override(visit.language):
+        answered = answer(visit)
+        answered["Content-Language"] = translation.get_language() or "en"
+        return answered

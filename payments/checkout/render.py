@@ -154,7 +154,7 @@ session = Shown[CheckoutSession](
             _details,
         ),
         "expiration_reason": nullable(_REASON.open("Why it expired; null if it did not.")),
-        "tries": schema.integer("How many tries of the page have failed."),
+        "tries": schema.integer("How many attempts from the page have been counted."),
         "mode": Field(MODE.open("Always a payment."), lambda _: "payment"),
         "ui_mode": Field(_UI_MODE.open("The page that takes the card."), lambda _: "hosted_page"),
         "payment_method_types": Field(

@@ -59,8 +59,8 @@ class CardForm(Form):
         That is a CVC of the wrong length for the brand, or an expiry whose month is over everywhere
         on earth. Whether a card is still good on its last day, the bank decides.
         """
-        length = _cvc_length(card["number"])
-        if not _is_cvc(card["cvc"], length):
+        length = cvc_length(card["number"])
+        if not is_cvc(card["cvc"], length):
             message = f"The security code must have {length} digits."
             raise serializers.ValidationError({"cvc": [message]}, code="invalid_cvc")
         if is_expired(card["exp_year"], card["exp_month"], now=clock.now()):
@@ -69,11 +69,13 @@ class CardForm(Form):
         return card
 
 
-def _cvc_length(number: str) -> int:
+def cvc_length(number: str) -> int:
+    """Return how many digits the security code of a card has."""
     return 4 if brand_of(number) == "amex" else 3
 
 
-def _is_cvc(cvc: str, length: int) -> bool:
+def is_cvc(cvc: str, length: int) -> bool:
+    """Return whether a text is a security code of that many digits."""
     return cvc.isascii() and cvc.isdigit() and len(cvc) == length
 
 
@@ -87,8 +89,8 @@ def cvc_of(body: dict[str, Any]) -> str | None:
     card = method.get("card") if isinstance(method, dict) else None
     if not isinstance(card, CardInput):
         return None
-    cvc, length = card.fields.get("cvc"), _cvc_length(str(card.fields.get("number")))
-    return cvc if isinstance(cvc, str) and _is_cvc(cvc, length) else None
+    cvc, length = card.fields.get("cvc"), cvc_length(str(card.fields.get("number")))
+    return cvc if isinstance(cvc, str) and is_cvc(cvc, length) else None
 
 
 class CardField(serializers.Field):

@@ -2,7 +2,6 @@
 
 import re
 import secrets
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import structlog
 from django.conf import settings
@@ -149,18 +148,8 @@ def _busy(request: HttpRequest, attempt: Attempt, raw: bytes) -> HttpResponse:
 
 
 def back_to_shop(attempt: Attempt) -> str:
-    """Return the shop's address with the payment's id as its last query parameter.
-
-    The shop's own query and fragment stay; only a `payment_intent` that it has already is removed.
-    """
-    parts = urlsplit(payer_links.way_back(attempt))
-    kept = [
-        part
-        for part in parts.query.split("&")
-        if part and [name for name, _ in parse_qsl(part, True)] != ["payment_intent"]
-    ]
-    query = "&".join([*kept, urlencode({"payment_intent": attempt.intent_id})])
-    return urlunsplit(parts._replace(query=query))
+    """Return the shop's address with the payment's id as its last query parameter."""
+    return payer_links.with_payment(payer_links.way_back(attempt), attempt.intent_id)
 
 
 def _page(

@@ -2,6 +2,7 @@
 
 import hmac
 import re
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from django.conf import settings
 
@@ -47,6 +48,21 @@ def way_back(attempt: Attempt) -> str:
     """Return the shop's address, where the payer of an attempt with 3-D Secure goes in the end."""
     assert attempt.return_url is not None  # `confirmation` opens no such attempt without one.
     return attempt.return_url
+
+
+def with_payment(address: str, intent_id: str) -> str:
+    """Return a shop's address with a payment's id as its last query parameter.
+
+    The shop's own query and fragment stay; only a `payment_intent` that it has already is removed.
+    """
+    parts = urlsplit(address)
+    kept = [
+        part
+        for part in parts.query.split("&")
+        if part and [name for name, _ in parse_qsl(part, True)] != ["payment_intent"]
+    ]
+    query = "&".join([*kept, urlencode({"payment_intent": intent_id})])
+    return urlunsplit(parts._replace(query=query))
 
 
 def attempt_at(token: str) -> Attempt | None:

@@ -141,6 +141,21 @@ class Page:
         """Press the browser's back button."""
         self._run(lambda tab: tab.go_back())
 
+    def go_forward(self) -> None:
+        """Press the browser's forward button."""
+        self._run(lambda tab: tab.go_forward())
+
+    def answer_with(self, status: int, address: str) -> None:
+        """Let an address answer with another status than the service's."""
+
+        async def answer(route: Any) -> None:
+            await route.fulfill(response=await route.fetch(), status=status)
+
+        self._run(lambda tab: tab.route(address, answer))
+
+    def wait_for_address(self, pattern: str) -> None:
+        self._run(lambda tab: tab.wait_for_url(pattern))
+
     def reload(self) -> None:
         self._run(lambda tab: tab.reload())
 
@@ -207,6 +222,12 @@ class Page:
     @property
     def text(self) -> str:
         return self._run(lambda tab: tab.inner_text("body"))
+
+    def values(self) -> list[str]:
+        """Return what stands in the page's fields, the hidden ones left out."""
+        fields = "input:not([type=hidden]), textarea"
+        read = "found => found.map(one => one.value)"
+        return self._run(lambda tab: tab.eval_on_selector_all(fields, read))
 
     def read_out(self) -> str:
         """Return what a screen reader is told, as Playwright writes it down."""

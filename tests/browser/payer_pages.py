@@ -16,10 +16,11 @@ from acquirers import returned_forms
 from config import urls
 from config.errors import answer
 from config.urls import handler400, handler403, handler404, handler500
-from core import money
+from core import countries, money
 from core.errors import LockTimeout
 from core.page_policy import allow_form_to, allow_form_to_end_anywhere
-from payments.checkout.pages import PAGES
+from payments.checkout import card_form, card_page
+from payments.checkout.tickets import Held, Ticket
 
 __all__ = ["handler400", "handler403", "handler404", "handler500"]
 
@@ -45,6 +46,16 @@ PAYMENTS = {
         "last4": "0001",
     },
 }
+# How a checkout session stands, with the status of its page.
+STANDINGS = {
+    "card": 203, "wrong": 400, "held": 400, "plans": 200, "busy": 503, "action": 200,
+    "waiting": 200, "complete": 200, "expired": 410, "used_up": 410, "unavailable": 503,
+}  # fmt: skip
+WAYS = [
+    {"count": 1, "whole": "₺125.00"},
+    {"count": 3, "whole": "₺128.44", "part": "₺42.81"},
+    {"count": 12, "whole": "₺9,999,999,999.99", "part": "₺833,333,333.33"},
+]
 FIELDS = {"creq": 'eyJ0aHJlZURTU2VydmVyVHJhbnNJRCI6IjEi"><b>', "threeDSSessionData": "att_1"}
 # A bank's answer in its own encoding; in no encoding is every byte of it a letter.
 BROUGHT = b"oid=A1&msg=%DDslem+onayland%FD&odd=%80%81%8D%8F%90%9D%9E%A0%FF&hash=a%2Bb%3D%3D"
@@ -86,10 +97,36 @@ def closed(request: HttpRequest, outcome: str, payment: str) -> HttpResponse:
 
 
 def standing(request: HttpRequest, name: str, payment: str) -> HttpResponse:
-    """Show how a checkout session stands."""
-    shown = {**PAYMENTS[payment], "back_url": "https://acme.example/cart", "is_sandbox": True}
-    _name, status = next(one for one in PAGES.values() if one[0] == name)
-    return render(request, f"payments/checkout/{name}.html", shown, status=status)
+    """Show how a checkout session stands, and the forms of its two steps."""
+    held = {"shown": {**PAYMENTS[payment], "issuer": "İş Bankası"}}
+    ticket = Ticket(12500, "try", Held("tok_1", held["shown"]) if name == "held" else None)
+    problems = {"number": "number", "cvc": "cvc", "email": "email"} if name == "wrong" else {}
+    fields = card_page.input_fields(card_form.TEXTS, ticket, {}, problems)
+    shown = {
+        **PAYMENTS[payment],
+        "back_url": "https://acme.example/cart",
+        "success_url": "https://acme.example/ok",
+        "hand_off": "/pages/handoff/usual",
+        "path": "/pages/checkout/card/usual",
+        "language": "en",
+        "other_language": "tr",
+        "other_language_name": "Türkçe",
+        "shop_host": "acme.example",
+        "description": "Order 7",
+        "lines": [{"name": "W" * 80, "quantity": 2, "amount": "₺1.00"}] * 3,
+        "more_lines": [{"name": "Tea glass", "quantity": 1, "amount": "₺1.00"}] * 3,
+        "fields": fields,
+        "problems": [one for one in fields.values() if one.problem],
+        "asks_address": True,
+        "countries": countries.named("en"),
+        "held": held if name in ("held", "plans", "busy") else None,
+        "ways": WAYS,
+        "form": "A" * 700,
+        "is_sandbox": True,
+    }
+    template = {"wrong": "card", "held": "card"}.get(name, name)
+    status = STANDINGS[name]
+    return render(request, f"payments/checkout/{template}.html", shown, status=status)
 
 
 def busy(request: HttpRequest, payment: str) -> HttpResponse:

@@ -119,6 +119,14 @@ class Merchant:
         shown: dict[str, Any] = answer.json()
         return shown
 
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = requests.post(
+            self._url + path, json=body, headers=self._headers, timeout=PATIENCE_SECONDS
+        )
+        assert answer.status_code == 200, answer.text
+        shown: dict[str, Any] = answer.json()
+        return shown
+
     def pending(self) -> int:
         """Return what the balance shows as pending, in minor units."""
         return sum(row["amount"] for row in self.get("/v1/balance")["pending"])

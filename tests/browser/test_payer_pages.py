@@ -1,10 +1,12 @@
 """Payers' pages and error pages in Chromium: under the policy, on a phone, in the dark."""
 
 from collections.abc import Callable
+from itertools import cycle
 
 import pytest
 
 from tests.browser.page import Page
+from tests.browser.payer_pages import STANDINGS
 from tests.browser.shop import moved
 
 APPLICATION = "tests.browser.payer_pages_wsgi"
@@ -23,9 +25,12 @@ PAGES = {
     "/pages/busy/usual": 503,
     "/pages/busy/longest": 503,
     "/pages/closed/late/usual": 200,
-    "/pages/checkout/unavailable/usual": 503,
-    "/pages/checkout/complete/longest": 200,
-    "/pages/checkout/expired/unbroken": 410,
+    **{
+        f"/pages/checkout/{name}/{payment}": status
+        for (name, status), payment in zip(
+            STANDINGS.items(), cycle(["usual", "longest", "unbroken"]), strict=False
+        )
+    },
     "/pages/elsewhere": 403,
     "/pages/unknown": 404,
     "/pages/refused": 400,

@@ -72,6 +72,8 @@ class Migration(migrations.Migration):
                 ),
                 ("installments_max", models.SmallIntegerField(default=12)),
                 ("metadata", models.JSONField(default=dict)),
+                ("held_card", core.fields.CodeField(max_length=40, null=True)),
+                ("held_at", models.DateTimeField(null=True)),
                 ("customer_details", models.JSONField(null=True)),
                 ("expires_at", models.DateTimeField()),
                 ("ended_at", models.DateTimeField(null=True)),
@@ -129,6 +131,11 @@ class Migration(migrations.Migration):
                         fields=["expires_at"],
                         name="open_sessions_by_their_end",
                     ),
+                    models.Index(
+                        condition=models.Q(("held_card__isnull", False)),
+                        fields=["held_at"],
+                        name="sessions_with_a_held_card",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
@@ -168,6 +175,14 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="a_complete_session_says_who_paid",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("held_at__isnull", True), ("held_card__isnull", True)),
+                            models.Q(("held_at__isnull", False), ("held_card__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="a_held_card_is_held_since_a_moment",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("tries__gte", 0)), name="tries_are_counted_from_zero"

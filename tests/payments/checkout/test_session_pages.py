@@ -1,4 +1,4 @@
-"""The page behind a session's address: it says how the session stands, and changes nothing."""
+"""The page behind a session's address: its secret opens it, and a look changes nothing."""
 
 from urllib.parse import quote, urlsplit
 
@@ -23,16 +23,14 @@ def path_of(url: str) -> str:
     return urlsplit(url).path
 
 
-def test_an_open_session_says_that_the_page_takes_no_cards_yet(
-    acme: ApiClient, client: Client
-) -> None:
+def test_an_open_session_takes_a_card(acme: ApiClient, client: Client) -> None:
     made = opened(acme, cancel_url=CANCEL_URL)
 
     page = client.get(path_of(made["url"]))
 
     text = page.content.decode()
-    assert page.status_code == 503
-    assert "This page cannot take your payment yet" in text
+    # A browser keeps a page with status 200, card and all.
+    assert page.status_code == 203
     assert "₺125.00" in text
     assert f'href="https://acme.example/cart/{made["id"]}"' in text
     assert not page.cookies
@@ -79,7 +77,7 @@ def test_a_wrong_secret_is_refused_before_the_database_is_asked(
 
     assert set(statuses.values()) == {404}, statuses
     assert [one["sql"] for one in taken if "checkout" in one["sql"]] == []
-    assert client.get(path).status_code == 503
+    assert client.get(path).status_code == 203
 
 
 def test_looks_change_nothing(acme: ApiClient, client: Client) -> None:
@@ -89,9 +87,10 @@ def test_looks_change_nothing(acme: ApiClient, client: Client) -> None:
     statuses = [client.get(path).status_code for _ in range(20)]
     statuses += [client.head(path).status_code]
 
-    assert set(statuses) == {503}
+    assert set(statuses) == {203}
     assert row_counts() == before
-    assert [getattr(client, method)(path).status_code for method in ("post", "put")] == [405, 405]
+    assert [getattr(client, method)(path).status_code for method in ("put", "options")] == [405] * 2
+    assert client.post(f"{path}/card").status_code == client.post(f"{path}/back").status_code == 405
 
 
 def test_a_shops_name_is_shown_as_text(acme: ApiClient, client: Client) -> None:

@@ -11,7 +11,8 @@ from payments.intents import transition
 from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import SESSIONS, of_amount, opened
 from tests.stage.client import Answer, ApiClient
-from tests.stage.factories import line
+from tests.stage.factories import confirmation, line
+from tests.stage.payment_pages import Payer
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -65,6 +66,39 @@ def test_a_longer_list_takes_no_more_statements(acme: ApiClient) -> None:
         acme.post(SESSIONS, {"line_items": [line(5)] * 3, "currency": "try"})
 
     assert statements(lambda: acme.get(path)) == one
+
+
+def test_a_look_at_the_page_takes_six_statements(acme: ApiClient) -> None:
+    payer = Payer()
+    known = acme.post("/v1/customers", {"name": "Ayşe"})["id"]
+    made = acme.post(SESSIONS, {"line_items": [line(5)] * 20, "currency": "try", "customer": known})
+    payer.open(made["url"])
+
+    with CaptureQueriesContext(connection) as taken:
+        page = payer.open(made["url"])
+
+    assert page.status == 203
+    assert 0 < len(taken) <= 6
+
+
+def test_a_press_takes_seven_statements_more_than_a_confirm(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    payer, forms = Payer(), []
+    for _ in range(2):
+        forms.append(payer.open(opened(acme)["url"]))
+    payments = [acme.post(PAYMENTS, of_amount())["id"] for _ in range(2)]
+    paths = [f"{PAYMENTS}/{payment}/confirm" for payment in payments]
+    # The first requests ask what the process then remembers.
+    acme.post(paths[0], confirmation(), idempotency_key="one"), payer.press(forms[0])
+
+    of_confirm = statements(lambda: acme.post(paths[1], confirmation(), idempotency_key="two"))
+    with CaptureQueriesContext(connection) as of_press:
+        pressed = payer.press(forms[1])
+
+    assert pressed.headers["Location"].endswith("/back")
+    shown = [one["sql"][:80] for one in of_press]
+    assert 0 < len(of_press) <= of_confirm + 7, shown
 
 
 def test_the_job_with_nothing_due_takes_one_statement_and_the_clocks(acme: ApiClient) -> None:

@@ -85,6 +85,7 @@ LOCK_FIRST = (
     # It reads the heads, and writes nothing.
     "merchants.tasks.log_audit_heads",
     "payments.disputes.tasks.close_overdue", "payments.checkout.tasks.expire_due",
+    "payments.checkout.tasks.destroy_held_cards",
     "api.tasks.forget_idempotency_keys", "api.tasks.forget_request_logs",
     "merchants.tasks.forget_sessions", "payments.charging.tasks.destroy_cards",
     # It writes one row for each merchant, by INSERT … ON CONFLICT, and reads none of them.

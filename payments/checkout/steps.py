@@ -1,0 +1,214 @@
+"""The two steps of a payment page: the card, and the choice of installments; then the press."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db import OperationalError
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+
+from acquirers.slots import AcquirerBusy
+from api import authentication
+from core import context, money
+from core.errors import DomainError, LockTimeout, ParameterMissing, UpstreamUnavailable
+from merchants.accounts import MerchantRestricted
+from payments.charging import methods
+from payments.charging.installments import Wish
+from payments.charging.methods import CardGone, OfferedCard
+from payments.checkout import card_form, held_cards, links, paying, standing, tickets
+from payments.checkout.card_form import Checked, Typed, Unreadable
+from payments.checkout.models import CheckoutSession
+from payments.checkout.paying import AmountChanged, Choice, SentBefore, SessionOver
+from payments.checkout.states import SessionStatus
+from payments.checkout.tickets import Held, Step, Ticket
+from payments.checkout.visits import Visit
+from payments.installments.plans import Option
+from payments.intents.refusals import (
+    CardNotSupported,
+    InstallmentsNotAvailable,
+    IntentUnexpectedState,
+    SurchargeMismatch,
+)
+from payments.intents.states import PaymentStatus
+
+
+def take_card(visit: Visit) -> HttpResponse:
+    """Charge the card that a payer has typed, or show what is missing."""
+    session = visit.session
+    if not standing.is_open(session):
+        return visit.see_page()
+    try:
+        typed = card_form.read(visit.request, session)
+    except Unreadable as refused:
+        return standing.form(
+            visit, notices=(standing.too_old(),), checked=refused.again, status=400
+        )
+    except DomainError as refused:
+        unread = _("This form cannot be read. Nothing was charged. Type your card again.")
+        return standing.form(visit, notices=(unread,), status=refused.http_status)
+    if _has_changed(session, typed.ticket):
+        return standing.form(
+            visit, notices=(standing.changed(session),), checked=typed.again, status=409
+        )
+    return _attended(visit, typed, partial(_pay_or_ask, visit, typed))
+
+
+def _has_changed(session: CheckoutSession, ticket: Ticket) -> bool:
+    return (session.intent.amount, session.intent.currency) != (ticket.amount, ticket.currency)
+
+
+def _pay_or_ask(visit: Visit, typed: Typed) -> HttpResponse:
+    """Charge the card; ask first for what is missing, or for the installments."""
+    session, ticket = visit.session, typed.ticket
+    authentication.note_parts(session.merchant)
+    checked = card_form.check(typed, card_form.known_of(session))
+    offered = _offered(session, ticket, checked)
+    ways = _ways(session, offered, checked)
+    if offered is None or checked.problems:
+        is_taken = offered is not None and "number" not in checked.problems
+        held = held_cards.hold(session, offered) if offered and is_taken else None
+        return standing.form(visit, checked=checked, held=held, status=400)
+    if len(ways) > 1 or ways[0].surcharge:
+        return _plans(visit, held_cards.hold(session, offered), checked.billing, ways)
+    number = checked.card.number if checked.card else None
+    key = paying.key_of(ticket, number)
+    plan = Wish(ways[0].installments, 0)
+    return _pay(visit, Choice(ticket, offered, key, checked.billing, plan, visit.locale))
+
+
+def _offered(session: CheckoutSession, ticket: Ticket, checked: Checked) -> OfferedCard | None:
+    """Return the card that is offered, None if there is none that the acquirer takes."""
+    if ticket.held:
+        return held_cards.offer_again(session, ticket.held)
+    if checked.card is None:
+        return None
+    merchant, currency = session.merchant, session.intent.currency
+    try:
+        return methods.accept(merchant, checked.card, checked.billing, currency=currency)
+    except CardNotSupported:
+        checked.refuse("number", "not_taken" if settings.LIVEMODE else "not_taken_in_sandbox")
+        return None
+
+
+def _ways(session: CheckoutSession, offered: OfferedCard | None, checked: Checked) -> list[Option]:
+    """Return the ways to pay with the card that is offered."""
+    if offered is None:
+        return []
+    try:
+        return paying.ways_to_pay(session, offered.shown)
+    except InstallmentsNotAvailable:
+        checked.refuse("number", "not_in_parts")
+        return []
+
+
+# --- The second step --------------------------------------------------------------------------
+
+
+def _plans(
+    visit: Visit, held: Held, billing: dict[str, Any], ways: list[Option], *, problem: str = ""
+) -> HttpResponse:
+    """Show the ways to pay with the held card, each with its whole."""
+    intent = visit.session.intent
+    plans = {str(one.installments): one.surcharge for one in ways}
+    ticket = Ticket(intent.amount, intent.currency, held, plans, billing)
+    return visit.show(
+        "plans",
+        status=400 if problem else 200,
+        problem=problem,
+        held=held,
+        ways=[_way(one, intent.currency) for one in ways],
+        form=tickets.sealed(visit.session, Step.PLAN, ticket),
+    )
+
+
+def _way(option: Option, currency: str) -> dict[str, Any]:
+    first, part = option.parts
+    return {
+        "count": option.installments,
+        "whole": money.written(option.whole, currency),
+        "part": money.written(part, currency),
+        "first": money.written(first, currency) if first != part else "",
+    }
+
+
+def take_choice(visit: Visit) -> HttpResponse:
+    """Charge the held card as its payer has chosen."""
+    session = visit.session
+    if not standing.is_open(session):
+        return visit.see_page()
+    try:
+        typed = card_form.read(visit.request, session, Step.PLAN)
+    except Unreadable:
+        return standing.form(visit, notices=(standing.too_old(),), status=400)
+    except DomainError as refused:
+        return standing.form(visit, notices=(standing.too_old(),), status=refused.http_status)
+    return _attended(visit, typed, partial(_pay_as_chosen, visit, typed))
+
+
+def _pay_as_chosen(visit: Visit, typed: Typed) -> HttpResponse:
+    session, ticket, chosen = visit.session, typed.ticket, typed.texts["installments"]
+    assert ticket.held is not None  # Every ticket of the second step has a card.
+    authentication.note_parts(session.merchant)
+    if chosen not in ticket.plans:
+        ways = paying.ways_to_pay(session, ticket.held.shown)
+        return _plans(visit, ticket.held, ticket.billing, ways, problem=_("Choose how to pay."))
+    key, plan = paying.key_of(ticket, None), Wish(int(chosen), ticket.plans[chosen])
+    offered = held_cards.offer_again(session, ticket.held)
+    return _pay(visit, Choice(ticket, offered, key, ticket.billing, plan, visit.locale))
+
+
+# --- The press --------------------------------------------------------------------------------
+
+
+def _pay(visit: Visit, choice: Choice) -> HttpResponse:
+    try:
+        paying.pay(visit.session, choice)
+    except (AcquirerBusy, LockTimeout, OperationalError):
+        if context.is_irrevocable():
+            raise
+        return _busy(visit, choice)
+    now = visit.anew()
+    if now.session.status == SessionStatus.COMPLETE:
+        return visit.see(f"{links.path(now.session.id)}/back")
+    if now.session.intent.status == PaymentStatus.REQUIRES_ACTION:
+        return visit.see(standing.hand_off(now.session))
+    return visit.see_page()
+
+
+def _busy(visit: Visit, choice: Choice) -> HttpResponse:
+    """Let the payer press again by hand, without the card: nothing was charged so far."""
+    session, plan = visit.session, choice.plan
+    held = held_cards.hold(session, choice.offered)
+    plans = {str(plan.installments): plan.surcharge or 0}
+    shown = choice.ticket
+    ticket = Ticket(shown.amount, shown.currency, held, plans, choice.billing)
+    page = visit.show(
+        "busy",
+        status=503,
+        held=held,
+        installments=plan.installments,
+        form=tickets.sealed(session, Step.PLAN, ticket),
+    )
+    page["Retry-After"] = str(AcquirerBusy.retry_after_seconds)
+    return page
+
+
+def _attended(visit: Visit, typed: Typed, pay: Callable[[], HttpResponse]) -> HttpResponse:
+    """Return the page for a press, or for the reason why it charged nothing."""
+    try:
+        return pay()
+    except SentBefore:
+        return standing.standing(visit.anew(), _("This form was already sent. Here is its result."))
+    except (SessionOver, IntentUnexpectedState):
+        return visit.see_page()
+    except (AmountChanged, SurchargeMismatch, InstallmentsNotAvailable):
+        now = visit.anew()
+        return standing.form(
+            now, notices=(standing.changed(now.session),), checked=typed.again, status=409
+        )
+    except (CardGone, ParameterMissing):
+        return standing.form(visit, notices=(standing.too_old(),), checked=typed.again, status=400)
+    except (MerchantRestricted, UpstreamUnavailable):
+        return visit.show("unavailable", status=503)

@@ -1,0 +1,179 @@
+"""The second step: a domestic credit card may pay in parts, of the whole that the page shows."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from core import clock
+from payments.checkout.models import CheckoutSession
+from payments.checkout.tasks import destroy_held_cards
+from payments.intents.models import Attempt
+from tests.stage.bank_transport import BankTransport
+from tests.stage.checkouts import opened, session
+from tests.stage.client import ApiClient
+from tests.stage.payment_pages import Payer
+from tests.stage.plans import AXESS, BONUS, agree, plan
+from vault.models import SealedCard
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+
+@pytest.fixture
+def payer() -> Payer:
+    return Payer()
+
+
+@pytest.fixture(autouse=True)
+def _plans(acme: ApiClient) -> None:
+    agree(acme.merchant, plan(2), plan(3, 275), plan(6, 550))
+
+
+def chosen(payer: Payer, made: Any, **typed: str) -> Any:
+    """Type a card that may pay in parts; return the page that asks how."""
+    return payer.press(payer.open(made["url"]), number=BONUS, **typed)
+
+
+def test_a_payer_pays_in_three_parts(acme: ApiClient, bank: BankTransport, payer: Payer) -> None:
+    made = opened(acme)
+
+    page = chosen(payer, made)
+    paid = payer.follow(payer.press(page, installments="3"))
+
+    assert page.status == 200
+    for words in ("One payment ₺125.00", "2 × ₺62.50, total ₺125.00", "3 × ₺42.81, total ₺128.44"):
+        assert words in page.text
+    assert "•••• 0000" in page.text
+    assert BONUS not in page.source
+    assert "Payment complete" in paid.text
+    attempt = Attempt.objects.get()
+    assert (attempt.installments, attempt.surcharge) == (3, 344)
+    assert session(acme, made["id"])["surcharge"] == 344
+    assert "₺128.44" in paid.text
+
+
+def test_one_payment_is_chosen_beforehand(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    page = chosen(payer, opened(acme))
+
+    assert page.inputs["installments"] == "1"
+    assert "Payment complete" in payer.follow(payer.press(page)).text
+    assert Attempt.objects.get().surcharge == 0
+
+
+@pytest.mark.parametrize(("option", "counts"), [
+    ({"enabled": False}, []), ({"max": 2}, [1, 2]), ({"max": 3}, [1, 2, 3]), ({}, [1, 2, 3, 6]),
+])  # fmt: skip
+def test_the_session_limits_the_choice(
+    acme: ApiClient, bank: BankTransport, payer: Payer, option: dict, counts: list[int]
+) -> None:
+    made = opened(acme, payment_method_options={"card": {"installments": option}})
+
+    page = chosen(payer, made)
+
+    assert page.source.count('type="radio"') == len(counts)
+    assert (page.status == 303) == (not counts)
+
+
+def test_another_count_than_the_page_has_shown_is_not_charged(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    page = chosen(payer, opened(acme))
+
+    pages = [payer.press(page, installments=count) for count in ("4", "", "x", "-1", "03")]
+
+    assert {page.status for page in pages} == {400}
+    assert all("Choose how to pay." in page.text for page in pages)
+    assert Attempt.objects.count() == 0
+    assert "Payment complete" in payer.follow(payer.press(pages[-1], installments="2")).text
+
+
+def test_a_plan_that_costs_something_else_by_now_is_not_charged(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    page = chosen(payer, opened(acme))
+    agree(acme.merchant, plan(3, 900))
+
+    gone, dearer = payer.press(page, installments="6"), payer.press(page, installments="3")
+
+    assert {gone.status, dearer.status} == {409}
+    assert all("Nothing was charged." in one.text for one in (gone, dearer))
+    assert Attempt.objects.count() == 0
+
+
+def test_an_amount_that_changed_between_the_steps_is_not_charged(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    made = opened(acme)
+    page = chosen(payer, made)
+    acme.post(f"/v1/payment_intents/{made['payment_intent']}", {"amount": 20000})
+
+    refused = payer.press(page, installments="2")
+
+    assert "The shop has changed the amount to ₺200.00." in refused.text
+    assert Attempt.objects.count() == 0
+
+
+def test_the_ticket_of_the_first_step_is_none_of_the_second(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    made = opened(acme)
+    form, page = payer.open(made["url"]), chosen(payer, made)
+
+    crossed = [
+        payer.send(page.action, {"form": form.inputs["form"], "installments": "1"}),
+        payer.send(form.action, {**form.filled(), "form": page.inputs["form"]}),
+    ]
+
+    assert [one.status for one in crossed] == [400, 400]
+    assert Attempt.objects.count() == 0
+
+
+def test_a_payment_with_a_count_keeps_it(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    terms = {"amount": 12500, "currency": "try", "installments": 3}
+    made = acme.post(
+        "/v1/checkout/sessions",
+        {"payment_intent": acme.post("/v1/payment_intents", terms)["id"]},
+    )
+
+    form = payer.open(made["url"])
+    refused = payer.press(form)
+    page = payer.press(refused, number=AXESS)
+    paid = payer.follow(payer.press(page))
+
+    assert "The shop has agreed on 3 installments." in form.text
+    assert "This card cannot pay in installments here." in refused.text
+    assert page.source.count('type="radio"') == 1
+    assert "Payment complete" in paid.text
+    assert Attempt.objects.get().installments == 3
+
+
+def test_a_held_card_that_nobody_uses_is_destroyed_in_a_quarter_of_an_hour(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    page = chosen(payer, opened(acme))
+    clock.advance(timedelta(minutes=14))
+    destroy_held_cards()
+    assert not SealedCard.objects.get().is_destroyed
+
+    clock.advance(timedelta(minutes=2))
+    destroy_held_cards()
+
+    assert SealedCard.objects.get().is_destroyed
+    assert CheckoutSession.objects.get().held_card is None
+    assert "Type your card again." in payer.press(page).text
+    assert Attempt.objects.count() == 0
+
+
+def test_a_used_card_is_none_of_the_held_ones(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    payer.press(chosen(payer, opened(acme)), installments="2")
+    clock.advance(timedelta(minutes=20))
+
+    destroy_held_cards()
+
+    assert not SealedCard.objects.get().is_destroyed

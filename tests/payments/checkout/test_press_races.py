@@ -1,0 +1,125 @@
+"""Presses that meet: one charge at most, never another amount, never on an ended session."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import settings as service
+
+from payments.checkout import paying
+from payments.checkout.models import CheckoutSession
+from payments.intents.models import Attempt, PaymentIntent
+from tests.stage.audited import assert_audit_is_clean
+from tests.stage.bank_transport import BankTransport
+from tests.stage.checkouts import SESSIONS, ends, opened, session
+from tests.stage.client import ApiClient
+from tests.stage.factories import DECLINED_CARD, confirmation
+from tests.stage.payment_pages import Payer, Shown
+from tests.stage.threads import team
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+
+PRESSES = 12
+ROUNDS = 3
+
+
+def charged() -> list[Attempt]:
+    return list(Attempt.objects.filter(status="succeeded"))
+
+
+def together(calls: list[Callable[[], Any]]) -> list[Any]:
+    with team(len(calls)) as meet:
+        return meet(calls)
+
+
+def presses(forms: list[Shown], **typed: str) -> list[Callable[[], Shown]]:
+    return [lambda form=form: Payer().press(form, **typed) for form in forms]
+
+
+def assert_whole(acme: ApiClient, made: Any) -> None:
+    """Assert that session and payment ended alike, once, and that the money is what was shown."""
+    now = session(acme, made["id"])
+    payment = PaymentIntent.objects.get(id=made["payment_intent"])
+    is_paid = payment.status == "succeeded"
+    assert (now["status"] == "complete") == is_paid
+    assert len(charged()) == int(is_paid)
+    assert len(ends(acme, made["id"])) == int(now["status"] != "open")
+    assert_audit_is_clean()
+
+
+def test_many_presses_of_one_form_charge_once(acme: ApiClient, bank: BankTransport) -> None:
+    made = opened(acme)
+    form = Payer().open(made["url"])
+
+    pages = together(presses([form] * PRESSES))
+
+    assert {page.status for page in pages} <= {303, 503}
+    assert Counter(page.status for page in pages)[303] >= 1
+    assert_whole(acme, made)
+    assert (Attempt.objects.count(), CheckoutSession.objects.get().tries) == (1, 1)
+
+
+def test_many_forms_of_one_session_charge_once(acme: ApiClient, bank: BankTransport) -> None:
+    made = opened(acme)
+    forms = [Payer().open(made["url"]) for _ in range(PRESSES)]
+
+    together(presses(forms))
+
+    assert_whole(acme, made)
+    assert len(charged()) == 1
+
+
+def test_many_presses_on_the_last_try_send_one(acme: ApiClient, bank: BankTransport) -> None:
+    made = opened(acme)
+    CheckoutSession.objects.update(tries=service.CHECKOUT_TRIES_MAX - 1)
+    forms = [Payer().open(made["url"]) for _ in range(PRESSES)]
+
+    together(presses(forms, number=DECLINED_CARD))
+
+    assert Attempt.objects.count() == 1
+    assert session(acme, made["id"])["expiration_reason"] == "too_many_tries"
+    assert_whole(acme, made)
+
+
+@pytest.mark.parametrize("against", ["expire", "cancel", "update", "confirm"])
+def test_a_press_meets_the_merchants_request(
+    acme: ApiClient, bank: BankTransport, against: str
+) -> None:
+    for _ in range(ROUNDS):
+        made = opened(acme)
+        form, shop = Payer().open(made["url"]), acme.twin()
+        payment = f"/v1/payment_intents/{made['payment_intent']}"
+        requests = {
+            "expire": (f"{SESSIONS}/{made['id']}/expire", {}),
+            "cancel": (f"{payment}/cancel", {}),
+            "update": (payment, {"amount": 99900}),
+            "confirm": (f"{payment}/confirm", confirmation()),
+        }
+
+        together([
+            *presses([form]), lambda of=requests[against], shop=shop: shop.post(*of)
+        ])  # fmt: skip
+
+        own = Attempt.objects.filter(intent=made["payment_intent"], status="succeeded")
+        now = session(acme, made["id"])
+        assert len(own) == int(now["status"] == "complete") <= 1
+        assert [one.amount for one in own] in ([], [12500])
+    assert_audit_is_clean()
+
+
+def test_without_the_look_at_the_amount_another_one_is_charged(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = opened(acme)
+    form, confirm = Payer().open(made["url"]), paying._confirm
+
+    def changed_meanwhile(*of: Any) -> Any:
+        acme.twin().post(f"/v1/payment_intents/{made['payment_intent']}", {"amount": 99900})
+        monkeypatch.setattr(paying, "_agree", lambda *_: lambda _intent: None)
+        return confirm(*of)
+
+    monkeypatch.setattr(paying, "_confirm", changed_meanwhile)
+    Payer().press(form)
+
+    assert [one.amount for one in charged()] == [99900]
