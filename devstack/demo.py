@@ -1,4 +1,4 @@
-"""The demo merchant: its key, and the command that takes a first payment."""
+"""The demo merchant: its key, a page to pay on, and the command that takes a first payment."""
 
 import http.client
 import json
@@ -22,6 +22,13 @@ CREATE_MERCHANT = [
     # Django's checks load every page; `./dev check` makes them.
     "--skip-checks",
 ]
+SESSIONS = "/v1/checkout/sessions"
+# Without addresses to lead back to: no shop needs to run.
+FIRST_SESSION = {
+    "currency": "try",
+    "line_items": [{"name": "Tea glass", "unit_amount": 6250, "quantity": 2}],
+    "payment_intent_data": {"description": "Two tea glasses"},
+}
 KEPT = ("secret_key", "merchant_id", "panel_email", "panel_password")
 
 
@@ -42,17 +49,35 @@ def merchant(
     known = _read(file)
     if not known or not key_works(base_url, known["secret_key"]):
         known = json.loads(create())
-    demo = {
+    found = {
         "base_url": base_url,
         # A passkey is of a name, so the panel is at `localhost` and not at its number.
         "panel_url": f"{base_url.replace('//127.0.0.1', '//localhost')}/panel/",
         "webhook_hosts": webhook_hosts,
         "mail_directory": str(mail_directory),
         **{name: known[name] for name in KEPT},
+        **page_to_pay(base_url, known),
         "curl": curl(base_url, known["secret_key"]),
     }
-    write_private(file, json.dumps(demo, indent=2, ensure_ascii=False) + "\n")
-    return demo
+    write(file, found)
+    return found
+
+
+def write(file: Path, found: dict[str, str]) -> None:
+    """Keep what is known of the demo merchant."""
+    write_private(file, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+
+
+def page_to_pay(base_url: str, known: dict[str, str]) -> dict[str, str]:
+    """Return a checkout session of the demo merchant and its address; none without an answer.
+
+    A new one, once the known one was paid or has ended.
+    """
+    kept = known.get("checkout_session")
+    session = _called(base_url, known["secret_key"], f"{SESSIONS}/{kept}") if kept else None
+    if session is None or session.get("status") != "open":
+        session = _called(base_url, known["secret_key"], SESSIONS, FIRST_SESSION)
+    return {"checkout_session": session["id"], "pay_url": session["url"]} if session else {}
 
 
 def key_works(base_url: str, secret_key: str) -> bool:
@@ -71,6 +96,22 @@ def status_of(url: str, *, headers: dict[str, str] | None = None) -> int | None:
         connection.request("GET", parts.path, headers=headers or {})
         return connection.getresponse().status
     except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def _called(base_url: str, secret_key: str, path: str, body: dict | None = None) -> dict | None:
+    """Return what the API answers, None for a refusal or no answer."""
+    connection = http.client.HTTPConnection(urlsplit(base_url).netloc, timeout=5)
+    headers = {"Authorization": f"Bearer {secret_key}", "Content-Type": "application/json"}
+    try:
+        text = json.dumps(body) if body else None
+        connection.request("POST" if body else "GET", path, body=text, headers=headers)
+        answer = connection.getresponse()
+        told = json.loads(answer.read())
+        return told if answer.status == 200 else None
+    except (OSError, ValueError, http.client.HTTPException):
         return None
     finally:
         connection.close()

@@ -52,6 +52,7 @@ def test_up_works_as_it_says_until_ctrl_c(running_service):
     assert running_service.answers()
     assert running_service.base_url in printed
     assert running_service.demo["curl"] in printed
+    assert running_service.demo["pay_url"] in printed
     assert (running_service.state / "demo.json").stat().st_mode & 0o777 == 0o600
 
     second, reset = running_service.call("up"), running_service.call("reset")
@@ -70,6 +71,15 @@ def test_up_works_as_it_says_until_ctrl_c(running_service):
 
     shown = running_service.call("info")
     assert shown.stdout.strip() in printed
+    assert status_of_page(running_service) == 203
+    ended = running_service.post(
+        f"{demo.SESSIONS}/{running_service.demo['checkout_session']}/expire"
+    )
+    assert ended["status"] == "expired"
+    again = running_service.call("info")
+    assert running_service.demo["pay_url"] in again.stdout
+    assert running_service.demo["pay_url"] not in printed
+    assert status_of_page(running_service) == 203
     hosts = running_service.call("run", "sh", "-c", "printf %s $WEBHOOK_DEV_HOSTS").stdout
     assert hosts == "localhost:3000" in shown.stdout
 
@@ -101,6 +111,8 @@ def test_after_a_kill_nothing_is_left_and_the_next_up_finds_its_data(running_ser
     assert [event["type"] for event in running_service.get("/v1/events")["data"]] == [
         "payment_intent.succeeded",
         "payment_intent.created",
+        # Of the page to pay on, which the second start finds open.
+        "payment_intent.created",
     ]
 
     # When one of the processes dies, all others stop, and the log says which one it was.
@@ -109,6 +121,11 @@ def test_after_a_kill_nothing_is_left_and_the_next_up_finds_its_data(running_ser
     assert running_service.wait(150) == 1
     assert "beat ended with status -9" in running_service.log.read_text()
     assert still_running(processes, after_seconds=60) == []
+
+
+def status_of_page(service):
+    """Return the status of the page to pay on; 203 is a form for a card."""
+    return demo.status_of(service.demo["pay_url"])
 
 
 # --- The demo -------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
 ANCHORED = re.compile(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)")
 CARD_NUMBER = re.compile(r"(?<!\d)\d{16}(?!\d)")
 CREATION = re.compile(r"curl \S+/v1/payment_intents \\\n.*?-d '(\{.*?\})'", re.DOTALL)
+SESSION = re.compile(r"curl \S+/v1/checkout/sessions .*?-d '(\{.*?\})'", re.DOTALL)
 SANDBOX_CARDS = cards.NUMBERS
 
 
@@ -114,6 +115,15 @@ def test_a_payment_that_is_shown_can_be_made(
     answer = acme.post("/v1/payment_intents", json.loads(body))
 
     assert (answer.status, answer["status"]) == (200, status)
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_the_session_of_the_first_page_can_be_made(acme: ApiClient) -> None:
+    [body] = SESSION.findall((ROOT / "README.md").read_text())
+
+    made = acme.post("/v1/checkout/sessions", json.loads(body))
+
+    assert (made.status, made["status"], made["amount_total"]) == (200, "open", 12500)
 
 
 @pytest.mark.django_db(databases=["default", "bank"])

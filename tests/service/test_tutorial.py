@@ -12,7 +12,7 @@ from tests.stage.service import RunningService
 
 PAGE = (ROOT / "docs/tutorial/shop.md").read_text()
 LANGUAGES = ["python", "js"]
-STEPS = 9
+STEPS = 10
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_the_shop_of_the_tutorial_ends_with_a_paid_payout(
 
     print(f"{language}: {len(blocks(PAGE, language))} blocks run")  # noqa: T201
     assert differences(said, blocks(PAGE, "text")) == []
-    assert said.endswith("9 payout: paid\n")
+    assert said.endswith("10 payout: paid\n")
 
 
 def test_each_step_has_a_block_of_each_language_and_shows_what_is_seen() -> None:

@@ -16,11 +16,13 @@ import pytest
 import requests
 
 from tests.stage.payer import Page
+from tests.stage.payment_pages import Shown
 from tests.stage.service import RunningService
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SUFFIXES = {"python": ".py", "js": ".mjs"}
 ASKS_FOR_A_BROWSER = "Open in a browser, and press Approve: "
+ASKS_FOR_A_CARD = "Open in a browser, and pay: "
 ASKS_FOR_A_COMMAND = "In another terminal: "
 # The service's page, the bank's page and the bank's way back.
 PAGES_OF_A_PAYER = 4
@@ -106,6 +108,8 @@ def differences(said: str, expected: list[str]) -> list[str]:
 def _do_as_asked(line: str, page: str, service: RunningService) -> None:
     if line.startswith(ASKS_FOR_A_BROWSER):
         _approve(line.removeprefix(ASKS_FOR_A_BROWSER))
+    elif line.startswith(ASKS_FOR_A_CARD):
+        _pay(line.removeprefix(ASKS_FOR_A_CARD))
     elif line.startswith(ASKS_FOR_A_COMMAND):
         command = line.removeprefix(ASKS_FOR_A_COMMAND)
         assert f"{command}\n" in blocks(page, "sh"), command
@@ -113,6 +117,18 @@ def _do_as_asked(line: str, page: str, service: RunningService) -> None:
         assert python == "python", command
         done = service.call("run", sys.executable, *words)
         assert done.returncode == 0, done.stderr
+
+
+def _pay(link: str) -> None:
+    """Type the card into the page of a checkout session, as a customer does."""
+    with requests.Session() as browser:
+        page = browser.get(link, timeout=60)
+        for _ in range(PAGES_OF_A_PAYER):
+            form = Shown(page.status_code, page.headers, page.text)
+            if not form.action:
+                break
+            page = browser.post(urljoin(link, form.action), data=form.filled(), timeout=60)
+        assert (page.status_code, "Payment complete" in page.text) == (200, True), page.text
 
 
 def _approve(link: str) -> None:

@@ -82,6 +82,10 @@ class RunningService:
         headers = {"Authorization": f"Bearer {self.key}"}
         return requests.get(self.base_url + path, headers=headers, timeout=10).json()
 
+    def post(self, path: str) -> dict:
+        headers = {"Authorization": f"Bearer {self.key}"}
+        return requests.post(self.base_url + path, headers=headers, timeout=10).json()
+
     def call(self, command: str, *arguments: str) -> subprocess.CompletedProcess:
         """Run another command of `./dev` in the same state directory."""
         return subprocess.run(
