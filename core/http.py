@@ -127,13 +127,14 @@ def _path_sent(request: HttpRequest) -> str:
 def client_address(request: HttpRequest) -> str:
     """Return the address that the request came from, an IPv4 address in its own form.
 
-    Behind a proxy that is the last one of X-Forwarded-For, which our own proxy added;
-    those before it are claims of the client.
+    Behind proxies it is the one of X-Forwarded-For that the first of our `PROXY_HOPS` proxies
+    added; those before it are claims of the client.
     """
     peer = request.META.get("REMOTE_ADDR", "")
-    if not settings.BEHIND_PROXY:
+    if not settings.PROXY_HOPS:
         return _unmapped(peer)
-    seen = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip()
+    added = request.META.get("HTTP_X_FORWARDED_FOR", "").rsplit(",", settings.PROXY_HOPS)
+    seen = added[-settings.PROXY_HOPS].strip() if len(added) >= settings.PROXY_HOPS else ""
     return _unmapped(seen if _is_address(seen) else peer)
 
 

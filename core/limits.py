@@ -21,7 +21,8 @@ from core import redis
 from core.errors import DomainError, Explained
 
 # The key holds the instants (microseconds, newest first) of what was let through lately, and
-# vanishes with the last of them. Instants from the future are of a clock that was set back.
+# vanishes with the last of them. Instants from the future are of a clock that was set back. A look
+# counts nothing.
 COUNT = """
 local limit, window = tonumber(ARGV[1]), ARGV[2] * 1000000
 local clock = redis.call('TIME')
@@ -32,6 +33,9 @@ end
 local oldest = tonumber(redis.call('LINDEX', KEYS[1], limit - 1) or 0)
 if now - oldest < window then
     return math.ceil((oldest + window - now) / 1000000)
+end
+if ARGV[3] == 'look' then
+    return 0
 end
 redis.call('LPUSH', KEYS[1], string.format('%.0f', now))
 redis.call('LTRIM', KEYS[1], 0, limit - 1)
@@ -99,11 +103,31 @@ def count_sign_in(address: str) -> None:
 
 
 def _count_of_minute(address: str, counted: str, *, limit: int) -> None:
-    name = f"limit:{counted}:{_network(address)}"
+    count(f"limit:{counted}:{network_of(address)}", limit=limit, seconds=60)
+
+
+def count(name: str, *, limit: int, seconds: int) -> None:
+    """Count one more of a name; without Redis each process counts. A limit of 0 is none.
+
+    :raises RateLimited: `limit` were counted within the last `seconds`.
+    """
+    _require(note(name, limit=limit, seconds=seconds))
+
+
+def note(name: str, *, limit: int, seconds: int) -> int:
+    """Count as `count` does, and refuse nothing; return in how many seconds it would be counted."""
     try:
-        wait_seconds = _wait_of(name, limit=limit, seconds=60)
+        return _wait_of(name, limit=limit, seconds=seconds)
     except redis.Away:
-        wait_seconds = counts_here.wait_of(name, limit=limit, seconds=60)
+        return counts_here.wait_of(name, limit=limit, seconds=seconds)
+
+
+def look(name: str, *, limit: int, seconds: int) -> None:
+    """Refuse as `count` does, and count nothing."""
+    try:
+        wait_seconds = _wait_of(name, limit=limit, seconds=seconds, deed="look")
+    except redis.Away:
+        wait_seconds = counts_here.look(name, limit=limit, seconds=seconds)
     _require(wait_seconds)
 
 
@@ -112,16 +136,17 @@ def _require(wait_seconds: int) -> None:
         raise RateLimited(wait_seconds)
 
 
-def _wait_of(name: str, *, limit: int, seconds: int) -> int:
+def _wait_of(name: str, *, limit: int, seconds: int, deed: str = "count") -> int:
     """Count one more, if fewer than `limit` were counted in the last `seconds`.
 
+    :param deed: `look` counts nothing.
     :return: 0 if it was counted, else in how many seconds the next one will be.
     """
     if limit < 1:
         return 0
     # EVAL and not EVALSHA: a Redis that has just started knows no script, and a second round
     # trip would cost more than sending these few lines.
-    return redis.call(lambda client: int(client.eval(COUNT, 1, name, limit, seconds)))
+    return redis.call(lambda client: int(client.eval(COUNT, 1, name, limit, seconds, deed)))
 
 
 class CountHere:
@@ -145,6 +170,13 @@ class CountHere:
             lately.append(now)
             return 0
 
+    def look(self, name: str, *, limit: int, seconds: int) -> int:
+        """Return the same without counting."""
+        with self._lock:
+            lately = self._counted.get(name) or deque()
+            left = lately[0] + seconds - time.monotonic() if len(lately) == limit > 0 else 0
+        return int(left) + 1 if left > 0 else 0
+
     def __len__(self) -> int:
         return len(self._counted)
 
@@ -153,7 +185,7 @@ class CountHere:
 counts_here = CountHere(names=4096)
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """Return what stands for the address: itself, or its IPv6 network."""
     try:
         known = ip_address(address)

@@ -35,6 +35,8 @@ CURRENCIES = CURRENCIES or ["try", "usd", "eur", "gbp"]
 # Per merchant; per address, and only for requests that fail authentication. 0 is no limit.
 RATE_LIMIT_PER_SECOND = env.int("RATE_LIMIT_PER_SECOND", default=100 if LIVEMODE else 25)
 FAILED_AUTHENTICATIONS_PER_MINUTE = env.int("FAILED_AUTHENTICATIONS_PER_MINUTE", default=30)
+# Failed tries of payment pages, per IPv4 address; of a /64 network a quarter. 0 is no limit.
+CHECKOUT_FAILURES_PER_MINUTE = env.int("CHECKOUT_FAILURES_PER_MINUTE", default=120)
 IDEMPOTENCY_KEY_HOURS = 72
 # The most that a new merchant of a sandbox takes per payment without 3-D Secure, in its currency's
 # minor units. In live it takes none until an operator says so.

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import environ
 from csp.constants import NONE, SELF
 
 from config.settings.installation import API_HOST, BASE_DIR, LIVEMODE, PANEL_HOST, base, env
@@ -9,7 +10,14 @@ from config.settings.installation import API_HOST, BASE_DIR, LIVEMODE, PANEL_HOS
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), API_HOST, PANEL_HOST]
 ALLOWED_HOSTS += ["localhost"] if API_HOST == "127.0.0.1" else []
 _https = base.scheme == "https"
-BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+# So many proxies of ours stand before the service; BEHIND_PROXY alone means one.
+_behind_proxy = env.bool("BEHIND_PROXY", default=False)
+PROXY_HOPS = env.int("PROXY_HOPS", default=int(_behind_proxy))
+if int(_behind_proxy) > PROXY_HOPS:
+    raise environ.ImproperlyConfigured(
+        "Set PROXY_HOPS to the number of your proxies: 1 or more with BEHIND_PROXY, 0 without any."
+    )
+BEHIND_PROXY = PROXY_HOPS > 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SECURE_SSL_REDIRECT = _https
 # Nothing on /v1 ever redirects: a 301 turns an SDK's POST into a GET that "succeeds".
@@ -30,6 +38,8 @@ APPEND_SLASH = False
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 MIDDLEWARE = [
+    # Around the policy of all pages: the payment pages have one of their own.
+    "payments.checkout.page_headers.PageHeaders",
     # Outside of the frame, whose own refusals may be pages too.
     "config.middleware.PagePolicy",
     "config.middleware.RequestFrame",

@@ -22,7 +22,13 @@ from core.keyring.sealing import KEY_BYTES, KeyRing
 # The first purposes, which every key ring was made with; a file without one of them has lost it.
 FIRST_PURPOSES = ("api_key", "card_fingerprint", "idempotency", "link")
 # Purposes that the service learnt later: `complete` adds them to older files.
-LATER_PURPOSES = ("audit_log", "email_fingerprint", "second_factor", "session")
+LATER_PURPOSES = (
+    "audit_log",
+    "email_fingerprint",
+    "network_fingerprint",
+    "second_factor",
+    "session",
+)
 MAC_PURPOSES = FIRST_PURPOSES + LATER_PURPOSES
 FILE_VERSION = 1
 # They are compared with what the database makes of a blob's first bytes: nothing to escape.

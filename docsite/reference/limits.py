@@ -95,6 +95,12 @@ def _requests() -> list[Row]:
             f"{failed} a minute ({_setting('FAILED_AUTHENTICATIONS_PER_MINUTE')})",
             _code("rate_limit"),
         ),
+        (
+            "failed tries on payment pages, of an IPv4 address",
+            f"{default('CHECKOUT_FAILURES_PER_MINUTE')} a minute, a quarter of it of a /64 network "
+            f"({_setting('CHECKOUT_FAILURES_PER_MINUTE')})",
+            "429 as a page",
+        ),
         ("body", _size(settings.BODY_MAX_BYTES), _code("body_too_large")),
         ("request line", f"{_of_server('limit_request_line')} bytes", f"414 {invalid}"),
         ("one header", f"{_of_server('limit_request_field_size')} bytes", f"431 {invalid}"),

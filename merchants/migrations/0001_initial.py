@@ -888,6 +888,7 @@ class Migration(migrations.Migration):
                             ("email_velocity", "Email Velocity"),
                             ("email_cards", "Email Cards"),
                             ("card_testing", "Card Testing"),
+                            ("address_declines", "Address Declines"),
                             ("country_mismatch", "Country Mismatch"),
                             ("amount", "Amount"),
                         ],

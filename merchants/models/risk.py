@@ -15,6 +15,7 @@ class RuleName(models.TextChoices):
     EMAIL_VELOCITY = "email_velocity"
     EMAIL_CARDS = "email_cards"
     CARD_TESTING = "card_testing"
+    ADDRESS_DECLINES = "address_declines"
     COUNTRY_MISMATCH = "country_mismatch"
     AMOUNT = "amount"
 

@@ -84,6 +84,7 @@ RULES: dict[str, Any] = {
     RuleName.EMAIL_VELOCITY.value: _("Many tries with one e-mail"),
     RuleName.EMAIL_CARDS.value: _("Many cards with one e-mail"),
     RuleName.CARD_TESTING.value: _("Cards that are being tested"),
+    RuleName.ADDRESS_DECLINES.value: _("Many declines from one network"),
     RuleName.COUNTRY_MISMATCH.value: _("A card of another country than the address"),
     RuleName.AMOUNT.value: _("A high amount"),
 }

@@ -76,6 +76,7 @@ RULES: dict[str, Any] = {
     "email_velocity": _("The e-mail was used for too many tries within an hour."),
     "email_cards": _("Too many cards were tried with this e-mail within a day."),
     "card_testing": _("Many cards were being tried at your shop: the payer had to confirm."),
+    "address_declines": _("Many cards were declined from the payer's network within an hour."),
     "amount": _("The amount is above your limit for a closer look."),
     "country_mismatch": _("The card's country is not the country of the billing address."),
     "block_highest_risk": _("The bank saw the highest risk."),

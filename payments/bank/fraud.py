@@ -45,5 +45,5 @@ def successor_of(attempt: Attempt) -> dict[str, Any]:
     The two are one try of the payer's, so the declined one is no longer counted.
     """
     attempt.is_counted = False
-    names = ("risk", "card_fingerprint", "email_fingerprint")
+    names = ("risk", "card_fingerprint", "email_fingerprint", "network_fingerprint")
     return {name: getattr(attempt, name) for name in names}

@@ -149,7 +149,7 @@ def confirm(
     acquirers.for_new(merchant, intent.currency, None)  # Without a terminal nothing is looked at.
     if not _is_confirmable(intent):
         _refuse_on_locked_row(merchant, intent_id)
-    terms, offered = terms_of_confirmation(merchant, intent, confirmation)
+    terms, offered = terms_of_confirmation(merchant, intent, confirmation, press=press)
     ledger_accounts.ensure(merchant.id, intent.currency)
     non_secure.begin_day(merchant, intent.currency)
     asked = _asked_meanwhile(intent) if intent.status == PaymentStatus.REQUIRES_ACTION else None

@@ -2,7 +2,9 @@
 
 In the transaction that writes the attempt, after the payment's lock. The counts are exact, also
 for attempts that meet: who counts a card or an e-mail holds its lock until the attempt is
-committed, and only those with the same card or e-mail of the same merchant wait for it.
+committed, and only those with the same card or e-mail of the same merchant wait for it. A network
+is counted without a lock: thousands of payers share a mobile one, and would wait for each other.
+What is at the bank at that moment may pass.
 """
 
 from datetime import date, datetime
@@ -33,6 +35,8 @@ from payments.risk.verdicts import Counts, Facts, RiskVerdict
 OF_CARD, OF_EMAIL = 0x72697363, 0x72697365
 BY_CARD = (RuleName.CARD_VELOCITY, RuleName.CARD_DECLINES)
 BY_EMAIL = (RuleName.EMAIL_VELOCITY, RuleName.EMAIL_CARDS)
+BY_NETWORK = (RuleName.ADDRESS_DECLINES,)
+COUNTING = (*BY_CARD, *BY_EMAIL, *BY_NETWORK)
 LOCK = "SELECT pg_advisory_xact_lock(%s, %s)"
 # None is counted further than the rule needs to know; a rule that is off counts none.
 COUNT = """
@@ -55,7 +59,11 @@ SELECT
         WHERE email_fingerprint = %(email)s AND is_counted
             AND merchant_id = %(merchant)s AND created_at > %(email_cards_since)s
             AND card_fingerprint <> %(card)s
-        LIMIT %(email_cards)s) found)
+        LIMIT %(email_cards)s) found),
+    (SELECT count(*) FROM (
+        SELECT FROM intents_attempt WHERE network_fingerprint = %(network)s AND is_declined
+            AND merchant_id = %(merchant)s AND created_at > %(address_declines_since)s
+        LIMIT %(address_declines)s) found)
 """
 
 BY_RISK = "This payment needs 3-D Secure."  # No rule is named (contract-terms).
@@ -74,6 +82,7 @@ class Judged(NamedTuple):
             "risk": self.verdict.stored(),
             "card_fingerprint": self.payer.card,
             "email_fingerprint": fingerprints.of_email(self.payer.merchant_id, self.payer.email),
+            "network_fingerprint": self.payer.network,
             "is_counted": not self.verdict.is_blocked,
         }
 
@@ -90,7 +99,11 @@ def judge(merchant: Merchant, intent: PaymentIntent, terms: ChargeTerms, now: da
     standing = standings.of(merchant, currency=intent.currency)
     assert intent.sealed_card is not None  # A payment without a card was refused before.
     payer = Payer(
-        merchant.id, intent.sealed_card.fingerprint, terms.card["bin"], terms.billing["email"]
+        merchant.id,
+        card=intent.sealed_card.fingerprint,
+        bin=terms.card["bin"],
+        email=terms.billing["email"],
+        network=terms.network and fingerprints.of_network(merchant.id, terms.network),
     )
     facts = _facts(standing, intent, terms, payer, now)
     return Judged(verdicts.judge(standing.rules, facts, at=clock.unix(now)), payer)
@@ -114,12 +127,14 @@ def _facts(
 
 
 def _counts(rules: Rules, payer: Payer, now: datetime) -> Counts:
-    on = [name for name in (*BY_CARD, *BY_EMAIL) if rules[name].is_on]
+    countable = COUNTING if payer.network else (*BY_CARD, *BY_EMAIL)
+    on = [name for name in countable if rules[name].is_on]
     if not on:
         return Counts()
     email = fingerprints.of_email(payer.merchant_id, payer.email)
     values: dict[str, Any] = {"merchant": payer.merchant_id, "card": payer.card, "email": email}
-    for name in (*BY_CARD, *BY_EMAIL):
+    values["network"] = payer.network
+    for name in COUNTING:
         rule = rules[name]
         values[name.value] = (rule.threshold or 0) if name in on else 0
         values[f"{name.value}_since"] = now - rule.window if rule.window else now

@@ -30,9 +30,11 @@ class Press(NamedTuple):
 
     :param agree: is called with the locked payment before its attempt is written, in the same
         transaction; it refuses the attempt, or writes down what the page counts.
+    :param network: the payer's (`core.limits.network_of`), None if it is not known.
     """
 
     agree: Callable[[PaymentIntent], None]
+    network: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class ChargeTerms:
     :param card: the card as the API shows it.
     :param requested: the merchant's wish for 3-D Secure: `automatic`, `required` or `none`.
     :param wish: for installments; decided on the locked payment.
+    :param network: the payer's, None if the merchant's server asks.
     """
 
     card: dict[str, Any]
@@ -51,6 +54,7 @@ class ChargeTerms:
     requested: str
     terminal: Terminal
     wish: Wish
+    network: str | None = field(default=None, repr=False)
 
     @property
     def authentication_demanded(self) -> bool:
@@ -76,7 +80,11 @@ def terms_of_draft(draft: dict[str, Any], offered: OfferedCard) -> ChargeTerms:
 
 
 def terms_of_confirmation(
-    merchant: Merchant, intent: PaymentIntent, confirmation: dict[str, Any]
+    merchant: Merchant,
+    intent: PaymentIntent,
+    confirmation: dict[str, Any],
+    *,
+    press: Press | None = None,
 ) -> tuple[ChargeTerms, OfferedCard | None]:
     """Return the terms of a confirm, and the card that it brings, None for the stored one.
 
@@ -104,6 +112,7 @@ def terms_of_confirmation(
         requested=_requested(confirmation) or intent.three_d_secure_requested,
         terminal=offered.terminal if offered else acquirers.for_new(merchant, currency, None),
         wish=wish_of(confirmation),
+        network=press.network if press else None,
     )
     _require_complete(terms)
     return terms, offered

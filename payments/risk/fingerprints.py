@@ -1,4 +1,4 @@
-"""Keyed fingerprints of e-mail addresses: equal addresses are found, and none can be read.
+"""Keyed fingerprints of e-mail addresses and networks: equal ones are found, none can be read.
 
 The card's is the vault's (`vault.cards.fingerprint`).
 """
@@ -14,3 +14,8 @@ def of_email(merchant_id: str | None, email: str) -> str:
     """
     text = f"{merchant_id or ''}|{email_key(email)}"
     return keyring.ring().mac("email_fingerprint", text.encode()).hex()
+
+
+def of_network(merchant_id: str, network: str) -> str:
+    """Return 64 hex characters, the same for the same network of one merchant's payers."""
+    return keyring.ring().mac("network_fingerprint", f"{merchant_id}|{network}".encode()).hex()

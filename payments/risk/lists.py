@@ -43,12 +43,14 @@ class Payer(NamedTuple):
     """A payer as the lists know one.
 
     :param card: the vault's fingerprint; `bin` the first six digits.
+    :param network: the fingerprint of the payer's network; None if the merchant's server asks.
     """
 
     merchant_id: str
     card: str
     bin: str
     email: str
+    network: str | None = None
 
 
 class BlockEntry(NamedTuple):

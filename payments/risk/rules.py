@@ -58,6 +58,7 @@ DEFAULTS: Rules = {
     RuleName.EMAIL_VELOCITY: Rule(RuleEffect.BLOCK, 20, HOUR),
     RuleName.EMAIL_CARDS: Rule(RuleEffect.BLOCK, 5, DAY),
     RuleName.CARD_TESTING: Rule(RuleEffect.AUTHENTICATE, 30, timedelta(minutes=10)),
+    RuleName.ADDRESS_DECLINES: Rule(RuleEffect.AUTHENTICATE, 10, HOUR),
     RuleName.COUNTRY_MISMATCH: Rule(RuleEffect.AUTHENTICATE),
     RuleName.AMOUNT: Rule(RuleEffect.OFF),
 }

@@ -24,6 +24,7 @@ SCORES = {
     RuleName.EMAIL_CARDS: 85,
     RuleName.EMAIL_VELOCITY: 80,
     RuleName.CARD_TESTING: 70,
+    RuleName.ADDRESS_DECLINES: 70,
     RuleName.AMOUNT: 70,
     RuleName.COUNTRY_MISMATCH: 65,
 }
@@ -55,6 +56,7 @@ class Counts(NamedTuple):
     card_declines: int = 0
     email_attempts: int = 0
     email_cards: int = 0
+    network_declines: int = 0
 
 
 class Facts(NamedTuple):
@@ -146,6 +148,7 @@ def _counted(rules: Rules, facts: Facts) -> list[RuleName]:
         RuleName.CARD_DECLINES: facts.counts.card_declines,
         RuleName.EMAIL_VELOCITY: facts.counts.email_attempts,
         RuleName.EMAIL_CARDS: facts.counts.email_cards,
+        RuleName.ADDRESS_DECLINES: facts.counts.network_declines,
     }
     return [name for name, count in counted.items() if count >= (rules[name].threshold or 1)]
 

@@ -375,7 +375,7 @@ def request_of(forwarded: str | None) -> HttpRequest:
     return request
 
 
-@override_settings(BEHIND_PROXY=True)
+@override_settings(PROXY_HOPS=1)
 @pytest.mark.parametrize(
     ("forwarded", "address"),
     [
@@ -398,11 +398,29 @@ def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw(
     assert client_address(request_of(forwarded)) == address
 
 
+@override_settings(PROXY_HOPS=2)
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        ("203.0.113.7, 198.51.100.1", "203.0.113.7"),
+        ("1.1.1.1, 203.0.113.7,198.51.100.1", "203.0.113.7"),
+        ("2001:db8::1, 198.51.100.1", "2001:db8::1"),
+        ("198.51.100.1", "10.0.0.1"),  # It passed one of the two proxies only.
+        ("unknown, 198.51.100.1", "10.0.0.1"),
+        (None, "10.0.0.1"),
+    ],
+)
+def test_behind_two_proxies_the_address_is_the_one_that_the_first_of_them_saw(
+    forwarded: str | None, address: str
+) -> None:
+    assert client_address(request_of(forwarded)) == address
+
+
 def test_without_a_proxy_nobody_is_believed() -> None:
     assert client_address(request_of("203.0.113.7")) == "10.0.0.1"
 
 
-@override_settings(BEHIND_PROXY=True)
+@override_settings(PROXY_HOPS=1)
 def test_a_guesser_cannot_hide_behind_a_forged_header() -> None:
     def guess(number: int) -> int:
         forged = {"x-forwarded-for": f"198.51.100.{number}, {SOMEBODY}"}

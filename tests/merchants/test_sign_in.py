@@ -290,7 +290,7 @@ def test_without_redis_the_process_counts_itself(monkeypatch: pytest.MonkeyPatch
     assert tried == [WRONG] * 30 + [429, 429]
 
 
-@override_settings(BEHIND_PROXY=True)
+@override_settings(PROXY_HOPS=1)
 def test_a_guesser_cannot_hide_behind_a_forged_header() -> None:
     visitor = Visitor("10.0.0.1")
     typed = {"login": NOBODY, "password": "wrong"}

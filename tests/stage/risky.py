@@ -3,10 +3,14 @@
 from datetime import datetime
 from typing import Any
 
+from core.rest.parsers import CardInput
 from merchants.models import Merchant, RiskRule
-from payments.intents.models import Attempt
+from payments.charging import confirmation
+from payments.charging.terms import Press
+from payments.intents.forms import ConfirmIntentForm
+from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.client import Answer, ApiClient
-from tests.stage.factories import AttemptFactory, payment
+from tests.stage.factories import RETURN_URL, AttemptFactory, payment, payment_method
 
 APPROVED = (
     "4242424242424242", "5528790000000008", "5526080000000006", "4603450000000000",
@@ -58,3 +62,31 @@ def past_attempts(merchant: Merchant, count: int, *, at: datetime, declined: int
         row.status = "failed"  # One successful attempt at most has a payment.
         rows.append(row)
     Attempt.objects.bulk_create(rows)
+
+
+def unpaid(client: ApiClient) -> str:
+    """Make a payment that waits for a card, and return its id."""
+    made = client.post("/v1/payment_intents", {"amount": 12500, "currency": "try"})
+    intent_id: str = made["id"]
+    return intent_id
+
+
+def _agrees(_intent: PaymentIntent) -> None:
+    """Agree to any payment, whatever a page has shown."""
+
+
+def typed(
+    client: ApiClient, number: str = APPROVED[0], *, network: str | None, **billing: Any
+) -> PaymentIntent:
+    """Confirm a payment as the payment page does for a payer of a network.
+
+    :param billing: also `intent_id`, of a payment that is there, and `return_url`.
+    """
+    intent_id = billing.pop("intent_id", None) or unpaid(client)
+    method, return_url = payment_method(number), billing.pop("return_url", RETURN_URL)
+    method["card"] = CardInput(method["card"])
+    method["billing_details"].update(billing)
+    given = {"payment_method_data": method, "return_url": return_url}
+    merchant = Merchant.objects.get(id=client.merchant.id)
+    body = ConfirmIntentForm.read(given)
+    return confirmation.confirm(merchant, intent_id, body, press=Press(_agrees, network))

@@ -408,6 +408,7 @@ class Migration(migrations.Migration):
                 ("risk", models.JSONField(null=True)),
                 ("card_fingerprint", core.fields.CodeField(max_length=64, null=True)),
                 ("email_fingerprint", core.fields.CodeField(max_length=64, null=True)),
+                ("network_fingerprint", core.fields.CodeField(max_length=64, null=True)),
                 ("is_counted", models.BooleanField(db_default=True)),
                 ("is_declined", models.BooleanField(db_default=False)),
                 ("authorization_code", models.CharField(max_length=40, null=True)),
@@ -474,6 +475,13 @@ class Migration(migrations.Migration):
                         condition=models.Q(("is_counted", True)),
                         fields=["email_fingerprint", "created_at", "card_fingerprint"],
                         name="attempts_with_an_email",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("is_declined", True), ("network_fingerprint__isnull", False)
+                        ),
+                        fields=["network_fingerprint", "created_at"],
+                        name="declined_attempts_of_a_network",
                     ),
                     models.Index(
                         condition=models.Q(("status", "processing")),

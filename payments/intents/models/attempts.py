@@ -72,6 +72,8 @@ class Attempt(InDoubt):
     risk = JSONField(null=True)
     card_fingerprint = CodeField(max_length=64, null=True)
     email_fingerprint = CodeField(max_length=64, null=True)
+    # Of the payer's network; null unless the card was typed on a page of ours.
+    network_fingerprint = CodeField(max_length=64, null=True)
     # Neither one that a rule blocked, nor one that another one with 3-D Secure followed.
     is_counted = models.BooleanField(db_default=True)
     # By the bank, for a reason of the card's.
@@ -101,6 +103,11 @@ class Attempt(InDoubt):
                 fields=["email_fingerprint", "created_at", "card_fingerprint"],
                 condition=Q(is_counted=True),
                 name="attempts_with_an_email",
+            ),
+            models.Index(
+                fields=["network_fingerprint", "created_at"],
+                condition=Q(is_declined=True, network_fingerprint__isnull=False),
+                name="declined_attempts_of_a_network",
             ),
             # Attempts that the bank has not answered for long become cases.
             models.Index(

@@ -4,23 +4,18 @@ The sandbox's bank issues few cards; these tests let it issue hundreds.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
-from itertools import count
 from typing import Any
 
 import pytest
 
-from acquirers.sandbox import cards
 from core import clock
-from core.cards import luhn_valid
 from payments.charging import tasks
-from testbank import behaviours
-from testbank.behaviours import Behaviour
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import RETURN_URL
+from tests.stage.issued_cards import in_turns
 from tests.stage.lengths import length, tried
 from tests.stage.risky import PAID, ended, paid_by
 from tests.stage.threads import together
@@ -35,20 +30,9 @@ pytestmark = [
 AT_ONCE, JOB_SECONDS = 4, 5
 PAYERS = length(short=200, full=1000)
 CARDS = length(short=140, full=500)
-PREFIX = "55287900"  # A Turkish credit card's.
 DECLINED = ("requires_payment_method", "card_declined")
 ASKED = ("requires_action", None)
 GOOD_CARD_OF_TURKEY = "5528790000000008"
-
-
-def issued(patch: pytest.MonkeyPatch, behaviour: Behaviour, kind: str) -> Iterator[str]:
-    """Let the bank issue one card after the other, all of which it treats alike."""
-    for turn in count(1):
-        begun = f"{PREFIX}{kind}{turn:06}"
-        number = next(one for last in range(10) if luhn_valid(one := f"{begun}{last}"))
-        patch.setattr(cards, "NUMBERS", cards.NUMBERS | {number})
-        patch.setitem(behaviours.CARDS, number, behaviour)
-        yield number
 
 
 @pytest.fixture(autouse=True)
@@ -74,13 +58,6 @@ def pay_in(seconds: int, shop: ApiClient, numbers: list[str]) -> list[tuple[str,
 
 def _tried(shop: ApiClient, number: str) -> tuple[str, str | None]:
     return ended(paid_by(shop, number, f"payer{number[-8:]}@example.com", return_url=RETURN_URL))
-
-
-def in_turns(patch: pytest.MonkeyPatch, total: int, *, declined: int) -> list[str]:
-    """Return so many cards, of which `declined` of each hundred are declined."""
-    good = issued(patch, behaviours.APPROVE, "1")
-    bad = issued(patch, behaviours.INSUFFICIENT_FUNDS, "2")
-    return [next(bad if turn * declined % 100 < declined else good) for turn in range(total)]
 
 
 def test_a_thousand_honest_payers_in_a_minute_are_never_stopped(

@@ -17,7 +17,7 @@ from tests.stage.lengths import tried
 
 TABLE = Attempt._meta.db_table
 ATTEMPTS = 20_000
-# Four counts, each of them a walk down its index, and the rows that it finds: 5 of a card.
+# Five counts, each of them a walk down its index, and the rows that it finds: 5 of a card.
 MOST_BUFFERS = 40
 # How a copy differs from the attempt that is there; `n` counts the copies.
 OTHERS = {
@@ -29,9 +29,13 @@ OTHERS = {
     "is_counted": "true",
     "card_fingerprint": "encode(sha256(('card' || n / 5)::bytea), 'hex')",
     "email_fingerprint": "encode(sha256(('mail' || n / 5)::bytea), 'hex')",
+    "network_fingerprint": "encode(sha256(('network' || n / 5)::bytea), 'hex')",
+    "is_declined": "true",
     "created_at": f"created_at - n * interval '1 day' / {ATTEMPTS}",
 }
-INDEXES = ("attempts_with_a_card", "attempts_with_an_email")
+INDEXES = (
+    "attempts_with_a_card", "attempts_with_an_email", "declined_attempts_of_a_network",
+)  # fmt: skip
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "bank"])
@@ -46,16 +50,15 @@ def test_the_counts_of_the_rules_are_read_from_their_indexes(
 
     assert read <= MOST_BUFFERS
     tried(Attempt.objects.count(), "attempts behind the counts of a payment")
-    # A planted fault: without their indexes the counts read the merchant's whole day.
-    with connection.cursor() as cursor:
-        cursor.execute(f"DROP INDEX {', '.join(INDEXES)}")
-    try:
-        assert _buffers_of_counts(acme.merchant.id) > 10 * MOST_BUFFERS
-    finally:
+    # A planted fault: without one of their indexes a count reads the merchant's whole day.
+    for index in [one for one in Attempt._meta.indexes if one.name in INDEXES]:
         with connection.schema_editor() as editor:
-            for index in Attempt._meta.indexes:
-                if index.name in INDEXES:
-                    editor.add_index(Attempt, index)
+            editor.remove_index(Attempt, index)
+        try:
+            assert _buffers_of_counts(acme.merchant.id) > 2 * MOST_BUFFERS, index.name
+        finally:
+            with connection.schema_editor() as editor:
+                editor.add_index(Attempt, index)
 
 
 def _fill() -> None:
@@ -75,13 +78,15 @@ def _buffers_of_counts(merchant_id: str) -> int:
         "merchant": merchant_id,
         "card": newest.card_fingerprint,
         "email": newest.email_fingerprint,
+        "network": newest.network_fingerprint,
     }
-    for name in (*risk_gate.BY_CARD, *risk_gate.BY_EMAIL):
+    for name in risk_gate.COUNTING:
         rule = rules.DEFAULTS[name]
         assert rule.window is not None
         values |= {name.value: rule.threshold, f"{name.value}_since": clock.now() - rule.window}
     (counts,), [read] = buffers.of_statements(lambda: _counted(values))
     assert counts[0] >= 1, counts
+    assert counts[-1] >= 1, counts
     return read
 
 

@@ -69,6 +69,14 @@ def test_the_heaviest_hit_is_shown_and_every_deed_is_done() -> None:
     assert both.demands_authentication
 
 
+def test_many_declines_of_one_network_demand_authentication() -> None:
+    passed, hit = (judged(counts=Counts(network_declines=count)) for count in (9, 10))
+
+    assert (passed.rule, passed.demands_authentication) == (None, False)
+    assert (hit.rule, hit.score, hit.level) == ("address_declines", 70, "elevated")
+    assert (hit.status, hit.demands_authentication) == ("clear", True)
+
+
 def test_a_merchants_setting_goes_over_the_installations() -> None:
     own = [Setting("card_velocity", "", "review", 2), Setting("amount", "usd", "block", 1)]
     changed = rules.with_settings(DEFAULTS, own, "try")
@@ -144,6 +152,14 @@ def test_an_address_is_the_same_in_any_spelling_of_one_key(written: str) -> None
     same = fingerprints.of_email("mer_1", "ayse.i@example.com")
 
     assert fingerprints.of_email("mer_1", written) == same
+
+
+def test_a_network_is_another_one_at_another_merchant() -> None:
+    pairs = [("mer_1", "203.0.113.7"), ("mer_1", "203.0.113.8"), ("mer_2", "203.0.113.7")]
+    found = {fingerprints.of_network(*pair) for pair in pairs}
+
+    assert len(found) == 3
+    assert fingerprints.of_network("mer_1", "203.0.113.7") in found
 
 
 def test_dots_tags_and_merchants_make_another_address() -> None:
