@@ -30,6 +30,8 @@ CONTACT = ("email",)
 ADDRESS = ("line1", "city", "postal_code", "country")
 TEXTS = ("name", *CONTACT, *ADDRESS)
 OPTIONAL = ("postal_code",)
+# People do not see it; programs fill in every field.
+UNSEEN = "note_2"
 # Written between the digits of a number by people and by keyboards.
 _BETWEEN = {"Zs", "Pd", "Cf"}
 _MINUS = "\u2212"
@@ -62,16 +64,18 @@ class Typed:
 
     :param texts: all fields but the card's.
     :param card: the card, if one was typed; unchecked.
+    :param is_by_a_program: the field is filled that people do not see.
     """
 
     ticket: Ticket
     texts: dict[str, str] = field(repr=False)
     card: CardInput
+    is_by_a_program: bool = False
 
     @property
     def again(self) -> "Checked":
         """Return what the page shows again; the card is typed again."""
-        return Checked(texts=_without_cards(self.texts))
+        return Checked(texts=_without_cards(self.texts), is_doubted=self.ticket.is_doubted)
 
 
 @dataclass(slots=True)
@@ -82,12 +86,14 @@ class Checked:
     :param card: right in itself; None if it is not, or a held one takes its place.
     :param billing: the payer's details as a confirm takes them.
     :param texts: what the page shows again.
+    :param is_doubted: as the form's ticket has it.
     """
 
     problems: dict[str, str] = field(default_factory=dict)
     card: CardData | None = None
     billing: dict[str, Any] = field(default_factory=dict, repr=False)
     texts: dict[str, str] = field(default_factory=dict, repr=False)
+    is_doubted: bool = False
 
     def refuse(self, name: str, sentence: str) -> None:
         """Add a problem that only a later step has found."""
@@ -121,7 +127,7 @@ def read(request: HttpRequest, session: CheckoutSession, step: Step = Step.CARD)
     except TicketRefused:
         raise Unreadable(Checked(texts=_without_cards(texts))) from None
     card = {name: _plain(fields.pop(f"{name}_{ticket.suffix}", "")) for name in CARD_FIELDS}
-    return Typed(ticket, texts, CardInput(card))
+    return Typed(ticket, texts, CardInput(card), is_by_a_program=bool(fields.get(UNSEEN)))
 
 
 def known_of(session: CheckoutSession) -> dict[str, Any]:
@@ -159,7 +165,9 @@ def check(typed: Typed, known: dict[str, Any]) -> Checked:
         **({"address": address} if address else {}),
     }
     billing = methods.billing_of({"billing_details": methods.merged_billing(known, given)})
-    return Checked(problems, card, billing, _without_cards(typed.texts))
+    return Checked(
+        problems, card, billing, _without_cards(typed.texts), is_doubted=typed.ticket.is_doubted
+    )
 
 
 # --- The card ---------------------------------------------------------------------------------

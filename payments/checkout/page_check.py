@@ -87,8 +87,8 @@ def _called(http: requests.Session, address: str, body: dict[str, Any]) -> dict[
 def _compared(http: requests.Session, base_url: str, path: str) -> Compared:
     ours = rendered(path)
     sheets = [sheet.decode() for sheet in STYLE_SHEET.findall(ours.body)]
-    if not sheets:
-        raise CheckImpossible("This release renders no page: is it the one that is installed?")
+    if not sheets or not TICKET.search(ours.body):
+        raise CheckImpossible(f"The page shows no form ({ours.status}): can the merchant charge?")
     problems = [*_differences(_fetched(http, base_url + path), ours)]
     for sheet in sheets:
         served = _fetched(http, base_url + sheet)

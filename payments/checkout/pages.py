@@ -9,7 +9,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
-from payments.checkout import links, standing, steps
+from core.limits import RateLimited
+from payments.checkout import links, page_headers, standing, steps
 from payments.checkout.visits import Visit, page_of, sessions
 
 
@@ -58,12 +59,23 @@ def _answered(
     answer: Callable[["Visit"], HttpResponse],
 ) -> HttpResponse:
     """Find the session of an address; a wrong one is refused before the database is asked."""
+    if request.method == "POST" and page_headers.is_posted_by_another_site(request):
+        return page_of("elsewhere", {"is_sandbox": not settings.LIVEMODE}, 403)
     session_id = links.session_id_of(token)
     session = sessions().filter(id=session_id).first() if session_id else None
     if session is None:
         return page_of("../threeds/unknown", {"is_sandbox": not settings.LIVEMODE}, 404)
     visit = Visit(request, session)
     with translation.override(visit.language):
-        answered = answer(visit)
+        try:
+            answered = answer(visit)
+        except RateLimited as refused:
+            answered = _wait(visit, refused.retry_after_seconds or 0)
         answered["Content-Language"] = translation.get_language() or "en"
         return answered
+
+
+def _wait(visit: Visit, seconds: int) -> HttpResponse:
+    page = visit.show("wait", status=429, minutes=-(-seconds // 60))
+    page["Retry-After"] = str(seconds)
+    return page

@@ -55,6 +55,7 @@ class Choice:
 
     :param key: differs between two presses of one form with different cards.
     :param plan: the count and the surcharge that the page has shown.
+    :param network: the payer's, None if it is not known.
     :param locale: the language that the payer has chosen by the page's link.
     """
 
@@ -64,6 +65,7 @@ class Choice:
     billing: dict[str, Any] = field(repr=False)
     plan: Wish
     locale: str = ""
+    network: str | None = field(default=None, repr=False)
 
 
 def key_of(ticket: Ticket, number: str | None) -> Any:
@@ -152,7 +154,7 @@ def _confirm(session: CheckoutSession, choice: Choice) -> PaymentIntent:
         "installments": plan.installments,
         "surcharge": plan.surcharge,
     }
-    press = Press(agree=_agree(session, ticket, choice.offered.token))
+    press = Press(_agree(session, ticket, choice.offered.token), choice.network)
     try:
         return confirmation.confirm(session.merchant, session.intent_id, body, press=press)
     finally:

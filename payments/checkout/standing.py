@@ -118,7 +118,7 @@ def form(
 ) -> HttpResponse:
     """Show the form that takes a card; with a held card, the rest of it."""
     session, intent = visit.session, visit.session.intent
-    ticket = Ticket(intent.amount, intent.currency, held)
+    ticket = Ticket(intent.amount, intent.currency, held, is_doubted=checked.is_doubted)
     asked = card_form.asked_of(card_form.known_of(session))
     fields = card_page.input_fields(asked, ticket, checked.texts, checked.problems)
     return visit.show(

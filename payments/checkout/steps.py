@@ -17,7 +17,7 @@ from merchants.accounts import MerchantRestricted
 from payments.charging import methods
 from payments.charging.installments import Wish
 from payments.charging.methods import CardGone, OfferedCard
-from payments.checkout import card_form, held_cards, links, paying, standing, tickets
+from payments.checkout import card_form, floods, held_cards, links, paying, standing, tickets
 from payments.checkout.card_form import Checked, Typed, Unreadable
 from payments.checkout.models import CheckoutSession
 from payments.checkout.paying import AmountChanged, Choice, SentBefore, SessionOver
@@ -52,7 +52,18 @@ def take_card(visit: Visit) -> HttpResponse:
         return standing.form(
             visit, notices=(standing.changed(session),), checked=typed.again, status=409
         )
+    if typed.is_by_a_program and not typed.ticket.is_doubted:
+        return _press_once_more(visit, typed)
     return _attended(visit, typed, partial(_pay_or_ask, visit, typed))
+
+
+def _press_once_more(visit: Visit, typed: Typed) -> HttpResponse:
+    """Show the form again to a payer who seems to be a program; the card is not looked at."""
+    again, once_more = typed.again, _("Press the button once more. Nothing was charged.")
+    again.is_doubted = True
+    return standing.form(
+        visit, notices=(once_more,), checked=again, held=typed.ticket.held, status=400
+    )
 
 
 def _has_changed(session: CheckoutSession, ticket: Ticket) -> bool:
@@ -63,10 +74,13 @@ def _pay_or_ask(visit: Visit, typed: Typed) -> HttpResponse:
     """Charge the card; ask first for what is missing, or for the installments."""
     session, ticket = visit.session, typed.ticket
     authentication.note_parts(session.merchant)
+    if typed.is_by_a_program:
+        floods.count_refused_press(session.id)
     checked = card_form.check(typed, card_form.known_of(session))
     offered = _offered(session, ticket, checked)
     ways = _ways(session, offered, checked)
     if offered is None or checked.problems:
+        floods.count_refused_press(session.id)
         is_taken = offered is not None and "number" not in checked.problems
         held = held_cards.hold(session, offered) if offered and is_taken else None
         return standing.form(visit, checked=checked, held=held, status=400)
@@ -75,7 +89,9 @@ def _pay_or_ask(visit: Visit, typed: Typed) -> HttpResponse:
     number = checked.card.number if checked.card else None
     key = paying.key_of(ticket, number)
     plan = Wish(ways[0].installments, 0)
-    return _pay(visit, Choice(ticket, offered, key, checked.billing, plan, visit.locale))
+    return _pay(
+        visit, Choice(ticket, offered, key, checked.billing, plan, visit.locale, visit.network)
+    )
 
 
 def _offered(session: CheckoutSession, ticket: Ticket, checked: Checked) -> OfferedCard | None:
@@ -156,13 +172,17 @@ def _pay_as_chosen(visit: Visit, typed: Typed) -> HttpResponse:
         return _plans(visit, ticket.held, ticket.billing, ways, problem=_("Choose how to pay."))
     key, plan = paying.key_of(ticket, None), Wish(int(chosen), ticket.plans[chosen])
     offered = held_cards.offer_again(session, ticket.held)
-    return _pay(visit, Choice(ticket, offered, key, ticket.billing, plan, visit.locale))
+    return _pay(
+        visit, Choice(ticket, offered, key, ticket.billing, plan, visit.locale, visit.network)
+    )
 
 
 # --- The press --------------------------------------------------------------------------------
 
 
 def _pay(visit: Visit, choice: Choice) -> HttpResponse:
+    """Charge the card; who fails is counted by the network, and who succeeds never is."""
+    floods.require_few_failures(choice.network, tries=visit.session.tries)
     try:
         paying.pay(visit.session, choice)
     except (AcquirerBusy, LockTimeout, OperationalError):
@@ -174,6 +194,9 @@ def _pay(visit: Visit, choice: Choice) -> HttpResponse:
         return visit.see(f"{links.path(now.session.id)}/back")
     if now.session.intent.status == PaymentStatus.REQUIRES_ACTION:
         return visit.see(standing.hand_off(now.session))
+    is_unknown = now.session.intent.status == PaymentStatus.PROCESSING
+    if now.session.tries > visit.session.tries and not is_unknown:
+        floods.count_failure(choice.network)
     return visit.see_page()
 
 

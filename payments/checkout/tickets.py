@@ -51,6 +51,7 @@ class Ticket:
     :param amount: in minor units, without surcharge.
     :param plans: counts of installments that were offered, each with its surcharge.
     :param billing: the details typed in the first step, for the second.
+    :param is_doubted: the form before was sent by a program, as it seemed.
     """
 
     amount: int
@@ -58,6 +59,7 @@ class Ticket:
     held: Held | None = None
     plans: dict[str, int] = field(default_factory=dict)
     billing: dict[str, Any] = field(default_factory=dict, repr=False)
+    is_doubted: bool = False
     nonce: str = field(default_factory=lambda: ids.random_base62(NONCE_LENGTH))
     made_at: int = field(default_factory=lambda: int(time.time()))
 

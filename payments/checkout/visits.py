@@ -12,7 +12,7 @@ from django.utils.translation.trans_real import (
     parse_accept_lang_header,
 )
 
-from payments.checkout import card_page, links
+from payments.checkout import card_page, links, networks
 from payments.checkout.models import CheckoutSession
 from payments.checkout.states import Locale
 
@@ -43,6 +43,11 @@ class Visit:
                 continue
         return settings.LANGUAGE_CODE
 
+    @property
+    def network(self) -> str | None:
+        """Return the network that the payer comes from, None if it is not known."""
+        return networks.of_payer(self.request)
+
     def anew(self) -> "Visit":
         """Return the same with session and payment as they are now."""
         return Visit(self.request, sessions().get(id=self.session.id))
@@ -71,8 +76,4 @@ def sessions() -> QuerySet[CheckoutSession]:
 def page_of(name: str, shown: dict[str, Any], status: int) -> HttpResponse:
     """Return a page, rendered without the request: no cookie is read for it."""
     text = render_to_string(f"payments/checkout/{name}.html", shown)
-    page = HttpResponse(text, status=status)
-    # The address holds the page's secret, which no other site and no search must learn.
-    page["Referrer-Policy"] = "no-referrer"
-    page["X-Robots-Tag"] = "noindex"
-    return page
+    return HttpResponse(text, status=status)  # Its headers are those of `page_headers`.

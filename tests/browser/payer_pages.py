@@ -50,6 +50,7 @@ PAYMENTS = {
 STANDINGS = {
     "card": 203, "wrong": 400, "held": 400, "plans": 200, "busy": 503, "action": 200,
     "waiting": 200, "complete": 200, "expired": 410, "used_up": 410, "unavailable": 503,
+    "elsewhere": 403, "wait": 429,
 }  # fmt: skip
 WAYS = [
     {"count": 1, "whole": "₺125.00"},
@@ -122,6 +123,7 @@ def standing(request: HttpRequest, name: str, payment: str) -> HttpResponse:
         "held": held if name in ("held", "plans", "busy") else None,
         "ways": WAYS,
         "form": "A" * 700,
+        "minutes": 10,
         "is_sandbox": True,
     }
     template = {"wrong": "card", "held": "card"}.get(name, name)
