@@ -145,14 +145,6 @@ class Page:
         """Press the browser's forward button."""
         self._run(lambda tab: tab.go_forward())
 
-    def answer_with(self, status: int, address: str) -> None:
-        """Let an address answer with another status than the service's."""
-
-        async def answer(route: Any) -> None:
-            await route.fulfill(response=await route.fetch(), status=status)
-
-        self._run(lambda tab: tab.route(address, answer))
-
     def wait_for_address(self, pattern: str) -> None:
         self._run(lambda tab: tab.wait_for_url(pattern))
 

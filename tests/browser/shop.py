@@ -3,6 +3,7 @@
 A page that Playwright makes up would not do: it is not asked where a redirect leads.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,8 +18,22 @@ PAGE = (
 )
 
 
+# A form that its headers forbid to keep; its field has the name that the address ends with, or
+# another name each time.
+FORM = "/form/"
+FORM_PAGE = (
+    b'<!doctype html><html lang="en"><head><title>Form</title><link rel="icon" href="data:,">'
+    b"</head><body><main><h1>Form</h1><form>"
+    b'<label>Card number <input name="%b"></label></form></main></body>'
+    b"</html>"
+)
+
+
 class _Shop(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
+        if self.path.startswith(FORM):
+            self._send_form(self.path.removeprefix(FORM))
+            return
         if self.path.startswith(MOVED):
             self._send_on()
             return
@@ -27,6 +42,15 @@ class _Shop(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(PAGE)))
         self.end_headers()
         self.wfile.write(PAGE)
+
+    def _send_form(self, name: str) -> None:
+        page = FORM_PAGE % (name or f"new_{time.monotonic_ns()}").encode()
+        self.send_response(203)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(page)
 
     def _send_on(self) -> None:
         """Redirect as shops do to their `www`: for a browser that is another origin."""
