@@ -37,5 +37,8 @@ def _advice(model: type[Model], prefix: str) -> str:
 
 def _reach() -> str:
     """Say which objects a key finds."""
-    here, there = ("live installation", "sandbox")[:: 1 if settings.LIVEMODE else -1]
-    return f"Your key finds the objects of its own account in this {here}, and none of a {there}."
+    places = (
+        "this live installation, and none of a sandbox.",
+        "this sandbox, and none of a live installation.",
+    )
+    return f"Your key finds the objects of its own account in {places[not settings.LIVEMODE]}"

@@ -557,7 +557,8 @@ def test_somebody_elses_session_is_not_ended(operator: User) -> None:
 
 # Pages that anybody may open.
 OPEN_TO_ALL = {
-    "/", "/healthz", "/openapi.json", "/docs/errors", "/account/password/reset",
+    "/", "/healthz", "/livez", "/readyz",
+    "/openapi.json", "/docs/errors", "/account/password/reset",
     "/account/password/reset/sent", "/account/password/reset/done", "/account/inactive", CODE,
     "/account/login", "/robots.txt", "/favicon.ico", "/.well-known/security.txt",
 }  # fmt: skip

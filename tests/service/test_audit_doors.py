@@ -113,9 +113,9 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
 ]  # fmt: skip
 # Commands that change nothing that the log is about.
 OTHER_COMMANDS = {
-    "audit", "bank", "bank_settlement_file", "check_money", "clock", "create_keyring",
-    "deliver_webhooks", "keyring", "reconcile", "vault_rotate", "verify_audit_log", "write_schema",
-    "write_states",
+    "audit", "bank", "bank_settlement_file", "check_money", "check_payment_page", "clock",
+    "create_keyring", "deliver_webhooks", "keyring", "reconcile", "status", "vault_rotate",
+    "verify_audit_log", "write_schema", "write_states",
 }  # fmt: skip
 ADMIN = {
     "disputes_dispute_open": "dispute.opened",

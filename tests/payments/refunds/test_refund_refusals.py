@@ -88,7 +88,9 @@ def test_a_foreign_payment_is_as_unknown_as_a_made_up_one(
     foreign, made_up = (ask(globex, bank, one) for one in (paid, unknown))
 
     assert foreign.refusal == (404, "resource_missing", "payment_intent")
-    assert {**foreign.error, "request_id": 0} == {**made_up.error, "request_id": 0}
+    # An id of another form is told of its form, which is known without looking for it.
+    ours = {"request_id": 0} if unknown.startswith("pi_") else {"request_id": 0, "message": ""}
+    assert {**foreign.error, **ours} == {**made_up.error, **ours}
 
 
 def test_a_foreign_refund_is_as_unknown_as_a_made_up_one(
