@@ -76,6 +76,11 @@ def look() -> Findings:
     return _readiness().look()
 
 
+def prepare() -> None:
+    """Read the migrations of this release now, so that the first look is in time."""
+    _own_migrations()
+
+
 class Look(NamedTuple):
     """A look at all parts: what is found so far, and whether it is over."""
 

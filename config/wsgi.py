@@ -6,6 +6,7 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
 from acquirers import require_adapters
+from config import health
 from core import connections
 from core.http import with_whole_bodies, with_whole_paths
 from core.memory import keep_what_is_loaded
@@ -25,6 +26,7 @@ require_collected()
 peers.join("web")  # config/gunicorn.py goes on with it in each process that is forked.
 # Nothing is asked from here on before the process has forked.
 connections.share()
+health.prepare()
 # Loads every view: before the processes fork, and not with somebody's first request.
 _ = get_resolver().url_patterns
 keep_what_is_loaded()

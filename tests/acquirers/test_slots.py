@@ -196,7 +196,7 @@ def test_reads_and_health_need_no_slot(acme: ApiClient, bank: BankTransport) -> 
         assert acme.get(f"{PATH}?include[]=total_count").status == 200
         assert acme.post(f"{PATH}/{paid['id']}", {"description": "Tea"}).status == 200
         assert acme.post(PATH, {"amount": 100, "currency": "try"}).status == 200
-        assert Client().get("/healthz").status_code == 200
+        assert Client().get("/livez").status_code == 200
 
 
 def test_a_retry_of_what_was_done_needs_no_slot(acme: ApiClient, bank: BankTransport) -> None:

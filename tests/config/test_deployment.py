@@ -24,6 +24,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 def healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stores of the tests, and an address that answers."""
     health._readiness.cache_clear()
+    monkeypatch.setattr(health, "PATIENCE_SECONDS", 30.0)
     _answer(200)(monkeypatch)
     _keep({"save": "", "appendonly": "no"}, "noeviction")(monkeypatch)
 

@@ -145,10 +145,10 @@ def test_a_request_line_that_names_another_host_is_refused(web: WebProcess, addr
 
 @pytest.mark.parametrize("address", [b"http://127.0.0.1", b"HTTP://127.0.0.1:4711"])
 def test_a_request_line_may_name_our_host(web: WebProcess, address: bytes) -> None:
-    line = b"GET " + address + b"/healthz HTTP/1.1\r\n"
+    line = b"GET " + address + b"/livez HTTP/1.1\r\n"
 
     assert web.send(line + HOST + b"\r\n").status == 200
-    refused = web.send(line.replace(b"healthz", b"") + b"Host: evil.example\r\n\r\n")
+    refused = web.send(line.replace(b"livez", b"") + b"Host: evil.example\r\n\r\n")
     assert_envelope(refused, 400, "parameter_invalid")
 
 

@@ -79,7 +79,7 @@ OF_A_PATH = [
 def test_no_header_moves_the_application(servers: Any, settings: Any, header: str) -> None:
     server = servers(**settings)
 
-    moved = [get(server, path, header.format("/zzz")).status for path in ("/healthz", SIGN_IN)]
+    moved = [get(server, path, header.format("/zzz")).status for path in ("/livez", SIGN_IN)]
     below = get(server, f"/v1{SIGN_IN}", header.format("/v1"))
 
     assert moved == [200, 200]
@@ -166,7 +166,7 @@ LINES_BEFORE = {
 
 @pytest.mark.parametrize("version", LINES_BEFORE)
 def test_the_proxy_protocol_is_no_request(servers: Any, version: str) -> None:
-    request = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    request = b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
     answer = servers(BEHIND_PROXY="true").send(LINES_BEFORE[version] + request)
 
@@ -240,7 +240,7 @@ def behind_a_socket(servers: Any, tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("header", ["SCRIPT_NAME: /zzz", "SCRIPT_NAME: /v1"])
 def test_a_neighbour_on_a_unix_socket_is_not_believed(behind_a_socket: Path, header: str) -> None:
-    for path, status in {"/healthz": 200, "/v1/admin/": 404, "/v1/balance": 401}.items():
+    for path, status in {"/livez": 200, "/v1/admin/": 404, "/v1/balance": 401}.items():
         with socket.socket(socket.AF_UNIX) as wire:
             wire.connect(str(behind_a_socket))
             wire.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{header}\r\n\r\n".encode())
@@ -258,7 +258,7 @@ def test_a_server_without_our_configuration_takes_no_front_off_a_path(
 
     with django_db_blocker.unblock():
         server = WebProcess(tmp_path / "log", application, str(plain))
-    answer = get(server, f"{prefix}/healthz", f"SCRIPT_NAME: {prefix}")
+    answer = get(server, f"{prefix}/livez", f"SCRIPT_NAME: {prefix}")
     server.stop()
 
     assert answer.status == 404

@@ -139,4 +139,4 @@ def test_a_payer_who_comes_back_is_never_too_late(acme: ApiClient, bank: BankTra
 
 def test_a_health_check_is_never_too_late() -> None:
     with arriving(waited_seconds=TOO_LATE, has_hung_up=lambda: True):
-        assert raw("GET", "/healthz").status == 200
+        assert raw("GET", "/livez").status == 200

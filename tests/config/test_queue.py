@@ -34,7 +34,7 @@ PATIENT = {"WEB_QUEUE_SECONDS": "1000"}
 AGE_SECONDS = 1.0
 HASTY = {"WEB_QUEUE_SECONDS": str(AGE_SECONDS)}
 HOST = b"Host: 127.0.0.1\r\n"
-HEALTH = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+HEALTH = b"GET /livez HTTP/1.1\r\n" + HOST + b"\r\n"
 NOTHING_WRITTEN = (0, 0)
 BURSTS, BURST = 6, 40
 
@@ -331,7 +331,7 @@ def test_the_health_check_is_answered_while_every_thread_is_held(hasty: House) -
     assert RawAnswer.read(kept).status == 200
     with hasty.send(HEALTH.replace(b"GET", b"HEAD")).makefile("rb") as head:
         assert head.readline().startswith(b"HTTP/1.1 200")
-    assert hasty.web.send(b"GET /healthz?deep=1 HTTP/1.0\r\n\r\n").status == 200
+    assert hasty.web.send(b"GET /livez?deep=1 HTTP/1.0\r\n\r\n").status == 200
     assert len(waiting) == 10
 
 

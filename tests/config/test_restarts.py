@@ -75,7 +75,7 @@ class House:
                 partial(self.call, "POST", path, data=fields) for path, fields in self.brought
             ],
             "payer's page": [partial(_call, "GET", page) for page in self.pages],
-            "health": [partial(self.call, "GET", "/healthz")] * TIMES,
+            "health": [partial(self.call, "GET", "/livez")] * TIMES,
             "API read": [partial(self.api, "GET", "/balance")] * TIMES,
             "API payment": [partial(self.api, "POST", "/payment_intents", payment())] * TIMES,
             "admin": [partial(self.call, "GET", "/account/login")] * TIMES,

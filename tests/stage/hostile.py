@@ -44,4 +44,9 @@ def _written(model: type[models.Model], field: Any) -> bool:
         value = TEXT[: field.max_length or None]
     else:
         return False
-    return model._default_manager.all().update(**{field.name: value}) > 0
+    rows = model._default_manager.all()
+    if (
+        field.name == "customer_details"
+    ):  # They are there once a session is complete, and then only.
+        rows = rows.filter(customer_details__isnull=False)
+    return rows.update(**{field.name: value}) > 0

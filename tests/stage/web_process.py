@@ -119,7 +119,7 @@ class WebProcess(Running):
             return RawAnswer.read(wire)
 
     def is_alive(self) -> bool:
-        return self.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").status == 200
+        return self.send(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").status == 200
 
 
 def request(web: WebProcess, *headers: bytes, method: bytes = b"POST") -> bytes:

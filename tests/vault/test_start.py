@@ -36,7 +36,7 @@ PROCESSES = {
 HEALTH = """
 import config.wsgi
 from django.test import Client
-print(Client(raise_request_exception=False).get("/healthz").status_code)
+print(Client(raise_request_exception=False).get("/livez").status_code)
 """
 
 
@@ -75,13 +75,13 @@ def elsewhere(kind: str) -> str:
     return address.replace(f"/{name}", "/postgres")
 
 
-@pytest.mark.parametrize(("kind", "health"), [("down", 503), ("not migrated", 200)])
-def test_a_database_that_cannot_be_asked_does_not_stop_the_start(kind: str, health: int) -> None:
+@pytest.mark.parametrize("kind", ["down", "not migrated"])
+def test_a_database_that_cannot_be_asked_does_not_stop_the_start(kind: str) -> None:
     status, said = run("-c", HEALTH, DATABASE_URL=elsewhere(kind))
 
     assert status == 0, said
     assert "keys_in_use_not_checked" in said
-    assert str(health) in said.splitlines()
+    assert "200" in said.splitlines()
 
 
 # --- What all of them ask ---------------------------------------------------------------------
