@@ -14,7 +14,7 @@ from core import context
 # No time: core.postgresql tries again in the thread that needs the connection.
 RECONNECT_SECONDS = 0
 # No statement of a request takes so long, unless something is wrong: a request has 45 s in all.
-# What runs beside requests may: retention, audits, imports.
+# Retention, audits and imports may: they run outside of web processes.
 STATEMENT_BOUND = "-c statement_timeout=30s"
 
 

@@ -32,14 +32,14 @@ if DATABASE_POOL < 1:
 
 
 # A server that is gone without a word is noticed within 15 s: its network sends nothing back.
-# What an address says of these counts instead.
+# A parameter of the address counts instead.
 NETWORK = {
     "connect_timeout": 3,
     "keepalives_idle": 5,
     "keepalives_interval": 3,
     "keepalives_count": 3,
     "tcp_user_timeout": 14_000,  # ms
-    # What `pg_stat_activity` shows until the process knows its kind (core.connections).
+    # The name in `pg_stat_activity`, until the process knows its kind (core.connections).
     "fallback_application_name": " ".join([PurePath(sys.argv[0]).name, *sys.argv[1:2]])[:63],
 }
 

@@ -156,7 +156,7 @@ def _disputes(member: Member, parts: PaymentParts) -> Iterator[TimelineEntry]:
         )
         if row.closed_at:
             title = gettext("The dispute ended.")
-            yield TimelineEntry(row.closed_at, title, (), row.status, url, row.id)
+            yield TimelineEntry(row.closed_at, title, (), row.status, url)
 
 
 def _cases(parts: PaymentParts) -> Iterator[TimelineEntry]:

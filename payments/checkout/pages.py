@@ -5,7 +5,6 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -15,7 +14,6 @@ from payments.checkout.visits import Visit, page_of, sessions
 
 
 @csrf_exempt  # The form's ticket is the proof, and there is no cookie.
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest, token: str) -> HttpResponse:
     """Show how a session stands, or take the card that its payer has typed."""
@@ -25,7 +23,6 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @csrf_exempt  # As above.
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def choice(request: HttpRequest, token: str) -> HttpResponse:
     """Take the payer's choice of installments; without one, lead to the page."""
@@ -35,7 +32,6 @@ def choice(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @csrf_exempt  # A wrong method is a 405.
-@never_cache
 @require_safe
 def another_card(request: HttpRequest, token: str) -> HttpResponse:
     """Show the form to a payer whose bank waits for them."""
@@ -43,7 +39,6 @@ def another_card(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @csrf_exempt  # A wrong method is a 405.
-@never_cache
 @require_safe
 def back(request: HttpRequest, token: str) -> HttpResponse:
     """Lead a payer on who comes from the bank or from a press.

@@ -13,7 +13,9 @@ from panel.merchants.payment_forms import CaptureForm
 from payments.intents.models import Modification, PaymentIntent
 from payments.refunds.models import Refund
 from tests.stage.client import ApiClient
+from tests.stage.complaints import Complaint
 from tests.stage.factories import DECLINED_CARD, GOOD_CARD, SILENT_CARD, PaymentFactory
+from tests.stage.notifier import Notifier
 from tests.stage.teams import person, signed_in
 
 pytestmark = [
@@ -298,3 +300,15 @@ def test_a_status_that_the_panel_does_not_know_is_grey_with_its_name(
     page = owner.get(at(acme, row.id)).content.decode()
 
     assert re.search(r"bg-secondary-lt.*succeeded", page)
+
+
+def test_a_dispute_that_ended_is_named_once_in_the_timeline(
+    owner: Client, acme: ApiClient, notifier: Notifier
+) -> None:
+    complaint = Complaint(acme, notifier).opened().lost()
+
+    page = owner.get(at(acme, complaint.payment_id)).content.decode()
+
+    named = re.findall(r' id="([^"]+)"', page)
+    assert "The dispute ended." in page
+    assert [name for name in named if named.count(name) > 1] == []
