@@ -13,8 +13,10 @@ BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contribute/map.md"
 # Pages of `docs/` that are for machines, or have their own place.
 LEFT_OUT = shutil.ignore_patterns("openapi-examples.json")
 LINK = re.compile(r"(?<!\!)\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)#\s:]+)((?:#[^)\s]*)?)\)")
-# Languages of samples that no lexer colours; a diagram would need a script of others.
-PLAIN = re.compile(r"^```(?:mermaid|csv)$", re.M)
+# A diagram would need a script of others, and its tables stand below it.
+DIAGRAM = re.compile(r"^```mermaid\n.*?^```\n\n", re.M | re.S)
+# A language of samples that no lexer colours.
+PLAIN = re.compile(r"^```csv$", re.M)
 
 
 def lay(directory: Path) -> None:
@@ -27,7 +29,7 @@ def lay(directory: Path) -> None:
     for page in directory.rglob("*.md"):
         origin = origins.get(page, DOCS / page.relative_to(directory))
         text = with_links(page.read_text(), origin, page, directory)
-        page.write_text(PLAIN.sub("```text", text))
+        page.write_text(PLAIN.sub("```text", DIAGRAM.sub("", text)))
 
 
 def with_links(text: str, origin: Path, page: Path, directory: Path) -> str:

@@ -324,8 +324,11 @@ HEADERS = {
 
 
 def _delivered(event_type: str, example: Shape | None) -> Shape:
-    of_any_type = ref(event_name(types.object_of(event_type)))
-    body = {"schema": of_any_type, **({"example": example} if example else {})}
+    of_this_type = {
+        **ref(event_name(types.object_of(event_type))),
+        "properties": {"type": {"const": event_type}},
+    }
+    body = {"schema": of_this_type, **({"example": example} if example else {})}
     return {
         "operationId": "on_" + event_type.replace(".", "_"),
         "summary": event_type,

@@ -1,5 +1,6 @@
 """docs/reference/states.md says what the tables of statuses say."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from django.core.management import call_command
 from config.management.commands import write_states
 from events import transitions
 from events.transitions import StatusChange, Table
+from payments.intents import states
 
 
 def test_the_page_is_what_would_be_written() -> None:
@@ -45,3 +47,12 @@ def test_a_table_that_nobody_introduces_is_not_written(monkeypatch: pytest.Monke
 
     with pytest.raises(KeyError):
         write_states.page()
+
+
+def test_the_picture_shows_changes_of_the_table() -> None:
+    picture = (write_states.PATH.parents[1] / "a-payments-states.svg").read_text()
+    drawn = set(re.findall(r'class="way" id="([a-z_]+)-([a-z_]+)"', picture))
+    allowed = {(change.before, change.after) for change in states.PAYMENTS.changes}
+
+    assert len(drawn) == picture.count('class="way"') == 10
+    assert drawn <= allowed

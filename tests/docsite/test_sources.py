@@ -37,3 +37,12 @@ def test_every_page_of_the_checkout_is_laid(tmp_path: Path) -> None:
     assert laid == pages | {*sources.BESIDE.values(), "adr/index.md"}
     assert len(pages) > 80
     assert (ROOT / "docs/index.md").exists()
+
+
+def test_a_diagram_that_needs_a_script_is_left_out(tmp_path: Path) -> None:
+    sources.lay(tmp_path)
+
+    states = (tmp_path / "reference" / "states.md").read_text()
+    assert "```mermaid" in (DOCS / "reference" / "states.md").read_text()
+    assert "stateDiagram" not in states
+    assert "| from | to | event |" in states
