@@ -29,6 +29,7 @@ from payments.intents.forms import ID_MAX, BillingDetailsForm, LineItemForm
 LINES_MAX = 100
 IMAGES_MAX = 8
 UNIX_MAX = 253_402_300_799  # The last second that a date can name.
+WITH_ID = "`{CHECKOUT_SESSION_ID}` in it becomes the session's id."
 # A session is for exactly one of these.
 SOURCES = ("payment_intent", "line_items", "amount")
 
@@ -54,6 +55,14 @@ _ADDRESS = Choices(
 _CREATION = Choices(
     "CheckoutCustomerCreation", {"if_required": "No customer is created by the page."}
 )
+
+
+class AddressWithId(Address):
+    """An address in which the session's id may have a placeholder, whose braces no URI has."""
+
+    @property
+    def shape(self) -> Shape:
+        return {name: value for name, value in super().shape.items() if name != "format"}
 
 
 class Off(Boolean):
@@ -222,11 +231,12 @@ class CreateSessionForm(Form):
         required=False,
         help_text="The currency's three letters (ISO 4217). Required with `amount`.",
     )
-    success_url = Address(
-        required=False, help_text="Where the payer goes after the payment. Absent: nowhere."
+    success_url = AddressWithId(
+        required=False,
+        help_text=f"Where the payer goes after the payment. {WITH_ID} Absent: nowhere.",
     )
-    cancel_url = Address(
-        required=False, help_text="Where the payer can go back to. Absent: nowhere."
+    cancel_url = AddressWithId(
+        required=False, help_text=f"Where the payer can go back to. {WITH_ID} Absent: nowhere."
     )
     expires_at = Integer(
         minimum=0,

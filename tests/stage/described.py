@@ -126,7 +126,9 @@ def _refusal() -> Draft202012Validator:
 
 def validator(shape: dict[str, Any]) -> Draft202012Validator:
     """Return what validates a part of the schema."""
-    return Draft202012Validator({**shape, "components": document()["components"]})
+    return Draft202012Validator(
+        {**shape, "components": document()["components"]}, validate_formats=True
+    )
 
 
 def _require(shape: Draft202012Validator, value: Any, what: str) -> None:
