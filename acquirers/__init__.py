@@ -36,7 +36,7 @@ def of(attempt: HasTerminal) -> "Gateway":
 
     :raises NotSetUp: the installation has no adapter for its kind any more.
     """
-    heard: Gateway = _imported(HEARD)(at(attempt.terminal), attempt.card)
+    heard: Gateway = _imported(HEARD)(at(attempt.terminal), attempt.card, attempt.terminal.name)
     return heard
 
 

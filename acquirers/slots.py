@@ -16,6 +16,7 @@ from django.conf import settings
 from acquirers.places import Places
 from core import arrival, connections, context
 from core.errors import UpstreamUnavailable
+from core.metrics import Counter, Gauge
 from core.once import once
 from core.traffic import traffic
 from merchants.models import Merchant
@@ -33,6 +34,10 @@ PAYERS_SHARE, MERCHANTS_SHARE = 8, 16
 
 # The name of all of them together in the line of traffic: they share a process's slots.
 ACQUIRERS = "acquirers"
+
+REFUSED = Counter("pay_bank_slot_refusals_total", "Requests that found no slot.")
+IN_USE = Gauge("pay_bank_slots_in_use", "Requests that hold a slot.")
+ALL = Gauge("pay_bank_slots", "Slots of the processes that have asked a bank.")
 
 # Whether the current request holds a slot.
 _held: ContextVar[bool] = ContextVar("slot", default=False)
@@ -108,16 +113,21 @@ def _slot(merchant_id: str, *, seconds: float, share: int) -> Iterator[None]:
         return
     if not _taken(merchant_id, seconds=seconds, share=share):
         traffic.refused_by_slot(ACQUIRERS)
+        REFUSED.count()
         raise AcquirerBusy
     token = _held.set(True)
     try:
         # The client may have hung up while it waited, and an attempt is about to be written.
         arrival.require_client()
-        traffic.slot_taken(ACQUIRERS, in_use=places().in_use)
+        in_use = places().in_use
+        traffic.slot_taken(ACQUIRERS, in_use=in_use)
+        IN_USE.set(in_use)
+        ALL.set(settings.ACQUIRER_SLOTS)
         yield
     finally:
         _held.reset(token)
         places().give_back(merchant_id)
+        IN_USE.set(places().in_use)
 
 
 def _taken(merchant_id: str, *, seconds: float, share: int) -> bool:

@@ -5,18 +5,14 @@ a healthy installation has, so that a restart of a process wakes no person.
 """
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Count, Max, Min
 from django.utils import timezone
 
-from acquirers.conversation import kinds
-from audit.daily.models import DailyRun
-from core import clock, redis, rounds
-from vault import peers
-from webhooks.models import Lane
+from audit import figures
+from core import redis
 
 # Each of them has to run somewhere; beat at one place alone.
 WANTED = ("web", "worker", "sender", "beat")
@@ -45,30 +41,25 @@ def lines() -> Iterator[Line]:
 
 
 def _processes() -> Iterator[Line]:
-    now = timezone.now()
-    living = peers.living().values("kind").annotate(count=Count("id"), since=Min("started_at"))
-    found = {row["kind"]: row for row in living}
+    found = figures.processes()
     for kind in WANTED:
-        row = found.get(kind)
-        if row is None:
+        living = found.get(kind)
+        if living is None:
             yield Line(kind, "none was seen within a minute", is_wrong=True)
             continue
-        releases = peers.living().filter(kind=kind).values_list("release", flat=True).distinct()
-        text = f"{row['count']} of release {' and '.join(sorted(releases))}"
-        age = f"the oldest for {_age(now - row['since'])}"
-        too_many = kind == "beat" and row["count"] > 1
+        text = f"{living.number} of release {' and '.join(living.releases)}"
+        age = f"the oldest for {_age(timezone.now() - living.since)}"
+        too_many = kind == "beat" and living.number > 1
         yield Line(kind, f"{text}, {age}{': stop all but one' if too_many else ''}", too_many)
 
 
 def _rounds() -> Iterator[Line]:
     try:
-        ago = rounds.seconds_ago()
+        ago = figures.task_seconds()
     except redis.Away:
         yield Line("rounds", "Redis does not answer: no worker gets its work", is_wrong=True)
         return
-    every = {
-        entry["task"]: float(entry["schedule"]) for entry in settings.CELERY_BEAT_SCHEDULE.values()
-    }
+    every = figures.every_seconds()
     late = {
         task: ago.get(task)
         for task, seconds in sorted(every.items())
@@ -88,41 +79,27 @@ def _may_be_elsewhere(task: str) -> bool:
 
 
 def _deliveries() -> Line:
-    due = Lane.objects.filter(due_at__lte=clock.now()).aggregate(oldest=Min("due_at"))["oldest"]
-    if due is None:
+    waits = figures.oldest_due_seconds()
+    if waits is None:
         return Line("deliveries", "none is due")
-    waits = clock.now() - due
-    return Line(
-        "deliveries", f"the oldest is due for {_age(waits)}", waits.total_seconds() > DUE_SECONDS
-    )
+    return Line("deliveries", f"the oldest is due for {_ago(waits)}", waits > DUE_SECONDS)
 
 
 def _unknown() -> Line:
-    now = clock.now()
-    # The first of each is the longest unknown.
-    firsts = [
-        rows.first()
-        for kind in kinds.KINDS.values()
-        if kind.id_prefix
-        for rows in kind.unanswered(now).values()
-    ]
-    begun: list[datetime] = [row.asked_at for row in firsts if row is not None]
-    if not begun:
+    unknown = figures.unknown_seconds()
+    if not unknown:
         return Line("unknown outcomes", "none")
-    age = now - min(begun)
-    text = f"the oldest is unknown for {_age(age)}"
-    return Line("unknown outcomes", text, age.total_seconds() > settings.CASE_AFTER_SECONDS)
+    seconds = max(unknown.values())
+    text = f"the oldest is unknown for {_ago(seconds)}"
+    return Line("unknown outcomes", text, seconds > settings.CASE_AFTER_SECONDS)
 
 
 def _audit() -> Line:
-    clean = DailyRun.objects.filter(
-        job=DailyRun.Job.AUDIT, status=DailyRun.Status.DONE, findings=0
-    ).aggregate(last=Max("ended_at"))
-    last = clean["last"]
-    if last is None:
+    seconds = figures.clean_audit_seconds()
+    if seconds is None:
         return Line("audit", "no clean one is known", is_wrong=True)
-    age = timezone.now() - last
-    return Line("audit", f"the last clean one was {_age(age)} ago", age > AUDIT_AGE)
+    text = f"the last clean one was {_ago(seconds)} ago"
+    return Line("audit", text, seconds > AUDIT_AGE.total_seconds())
 
 
 def _ago(seconds: float) -> str:

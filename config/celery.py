@@ -4,7 +4,14 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, setup_logging, task_success, worker_init
+from celery.signals import (
+    beat_init,
+    setup_logging,
+    task_failure,
+    task_success,
+    worker_init,
+    worker_ready,
+)
 from django.core.exceptions import ImproperlyConfigured
 
 from acquirers import require_adapters
@@ -12,6 +19,8 @@ from config import broker
 from core import heartbeat, rounds
 from core.heartbeat import ProcessKind
 from core.keyring import KeyRingError
+from core.metrics import Counter, Label
+from core.metrics import address as metrics_address
 from core.postgresql.waits import require_bounded_waits
 from vault import peers
 from vault.checks import require_keys
@@ -19,6 +28,13 @@ from vault.checks import require_keys
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Django's checks are those of `manage.py check`: here every worker would load all pages for them.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
+
+ROUNDS = Counter(
+    "pay_task_rounds_total",
+    "Rounds of beat's tasks.",
+    task=Label(),
+    result=Label("succeeded", "failed"),
+)
 
 broker.use_for_redis()
 app = Celery("config")
@@ -41,12 +57,25 @@ def begin_worker(sender: Any, **_options: object) -> None:
 @beat_init.connect
 def begin_beat(**_options: object) -> None:
     _begin("beat")
+    # One process alone asks the database for figures of the whole installation.
+    metrics_address.serve(*metrics_address.SOURCES.values())
+
+
+@worker_ready.connect
+def show_metrics(**_options: object) -> None:
+    metrics_address.serve()
 
 
 @task_success.connect
 def note_round(sender: Any, **_options: object) -> None:
     """Note that a task has ended well, for `manage.py status`."""
     rounds.note(sender.name)
+    ROUNDS.count(sender.name, "succeeded")
+
+
+@task_failure.connect
+def note_failed_round(sender: Any, **_options: object) -> None:
+    ROUNDS.count(sender.name, "failed")
 
 
 def _begin(kind: ProcessKind) -> None:
@@ -59,3 +88,4 @@ def _begin(kind: ProcessKind) -> None:
     except (ImproperlyConfigured, KeyRingError) as error:
         raise SystemExit(str(error)) from error
     heartbeat.begin()
+    metrics_address.begin(kind)

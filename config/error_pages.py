@@ -32,6 +32,7 @@ def page(refusal: DomainError, *, template: str | None = None) -> HttpResponse:
     :param template: another one than the status' own.
     """
     status = refusal.http_status
+    context.note_refusal(refusal.code)
     of_its_class = "errors/500.html" if status >= 500 else "errors/400.html"
     names = [template] if template else [f"errors/{status}.html", of_its_class]
     shown = {"request_id": context.request_id(), "is_sandbox": not settings.LIVEMODE}

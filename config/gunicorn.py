@@ -27,6 +27,7 @@ from config.logs import logging_config
 from config.queue_worker import Connection, QueueWorker
 from core import context, heartbeat
 from core.errors import DomainError, HeaderRepeated, InternalError, ParameterInvalid
+from core.metrics import address as metrics_address
 from core.rest.envelope import error_body
 
 
@@ -121,6 +122,7 @@ def on_starting(server: Arbiter) -> None:
     """Check what the command line has made of the configuration; gunicorn calls this by name."""
     strict_http.require_trust_in_no_peer(server.cfg)
     server.handle_hup = refuse_to_reload
+    metrics_address.begin("web")
 
 
 def refuse_to_reload() -> None:
@@ -135,6 +137,7 @@ def refuse_to_reload() -> None:
 def post_worker_init(_worker: Worker) -> None:
     """Begin the heartbeat of a forked process; gunicorn calls this by name."""
     heartbeat.begin()
+    metrics_address.serve()
 
 
 def pre_request(_worker: Worker, request: Request) -> None:

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 
 from api import request_logs
-from config import errors, front_door
+from config import errors, front_door, request_counts
 from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
 from core import arrival, connections, context
@@ -75,6 +75,7 @@ class RequestFrame:
                 _call_when_sent(response, calls)
             _measure(request, response)
             self._log(request, response, work, seconds)
+            request_counts.note(request, response, work, seconds)
         finally:
             context.end()
             # Before the answer is sent: a client that does not read it may keep this thread.

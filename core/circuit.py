@@ -11,6 +11,13 @@ from typing import TypeVar
 
 import structlog
 
+from core.metrics import Counter, Gauge, Label
+
+OPENED = Counter("pay_circuit_opened_total", "Times that a circuit opened.", circuit=Label("redis"))
+IS_OPEN = Gauge(
+    "pay_circuit_open", "Processes whose circuit is open: they ask nothing.", circuit=Label("redis")
+)
+
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
@@ -69,6 +76,8 @@ class Circuit:
                 return
             self._open_until = time.monotonic() + self._seconds
             self._turn += 1
+        OPENED.count(self._name)
+        IS_OPEN.set(1, self._name)
         # The class alone: a server's refusal quotes the command.
         log.warning("circuit_opened", circuit=self._name, reason=type(problem).__name__)
 
@@ -79,4 +88,5 @@ class Circuit:
             was_open = self._open_until is not None
             self._failures, self._open_until = 0, None
         if was_open:
+            IS_OPEN.set(0, self._name)
             log.warning("circuit_closed", circuit=self._name)

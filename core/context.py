@@ -61,6 +61,7 @@ class Work:
     is_irrevocable: bool = False
     has_asked_others: bool = False  # Their answer has to be written down, however late.
     idempotency_claim: Any = None  # Of api.idempotency, for as long as this work lasts.
+    refusal: str | None = None  # The code of the error that it is answered by.
     body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
     last_change: tuple[str, str] | None = None  # Merchant and object that changed last.
     sequences: dict[tuple[str, str], int] = field(default_factory=dict)  # Of their last events.
@@ -156,6 +157,12 @@ def is_request() -> bool:
     """Return whether the current work is a client's request, and no job or command."""
     work = _current.get()
     return work is not None and work.is_request
+
+
+def note_refusal(code: str) -> None:
+    """Remember the code of the error that the current work is answered by."""
+    if work := _current.get():
+        work.refusal = code
 
 
 def when_answered(call: Callable[[], None]) -> None:

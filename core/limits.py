@@ -19,6 +19,7 @@ from rest_framework.request import Request
 
 from core import redis
 from core.errors import DomainError, Explained
+from core.metrics import Counter, Label
 
 # The key holds the instants (microseconds, newest first) of what was let through lately, and
 # vanishes with the last of them. Instants from the future are of a clock that was set back. A look
@@ -42,6 +43,11 @@ redis.call('LTRIM', KEYS[1], 0, limit - 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[2] * 1000 + 1)
 return 0
 """
+REFUSED = Counter(
+    "pay_rate_refusals_total",
+    "Calls refused because there were too many.",
+    counted=Label("requests", "failed", "sign_in", "other"),
+)
 # A customer with one IPv6 address has the whole network of this length.
 IPV6_PREFIX_LENGTH = 64
 
@@ -83,7 +89,7 @@ def count_request(merchant_id: str) -> None:
     """
     limit = settings.RATE_LIMIT_PER_SECOND
     with suppress(redis.Away):
-        _require(_wait_of(f"limit:{merchant_id}", limit=limit, seconds=1))
+        _require(_wait_of(f"limit:{merchant_id}", limit=limit, seconds=1), "requests")
 
 
 def count_failed_authentication(address: str) -> None:
@@ -103,7 +109,8 @@ def count_sign_in(address: str) -> None:
 
 
 def _count_of_minute(address: str, counted: str, *, limit: int) -> None:
-    count(f"limit:{counted}:{network_of(address)}", limit=limit, seconds=60)
+    wait_seconds = note(f"limit:{counted}:{network_of(address)}", limit=limit, seconds=60)
+    _require(wait_seconds, counted)
 
 
 def count(name: str, *, limit: int, seconds: int) -> None:
@@ -131,8 +138,9 @@ def look(name: str, *, limit: int, seconds: int) -> None:
     _require(wait_seconds)
 
 
-def _require(wait_seconds: int) -> None:
+def _require(wait_seconds: int, counted: str = "other") -> None:
     if wait_seconds:
+        REFUSED.count(counted)
         raise RateLimited(wait_seconds)
 
 

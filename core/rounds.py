@@ -27,4 +27,4 @@ def seconds_ago() -> dict[str, float]:
     """
     noted: dict[Any, Any] = redis.call(lambda client: client.hgetall(KEY))
     now = time.time()
-    return {task.decode(): now - float(at) for task, at in noted.items()}
+    return {task.decode(): max(0.0, now - float(at)) for task, at in noted.items()}

@@ -11,8 +11,17 @@ from typing import Any, NamedTuple
 
 from django.db.models import Model
 
+from core.metrics import Counter, Label
 from core.registry import Registry
 from events import outbox
+
+MOVED = Counter(
+    "pay_status_changes_total",
+    "Changes of status that were committed.",
+    object=Label(),
+    before=Label(),
+    after=Label(),
+)
 
 
 class UnlistedTransition(Exception):
@@ -120,7 +129,9 @@ class Door:
             what plans the deliveries is a transaction's last statement.
         :raises UnlistedTransition: the table has no such pair.
         """
+        came_from = str(row.status)
         event = change(row, status, table=self.table)
+        MOVED.count_after_commit(self.table.noun, came_from, str(status))
         self.write(row)
         body = self.render(row)
         if answer is not None:

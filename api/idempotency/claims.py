@@ -262,6 +262,7 @@ def _take_over(claim: Claim) -> None:
     row.lease_until = claim.lease_until = _lease_end(now)
     row.process = processes.own_name()
     row.save(update_fields=["lease_until", "process"])
+    kept.KEYS.count_after_commit("taken_over")
     if not row.object_id:
         claim.announced = True  # Its work was never begun, and is ours now.
         return

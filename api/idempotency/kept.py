@@ -8,8 +8,14 @@ from django.utils import timezone
 from api.idempotency.refusals import NoLongerKept
 from core import context
 from core.keyring import ring
+from core.metrics import Counter, Label
 from merchants.models import IdempotencyKey
 
+KEYS = Counter(
+    "pay_idempotency_total",
+    "Requests whose key was known: replayed answers, and work taken over from one that died.",
+    ended=Label("replayed", "taken_over"),
+)
 SECRET_ANSWER_LIFE = timedelta(minutes=15)
 
 
@@ -56,6 +62,7 @@ def replay(row: IdempotencyKey) -> None:
     is_over = row.answer_until is not None and row.answer_until <= timezone.now()
     if is_over or row.sealed_response is None:
         raise NoLongerKept(row.object_id or "")
+    KEYS.count("replayed")
     raise Replayed(row)
 
 

@@ -8,6 +8,7 @@ import environ
 from config.beat import SCHEDULE
 from config.settings.installation import LIVEMODE, env, required
 from core.redis import broker_url
+from core.urls import is_host_and_port
 
 # Threads per web process, as config/gunicorn.py starts them; three quarters may wait for a bank.
 WEB_THREADS = env.int("WEB_THREADS", default=64)
@@ -73,6 +74,12 @@ if not LIVEMODE:
         "BANK_DATABASE_URL", "the postgresql:// address of a second database, the test bank's own"
     )
     DATABASE_ROUTERS = ["testbank.router.BankRouter"]
+# Where each process shows its metrics: `host:port` or a path, neither of them public.
+METRICS_BIND = env.str("METRICS_BIND", default="").strip()
+if METRICS_BIND and not (METRICS_BIND.startswith("/") or is_host_and_port(METRICS_BIND)):
+    raise environ.ImproperlyConfigured(
+        "Set METRICS_BIND to host:port, such as 127.0.0.1:9464, or to the path of a socket."
+    )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = required("REDIS_URL", "the address of Redis, such as redis://host:6379/0")

@@ -9,6 +9,7 @@ from psycopg import Connection, Error, IsolationLevel, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from core import context
+from core.metrics import Counter, Histogram
 from core.postgresql import waits
 from core.postgresql.places import Places
 
@@ -19,6 +20,11 @@ PATIENCE_SECONDS = 3.0
 LOOK_SECONDS = 0.25
 # One of so many shared connections is for requests that only read.
 READERS_SHARE = 4
+
+WAITED = Histogram(
+    "pay_database_wait_seconds", "Time that work waited for one of the shared connections."
+)
+TIMED_OUT = Counter("pay_database_wait_refused_total", "Work that got no connection in its time.")
 
 _places: WeakKeyDictionary[ConnectionPool, Places] = WeakKeyDictionary()
 _making = Lock()
@@ -65,9 +71,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return self._opened(conn_params)
         self.isolation_level = IsolationLevel.READ_COMMITTED
         self.pool.open()  # Does nothing to one that is open.
+        began = time.monotonic()
         self._take_place()
         try:
-            return _taken(self.pool)
+            taken = _taken(self.pool)
+            WAITED.note(time.monotonic() - began)
+            return taken
         except BaseException:
             self._give_place_back()
             raise
@@ -83,6 +92,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if places is None or work is None or not work.changes_something:
             return
         if not places.take(is_urgent=work.has_asked_others, seconds=_patience_seconds()):
+            TIMED_OUT.count()
             raise PoolTimeout("all connections are in use")
         self._place_at = places
 
@@ -147,6 +157,7 @@ def _taken(pool: ConnectionPool) -> Connection:
             connection = pool.getconn(timeout=min(LOOK_SECONDS, left))
         except PoolTimeout:
             if left <= LOOK_SECONDS:
+                TIMED_OUT.count()
                 raise
         else:
             if is_alive(connection):

@@ -11,6 +11,7 @@ from core.rest.messages import message_of
 
 def error_body(refusal: DomainError) -> dict[str, Any]:
     """Return the error envelope of a refusal."""
+    context.note_refusal(refusal.code)
     error = {
         "type": refusal.type,
         "code": refusal.code,

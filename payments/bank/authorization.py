@@ -12,6 +12,7 @@ from acquirers.gateway import AuthorizationRequest
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
 from acquirers.three_d_secure import AuthenticationProof
 from core import clock, local_days
+from core.metrics import Counter, Label
 from events import transitions
 from ledger import book
 from ledger.book import Sale
@@ -23,6 +24,12 @@ from payments.intents.states import (
     ATTEMPTS,
     AttemptStatus,
     PaymentStatus,
+)
+
+DECLINED = Counter(
+    "pay_attempts_failed_total",
+    "Attempts that took nothing, by decline code, or by the error's code.",
+    reason=Label(),
 )
 
 log = structlog.get_logger(__name__)
@@ -128,6 +135,7 @@ def _charge(intent: PaymentIntent, attempt: Attempt) -> Movement:
 def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> PaymentStatus:
     reason = _reason(attempt, outcome)
     attempt.error = error_of(attempt, reason, outcome)
+    DECLINED.count_after_commit(attempt.error["reason"])
     # A bank that cannot answer says nothing about the card.
     attempt.is_declined = outcome.answer is Answer.DECLINED and reason is not PROCESSING_ERROR
     if outcome.answer is Answer.AUTHENTICATION_REQUIRED:

@@ -25,6 +25,7 @@ def delivery(url: str, **changes: Any) -> Claimed:
         "event_id": "evt_1",
         "url": url,
         "attempt": 1,
+        "planned_at": real_now(),
         "is_resend": False,
         "is_degraded": False,
         "body": BODY,

@@ -35,6 +35,7 @@ class Claimed:
 
     :param since: a moment at or before the beginning of the lease, so that this process never
         takes its lease for longer than it is.
+    :param planned_at: in the movable clock.
     :param body: the event's stored bytes, sent as they are.
     :param secrets: the endpoint's signing secrets, the newest first; empty if none could be opened.
     :param is_degraded: the endpoint has failed several times in a row, or takes long to answer.
@@ -48,6 +49,7 @@ class Claimed:
     event_id: str
     url: str
     attempt: int
+    planned_at: datetime
     is_resend: bool
     is_degraded: bool
     body: bytes = field(repr=False)

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from core.metrics import Counter, Gauge
 from webhooks.delivery.messages import Answer, Claimed
 
 # Sending pauses if over four in five of the endpoints that were tried within a minute were not
@@ -35,6 +36,9 @@ QUIET_SECONDS = 3.0
 PAUSE_MAX_SECONDS = 300.0
 PROBE_EVERY_SECONDS = 2.0
 PROBES_MAX = 8
+
+PAUSED = Counter("pay_webhook_pauses_total", "Pauses for a fault of our own network.")
+IS_PAUSED = Gauge("pay_webhooks_paused", "Senders that pause now.")
 
 log = structlog.get_logger(__name__)
 
@@ -141,6 +145,8 @@ class OutageDetector:
                 self._resume("the longest pause is over")
         elif self._held and self._may_pause and self._is_our_fault(now):
             self._paused_at = self._probed_at = now
+            PAUSED.count()
+            IS_PAUSED.set(1)
             log.warning("webhooks_paused", endpoints=len(self._last))
 
     def _is_our_fault(self, now: float) -> bool:
@@ -182,6 +188,7 @@ class OutageDetector:
         seconds = round(self._now() - self._paused_at)
         self._paused_at = None
         self._last.clear()  # Failures in the pause say nothing about the time after it.
+        IS_PAUSED.set(0)
         log.warning("webhooks_resumed", reason=reason, seconds=seconds)
 
 

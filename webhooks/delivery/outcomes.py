@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 import orjson
 import structlog
 from django.conf import settings
+from django.db import transaction
 
 from core import clock, ids, prepared
+from core.metrics import Counter, Histogram, Label, is_on
 from core.prepared import array
-from webhooks.delivery.messages import Answer
+from webhooks.delivery.messages import ERRORS, Answer
 from webhooks.models import Delivery, Endpoint
 
 # An answer is slow if it took a fifth of the time-out or longer. Its endpoint then counts as
@@ -19,6 +22,17 @@ SLOW_PART = 5
 # The wait before each attempt after the first, in seconds. No jitter: the delays are the spec's.
 DELAYS_SECONDS = (60, 300, 1800, 7200, 21600, 43200, 86400, 86400, 86400)
 MAX_ATTEMPTS = len(DELAYS_SECONDS) + 1
+
+DELIVERED = Counter(
+    "pay_webhook_attempts_total",
+    "Attempts to deliver a webhook, by how they ended.",
+    result=Label("succeeded", *ERRORS),
+)
+LAG = Histogram(
+    "pay_webhook_lag_seconds",
+    "Time from a change to the first byte of its first delivery.",
+    ranges=(0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600),
+)
 
 log = structlog.get_logger(__name__)
 
@@ -152,9 +166,20 @@ def write(answers: Sequence[Answer]) -> list[int]:
         return []
     now = clock.now()
     _record(steps, now)
+    if is_on():
+        transaction.on_commit(partial(_count, steps))
     if again := [step for step in steps if step.delay_seconds is not None]:
         _try_again(again, now)
     return [step.answer.claimed.lease.lane_id for step in steps]
+
+
+def _count(steps: Sequence[_Step]) -> None:
+    for step in steps:
+        answer = step.answer
+        DELIVERED.count(answer.error or "succeeded")
+        if answer.claimed.attempt == 1 and not answer.claimed.is_resend:
+            lag = answer.attempted_at - answer.claimed.planned_at
+            LAG.note(max(0.0, lag.total_seconds()))
 
 
 def _without(held: set[str], answers: Sequence[Answer]) -> list[Answer]:

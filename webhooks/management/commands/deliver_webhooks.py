@@ -5,6 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from core import heartbeat
 from core.keyring import KeyRingError
+from core.metrics import address
 from core.postgresql.waits import require_bounded_waits
 from vault import peers
 from vault.checks import require_keys
@@ -27,6 +28,8 @@ class Command(BaseCommand):
         except KeyRingError as error:
             raise CommandError(str(error)) from error
         heartbeat.begin()
+        address.begin("sender")
+        address.serve()
         drain = Drain(upkeep.chores())
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_signal: drain.stop())

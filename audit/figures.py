@@ -1,0 +1,89 @@
+"""Figures of the installation: its processes, its rounds of work, and what waits.
+
+One source for `manage.py status`, which knows the limits, and for the metrics (`audit.gauges`).
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db.models import Count, Max, Min
+from django.utils import timezone
+
+from acquirers.conversation import kinds
+from audit.daily.models import DailyRun
+from core import clock, rounds
+from vault import peers
+from webhooks.models import Lane
+
+
+class Living(NamedTuple):
+    """The processes of a kind that were seen within a minute."""
+
+    number: int
+    since: datetime
+    releases: list[str]
+
+
+def processes() -> dict[str, Living]:
+    """Return the living processes by kind."""
+    living = peers.living().values("kind").annotate(count=Count("id"), since=Min("started_at"))
+    return {row["kind"]: Living(row["count"], row["since"], _releases(row)) for row in living}
+
+
+def _releases(row: Mapping[str, Any]) -> list[str]:
+    rows = peers.living().filter(kind=row["kind"])
+    return sorted(rows.values_list("release", flat=True).distinct())
+
+
+def task_seconds() -> dict[str, float]:
+    """Return how long ago each task's last round ended; a task without one is left out.
+
+    :raises redis.Away: Redis did not answer.
+    """
+    ago = rounds.seconds_ago()
+    return {task: ago[task] for task in every_seconds() if task in ago}
+
+
+def every_seconds() -> dict[str, float]:
+    """Return the seconds between two rounds of each of beat's tasks."""
+    entries = settings.CELERY_BEAT_SCHEDULE.values()
+    return {entry["task"]: float(entry["schedule"]) for entry in entries}
+
+
+def oldest_due_seconds() -> float | None:
+    """Return for how long the oldest delivery is due; None if none is."""
+    now = clock.now()
+    due = Lane.objects.filter(due_at__lte=now).aggregate(oldest=Min("due_at"))["oldest"]
+    return (now - due).total_seconds() if due else None
+
+
+def unknown_seconds() -> dict[str, float]:
+    """Return for how long the oldest row of each kind is unknown; a kind without one is left out.
+
+    By the prefix of the kind's ids, such as `att`.
+    """
+    now = clock.now()
+    found: dict[str, float] = {}
+    for kind in kinds.KINDS.values():
+        # The first of each is the longest unknown.
+        firsts = [rows.first() for rows in kind.unanswered(now).values()]
+        ages = [(now - row.asked_at).total_seconds() for row in firsts if row is not None]
+        if kind.id_prefix and ages:
+            found[kind.id_prefix] = max(ages)
+    return found
+
+
+def unknown_kinds() -> list[str]:
+    """Return the prefixes of the ids of which a row's end may be unknown."""
+    return [kind.id_prefix for kind in kinds.KINDS.values() if kind.id_prefix]
+
+
+def clean_audit_seconds() -> float | None:
+    """Return how long ago the last clean daily audit ended; None if none is known."""
+    clean = DailyRun.objects.filter(
+        job=DailyRun.Job.AUDIT, status=DailyRun.Status.DONE, findings=0
+    ).aggregate(last=Max("ended_at"))
+    last = clean["last"]
+    return (timezone.now() - last).total_seconds() if last else None

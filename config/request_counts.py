@@ -1,0 +1,41 @@
+"""Metrics of requests: by route, never by path, with what they waited for a thread."""
+
+from django.http import HttpRequest, HttpResponse
+
+from core import arrival
+from core.context import Work
+from core.metrics import Counter, Histogram, Label, is_on
+
+METHODS = Label("GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS")
+ROUTES, STATUSES, CODES = Label(), Label(), Label()
+# Of files and of addresses that do not exist, and of requests refused before the address counts.
+NO_ROUTE = "none"
+
+ANSWERED = Counter(
+    "pay_requests_total",
+    "Requests answered, by the error's code.",
+    route=ROUTES,
+    method=METHODS,
+    status=STATUSES,
+    code=CODES,
+)
+SECONDS = Histogram(
+    "pay_request_seconds", "Time from a thread to the answer.", route=ROUTES, method=METHODS
+)
+WAITED = Histogram("pay_request_wait_seconds", "Time that a request waited for a thread.")
+
+
+def note(request: HttpRequest, response: HttpResponse, work: Work, seconds: float) -> None:
+    """Count an answered request."""
+    if not is_on():
+        return
+    route, method = _route(request), request.method or ""
+    ANSWERED.count(route, method, str(response.status_code), work.refusal or "none")
+    SECONDS.note(seconds, route, method)
+    WAITED.note(arrival.waited_seconds())
+
+
+def _route(request: HttpRequest) -> str:
+    """Return the template of the address, as `v1/payment_intents/<str:intent_id>`."""
+    match = request.resolver_match
+    return (match.route or "/") if match else NO_ROUTE
