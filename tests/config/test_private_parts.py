@@ -47,6 +47,11 @@ CALLED = {
             "self args addr_infos req timeout client_error kwargs"
         ),
     },
+    "prometheus-client": {
+        "prometheus_client.multiprocess:MultiProcessCollector.__init__": "self registry path",
+        "prometheus_client.multiprocess:mark_process_dead": "pid path",
+        "prometheus_client.values:MultiProcessValue": "process_identifier",
+    },
     "psycopg": {
         "psycopg.adapt:Transformer.load_rows": "self row0 row1 make_row",
         "psycopg.adapt:Transformer.set_pgresult": "self result set_loaders format",
