@@ -30,6 +30,8 @@ CONTACT = ("email",)
 ADDRESS = ("line1", "city", "postal_code", "country")
 TEXTS = ("name", *CONTACT, *ADDRESS)
 OPTIONAL = ("postal_code",)
+# Of three or four digits in many countries, as a security code is.
+MAY_BE_SHORT_DIGITS = ("postal_code", "country")
 # People do not see it; programs fill in every field.
 UNSEEN = "note_2"
 # Written between the digits of a number by people and by keyboards.
@@ -248,8 +250,8 @@ def _text(name: str, typed: str, problems: dict[str, str]) -> str | None:
 
 
 def holds_card_data(name: str, typed: str) -> bool:
-    """Return whether a text holds a card number, or may be the security code."""
-    is_code = name == "name" and _CODE.fullmatch(_plain(typed)) is not None
+    """Return whether a text holds a card number, or is nothing but what may be a code."""
+    is_code = name not in MAY_BE_SHORT_DIGITS and _CODE.fullmatch(_plain(typed)) is not None
     return is_code or contains_encoded_card_number(typed)
 
 

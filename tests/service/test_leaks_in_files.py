@@ -15,7 +15,9 @@ from redis import Redis
 
 from devstack.servers import SUPERUSER
 from devstack.state import data_directory, socket_directory
+from tests.stage.checkouts import SESSIONS, of_amount
 from tests.stage.factories import payment, payment_method
+from tests.stage.payment_pages import Shown
 from tests.stage.service import RunningService
 
 pytestmark = [pytest.mark.proof(part="keys"), pytest.mark.timeout(180)]
@@ -92,7 +94,38 @@ def make_traffic(service: RunningService) -> int:
             timeout=10,
         )
     # One more is the page to pay on, which ./dev up makes.
-    return sum(place.startswith("/v1/") for _method, place, _body in calls) * 2 + 3 + 1
+    api = sum(place.startswith("/v1/") for _method, place, _body in calls) * 2 + 3 + 1
+    return api + press_at_pages(service)
+
+
+def press_at_pages(service: RunningService) -> int:
+    """Type cards into right and wrong fields of pages; return how many sessions were made."""
+    typed: list[dict[str, str]] = [
+        *[{"number": number} for number in (APPROVED, DECLINED, SILENT, LATER, NOT_LISTED)],
+        {"number": HELD, "email": ""},
+        *[{name: MISPLACED} for name in ("cvc", "exp_month", "name", "email", "city", "note_2")],
+    ]
+    for one in typed:
+        made = requests.post(
+            service.base_url + SESSIONS,
+            json=of_amount(),
+            headers={"Authorization": f"Bearer {service.key}"},
+            timeout=PATIENCE_SECONDS,
+        ).json()
+        page = requests.get(made["url"], timeout=PATIENCE_SECONDS)
+        form = Shown(page.status_code, page.headers, page.text)
+        fields = form.filled(**one)
+        for query in ("", f"?number={MISPLACED}"):
+            answer = requests.post(
+                f"{service.base_url}{form.action}{query}",
+                fields,
+                headers={"Referer": f"https://x.example/{MISPLACED}"},
+                cookies={"card": MISPLACED},
+                allow_redirects=False,
+                timeout=PATIENCE_SECONDS,
+            )
+            assert answer.status_code in (200, 303, 400), (one, answer.status_code)
+    return len(typed)
 
 
 def files_of(service: RunningService) -> Iterator[Path]:
