@@ -12,6 +12,7 @@ from api import idempotency
 from core import clock, connections, context
 from core.errors import DomainError
 from core.rest.parsers import CardInput
+from merchants.models import IdempotencyKey
 from payments.charging import confirmation, recovery
 from payments.charging.installments import Wish
 from payments.charging.methods import CardGone, OfferedCard
@@ -73,6 +74,16 @@ def key_of(ticket: Ticket, number: str | None) -> Any:
     return CardInput({"number": number}) if number else ticket.held and ticket.held.token
 
 
+def was_sent(session: CheckoutSession, ticket: Ticket) -> bool:
+    """Return whether an attempt has the form's nonce: its end is the form's."""
+    claims = IdempotencyKey.objects.filter(merchant=session.merchant, key=_claim_key(ticket))
+    return claims.exists()
+
+
+def _claim_key(ticket: Ticket) -> str:
+    return f"pay_{ticket.nonce}"
+
+
 def ways_to_pay(session: CheckoutSession, card: dict[str, Any]) -> list[Option]:
     """Return the ways in which a payer may pay with a card; at once first, if they may choose.
 
@@ -132,7 +143,7 @@ def _claim(session: CheckoutSession, choice: Choice) -> None:
         try:
             idempotency.begin(
                 session.merchant,
-                key=f"pay_{choice.ticket.nonce}",
+                key=_claim_key(choice.ticket),
                 method_and_path=f"POST {links.PATH}/{session.id}",
                 body={"card": choice.key},
             )

@@ -39,7 +39,7 @@ def form_or_standing(visit: Visit, notice: str = "") -> HttpResponse:
     session = visit.session
     if session.status == SessionStatus.COMPLETE:
         return visit.show("complete", success_url=_success_url(session), notice=notice)
-    if is_open(session) and _is_at_the_bank(session):
+    if is_open(session) and is_at_the_bank(session):
         return visit.show("waiting", notice=notice)
     if not is_open(session) or session.expires_at <= clock.now():
         is_used_up = session.expiration_reason == ExpirationReason.TOO_MANY_TRIES
@@ -57,7 +57,7 @@ def is_open(session: CheckoutSession) -> bool:
     return session.status == SessionStatus.OPEN
 
 
-def _is_at_the_bank(session: CheckoutSession) -> bool:
+def is_at_the_bank(session: CheckoutSession) -> bool:
     """Return whether the bank is being asked, or has not answered yet."""
     if session.intent.status == PaymentStatus.PROCESSING:
         return True

@@ -18,7 +18,7 @@ from payments.charging import methods
 from payments.charging.installments import Wish
 from payments.charging.methods import CardGone, OfferedCard
 from payments.checkout import card_form, floods, held_cards, links, paying, standing, tickets
-from payments.checkout.card_form import Checked, Typed, Unreadable
+from payments.checkout.card_form import NOTHING_TYPED, Checked, Typed, Unreadable
 from payments.checkout.models import CheckoutSession
 from payments.checkout.paying import AmountChanged, Choice, SentBefore, SessionOver
 from payments.checkout.states import SessionStatus
@@ -42,9 +42,7 @@ def take_card(visit: Visit) -> HttpResponse:
     try:
         typed = card_form.read(visit.request, session)
     except Unreadable as refused:
-        return standing.form(
-            visit, notices=(standing.too_old(),), checked=refused.again, status=400
-        )
+        return _too_old(visit, refused.again)
     except DomainError as refused:
         unread = _("This form cannot be read. Nothing was charged. Type your card again.")
         return standing.form(visit, notices=(unread,), status=refused.http_status)
@@ -55,6 +53,13 @@ def take_card(visit: Visit) -> HttpResponse:
     if typed.is_by_a_program and not typed.ticket.is_doubted:
         return _press_once_more(visit, typed)
     return _attended(visit, typed, partial(_pay_or_ask, visit, typed))
+
+
+def _too_old(visit: Visit, again: Checked) -> HttpResponse:
+    """Ask for the card again; not while the bank may be charging one."""
+    if standing.is_at_the_bank(visit.session):
+        return visit.see_page()
+    return standing.form(visit, notices=(standing.too_old(),), checked=again, status=400)
 
 
 def _press_once_more(visit: Visit, typed: Typed) -> HttpResponse:
@@ -157,7 +162,7 @@ def take_choice(visit: Visit) -> HttpResponse:
     try:
         typed = card_form.read(visit.request, session, Step.PLAN)
     except Unreadable:
-        return standing.form(visit, notices=(standing.too_old(),), status=400)
+        return _too_old(visit, NOTHING_TYPED)
     except DomainError as refused:
         return standing.form(visit, notices=(standing.too_old(),), status=refused.http_status)
     return _attended(visit, typed, partial(_pay_as_chosen, visit, typed))
@@ -232,6 +237,8 @@ def _attended(visit: Visit, typed: Typed, pay: Callable[[], HttpResponse]) -> Ht
             now, notices=(standing.changed(now.session),), checked=typed.again, status=409
         )
     except (CardGone, ParameterMissing):
-        return standing.form(visit, notices=(standing.too_old(),), checked=typed.again, status=400)
+        if paying.was_sent(visit.session, typed.ticket):
+            return visit.see_page()  # The first press has used the card, and this is its result.
+        return _too_old(visit, typed.again)
     except (MerchantRestricted, UpstreamUnavailable):
         return visit.show("unavailable", status=503)

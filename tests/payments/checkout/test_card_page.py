@@ -462,6 +462,22 @@ def test_a_ticket_grows_old(
     assert len(attempts(made)) == 1
 
 
+def test_an_old_form_says_nothing_of_a_charge_while_the_bank_may_make_one(
+    acme: ApiClient, bank: BankTransport, payer: Payer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = opened(acme)
+    form, now = payer.open(made["url"]), time.time()
+    payer.press(form, number=SILENT_CARD)
+    monkeypatch.setattr(tickets.time, "time", lambda: now + 3700)
+
+    steps = [payer.send(f"{form.action}{step}", form.filled()) for step in ("", "/confirm")]
+    page = payer.follow(steps[0])
+
+    assert [step.status for step in steps] == [303, 303]
+    assert "Please do not pay again." in page.text
+    assert "Nothing was charged" not in page.text
+
+
 # --- No slot ----------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from payments.intents.models import Attempt
 from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import opened, session
 from tests.stage.client import ApiClient
+from tests.stage.factories import DECLINED_CARD, GOOD_CARD, SILENT_CARD
 from tests.stage.payment_pages import Payer
 from tests.stage.plans import AXESS, BONUS, agree, plan
 from vault.models import SealedCard
@@ -113,6 +114,22 @@ def test_an_amount_that_changed_between_the_steps_is_not_charged(
 
     assert "The shop has changed the amount to ₺200.00." in refused.text
     assert Attempt.objects.count() == 0
+
+
+@pytest.mark.parametrize(("number", "said"), [
+    (SILENT_CARD, "Please do not pay again."), (DECLINED_CARD, "did not accept this payment."),
+    (GOOD_CARD, "Payment complete"),
+])  # fmt: skip
+def test_a_held_card_that_is_pressed_again_shows_the_end_of_the_first_press(
+    acme: ApiClient, bank: BankTransport, payer: Payer, number: str, said: str
+) -> None:
+    page = payer.press(payer.open(opened(acme)["url"]), number=number, email="")
+
+    ends_of = [payer.follow(payer.press(page)) for _ in range(3)]
+
+    assert [said in end.text for end in ends_of] == [True] * 3
+    assert not any("was open too long" in end.text for end in ends_of)
+    assert Attempt.objects.count() == 1
 
 
 def test_the_ticket_of_the_first_step_is_none_of_the_second(
