@@ -190,9 +190,11 @@ def _pay(visit: Visit, choice: Choice) -> HttpResponse:
     floods.require_few_failures(choice.network, tries=visit.session.tries)
     try:
         paying.pay(visit.session, choice)
-    except (AcquirerBusy, LockTimeout, OperationalError):
+    except (AcquirerBusy, LockTimeout, OperationalError) as refused:
         if context.is_irrevocable():
             raise
+        if isinstance(refused, LockTimeout) and standing.is_at_the_bank(visit.session):
+            return visit.see_page()  # The press of another form may charge at this moment.
         return _busy(visit, choice)
     now = visit.anew()
     if now.session.status == SessionStatus.COMPLETE:

@@ -26,6 +26,7 @@ from tests.stage.factories import payment
 from tests.stage.forks import Forks
 from tests.stage.lengths import tried
 from tests.stage.oldbank import way
+from tests.stage.payment_pages import Shown
 from tests.stage.threeds import return_of
 from tests.stage.undecided import DECISIONS_BOUNDARIES
 from tests.stage.web_process import WebProcess
@@ -40,6 +41,14 @@ BOUNDARIES = (
 # A dispute is answered in one transaction; the bank hears of it from the sweeper.
 INSIDE = "inside_the_transaction"
 DISPUTES_BOUNDARIES = (INSIDE, "before_the_answer")
+# A press on a payment page has boundaries of its own: within its first transaction and its last,
+# and, where the form is shown again, between the sealed card and its held security code.
+AS_THE_TRY_IS_COUNTED = "as_the_try_is_counted"
+AS_THE_SESSION_ENDS = "as_the_session_ends"
+AS_A_CARD_IS_HELD = "as_a_card_is_held"
+PRESSES_BOUNDARIES = (
+    AS_THE_TRY_IS_COUNTED, *BOUNDARIES[:3], AS_THE_SESSION_ENDS, BOUNDARIES[3],
+)  # fmt: skip
 LEASE_SECONDS = 2
 # A hang is ended after this; alone a sweeper takes ten seconds from its start to its first row.
 PATIENCE_SECONDS = 200
@@ -101,7 +110,10 @@ class Installation:
         self._sweeper: psutil.Process | None = None
 
     def start(self, boundary: str) -> None:
-        known = (*BOUNDARIES, *DISPUTES_BOUNDARIES, *SWEEPERS_BOUNDARIES, *DECISIONS_BOUNDARIES)
+        known = (
+            *BOUNDARIES, *PRESSES_BOUNDARIES, AS_A_CARD_IS_HELD, *DISPUTES_BOUNDARIES,
+            *SWEEPERS_BOUNDARIES, *DECISIONS_BOUNDARIES,
+        )  # fmt: skip
         assert boundary in known
         self.once.write_text(boundary)
         tried(1, "processes that die")
@@ -138,6 +150,13 @@ class Installation:
         :param door: behind the dispute's path: none for evidence, `/close`.
         """
         return self._post(client, f"{DISPUTES}/{dispute_id}{door}", body)
+
+    def press(self, form: Shown, **typed: str) -> requests.Response:
+        """Press a form of a payment page, and stay where the answer is."""
+        url = f"{self._web.url}{form.action}"
+        return requests.post(
+            url, form.filled(**typed), allow_redirects=False, timeout=PATIENCE_SECONDS
+        )
 
     def bring(self, fields: dict[str, str]) -> requests.Response:
         """Bring the bank's answer, as the payer's browser does."""

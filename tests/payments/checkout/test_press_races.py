@@ -82,6 +82,20 @@ def test_many_presses_on_the_last_try_send_one(acme: ApiClient, bank: BankTransp
     assert_whole(acme, made)
 
 
+def test_another_form_does_not_deny_a_charge_while_the_bank_makes_it(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    made, told = opened(acme), []
+    first, other = (Payer().open(made["url"]) for _ in range(2))
+    bank.meanwhile = lambda: told or told.extend(together(presses([other])))
+
+    Payer().press(first)
+
+    assert told[0].status == 303
+    assert "Payment complete" in Payer().follow(told[0]).text
+    assert len(charged()) == Attempt.objects.count() == 1
+
+
 @pytest.mark.parametrize("against", ["expire", "cancel", "update", "confirm"])
 def test_a_press_meets_the_merchants_request(
     acme: ApiClient, bank: BankTransport, against: str
