@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,16 +21,35 @@ TYPED = [
 ]
 
 
+# Each is one process that computes. More than four would only wait for the longest, the types.
+AT_ONCE = min(4, os.cpu_count() or 1)
+
+
 class Check(NamedTuple):
     name: str
     command: list[str]
     settings: dict[str, str]
 
 
+class Verdict(NamedTuple):
+    line: str
+    output: str
+    is_good: bool
+
+
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="devstack-check-") as directory:
-        passed = [_passes(check) for check in checks(Path(directory))]
-    return 0 if all(passed) else 1
+    """Run all checks, several at once, and print their verdicts in the order of the list."""
+    passed = True
+    with (
+        tempfile.TemporaryDirectory(prefix="devstack-check-") as directory,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        for verdict in pool.map(_verdict, checks(Path(directory))):
+            print(verdict.line, flush=True)
+            if not verdict.is_good:
+                print(verdict.output, flush=True)
+            passed = passed and verdict.is_good
+    return 0 if passed else 1
 
 
 def checks(directory: Path) -> list[Check]:
@@ -38,6 +58,8 @@ def checks(directory: Path) -> list[Check]:
     live = sandbox | environment.LIVE
     manage = [sys.executable, "manage.py"]
     return [
+        # The longest comes first; the others run beside it.
+        Check("types", ["mypy", *TYPED], sandbox),
         Check("format", ["ruff", "format", "--check", *LINTED], sandbox),
         Check("lint", ["ruff", "check", *LINTED], sandbox),
         Check("words", [sys.executable, "-m", "devstack.words"], sandbox),
@@ -49,12 +71,11 @@ def checks(directory: Path) -> list[Check]:
         Check("schema", [*manage, "write_schema", "--check"], sandbox),
         Check("linter", [sys.executable, "-m", "devstack.schema_linter"], sandbox),
         Check("deployment", [*manage, "check", "--deploy", "--fail-level", "WARNING"], live),
-        Check("types", ["mypy", *TYPED], sandbox),
     ]
 
 
-def _passes(check: Check) -> bool:
-    """Run one check; print its verdict and last line, and all of its output if it fails."""
+def _verdict(check: Check) -> Verdict:
+    """Run one check; its verdict has the last line, and all of the output if it fails."""
     began = time.monotonic()
     done = subprocess.run(
         check.command,
@@ -64,14 +85,12 @@ def _passes(check: Check) -> bool:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    verdict = "failed" if done.returncode else "ok"
+    is_good = done.returncode == 0
     took = f"{time.monotonic() - began:5.1f}s"
     # The last line of most says how much was looked at: a check that looked at nothing shows.
-    last = "" if done.returncode else done.stdout.rstrip().rpartition("\n")[2]
-    print(f"{check.name:<12}{verdict:<8}{took}  {last}".rstrip(), flush=True)
-    if done.returncode:
-        print(done.stdout, flush=True)
-    return done.returncode == 0
+    last = done.stdout.rstrip().rpartition("\n")[2] if is_good else ""
+    line = f"{check.name:<12}{'ok' if is_good else 'failed':<8}{took}  {last}".rstrip()
+    return Verdict(line, done.stdout, is_good)
 
 
 if __name__ == "__main__":

@@ -33,37 +33,51 @@ class Words(NamedTuple):
     text: str
 
 
-def docstrings(root: Path) -> Iterator[Words]:
-    """Yield every docstring of a checkout: of modules, classes, functions and attributes."""
-    for path in sorted(_programs(root)):
-        for node in ast.walk(_parsed(path)):
-            match node:
-                # A text that is a statement of its own does nothing else than explain.
-                case ast.Expr(value=ast.Constant(value=str(text))):
-                    yield Words(path.relative_to(root), node.lineno, text)
+class Read(NamedTuple):
+    """The words of a checkout's programs that are looked at."""
+
+    docstrings: list[Words]
+    comments: list[Words]
+    hiding: list[Words]
 
 
-def comments(root: Path) -> Iterator[Words]:
-    """Yield the first line of every comment of a checkout."""
-    for path in sorted(_programs(root)):
-        last = -1
-        with path.open("rb") as file:
-            for token in tokenize.tokenize(file.readline):
-                if token.type == tokenize.COMMENT:
-                    line = token.start[0]
-                    if line != last + 1:
-                        yield Words(path.relative_to(root), line, token.string)
-                    last = line
+def read(root: Path) -> Read:
+    """Read every program of a checkout once: parsing all of them takes ten seconds."""
+    found = Read([], [], [])
+    for path in sorted(programs(root)):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        place = path.relative_to(root)
+        found.docstrings.extend(Words(place, *one) for one in _docstrings(tree))
+        found.comments.extend(Words(place, *one) for one in _comments(path))
+        found.hiding.extend(Words(place, *one) for one in _hiding_names(tree, root))
+    return found
 
 
-def hiding_names(root: Path) -> Iterator[Words]:
+def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield every docstring of a file: of modules, classes, functions and attributes."""
+    for node in ast.walk(tree):
+        match node:
+            # A text that is a statement of its own does nothing else than explain.
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield node.lineno, text
+
+
+def _comments(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the first line of every comment of a file."""
+    last = -1
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type == tokenize.COMMENT:
+                line = token.start[0]
+                if line != last + 1:
+                    yield line, token.string
+                last = line
+
+
+def _hiding_names(tree: ast.Module, root: Path) -> Iterator[tuple[int, str]]:
     """Yield every local name that hides a module which the same file imports."""
-    for path in sorted(_programs(root)):
-        tree = _parsed(path)
-        modules = set(_imported_modules(tree, root))
-        for line, name in sorted(set(_local_names(tree))):
-            if name in modules:
-                yield Words(path.relative_to(root), line, name)
+    modules = set(_imported_modules(tree, root))
+    yield from (local for local in sorted(set(_local_names(tree))) if local[1] in modules)
 
 
 def _imported_modules(tree: ast.Module, root: Path) -> Iterator[str]:
@@ -107,11 +121,8 @@ def _local_names(tree: ast.AST, *, is_module: bool = True) -> Iterator[tuple[int
             yield from _local_names(node, is_module=False)
 
 
-def _parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def _programs(root: Path) -> Iterator[Path]:
+def programs(root: Path) -> Iterator[Path]:
+    """Yield every file of Python of a checkout."""
     yield from root.glob("*.py")
     yield from root.glob("dev")
     for room in root.iterdir():
@@ -141,13 +152,12 @@ def _too_many(found: list[Words], limit: int, where: str) -> int:
 
 def main(root: Path = ROOT) -> int:
     """Print what is refused, then how much was read; 1 if any, or if no docstring was found."""
-    found, remarks = list(docstrings(root)), list(comments(root))
+    found, remarks, hiding = read(root)
     refused = [words for words in found + remarks if REFUSED.match(words.text)]
     for path, line, text in refused:
         print(
             f"{path}:{line}: begin with a noun or a verb, not with: {text.strip().splitlines()[0]}"
         )
-    hiding = list(hiding_names(root))
     for path, line, name in hiding:
         print(f"{path}:{line}: choose another name, the file imports a module: {name}")
     riddles = [it for it in found if it.path.parts[0] != "tests" and RIDDLES.search(it.text)]
