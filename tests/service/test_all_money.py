@@ -24,7 +24,7 @@ pytestmark = [
 
 
 # The endings are dealt to so many tests: one of all would go on alone for minutes.
-HANDS = length(short=1, full=3)
+HANDS = 3
 
 
 def walked() -> Counter[str]:
@@ -36,7 +36,7 @@ def walked() -> Counter[str]:
 
 @pytest.mark.proof(part="money")
 @pytest.mark.dear("a merchant's money by each way on which it leaves, comes and becomes due")
-@pytest.mark.parametrize("hand", range(HANDS))
+@pytest.mark.parametrize("hand", range(length(short=1, full=HANDS)))
 def test_all_books_agree_wherever_money_leaves_and_comes(hand: int) -> None:
     terms = length(short={"steps": 15}, full={"steps": 30, "enough": 1})
     fired, examples = walked(), 0

@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True, databases=["default", "bank"]),
 ]
 
-COUNT = length(short=20_000, full=100_000)
+COUNT = length(short=10_000, full=100_000)
 # At which part of the work the process is killed, one after the other.
 KILLED_AT = (0.2, 0.5, 0.8)
 # One run ends after some seconds; a slow machine needs several, as the beat gives them.
@@ -50,7 +50,7 @@ def kill_when(done: Callable[[], int], reaches: int, *arguments: str, **settings
     process = begin(*arguments, **settings)
     while done() < reaches:
         assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
+        time.sleep(0.02)
     process.kill()
     process.communicate()
     assert process.returncode == -9
