@@ -99,6 +99,10 @@ NAMED = {
         "aiohttp.client_proto:ResponseHandler": "_payload",
         "aiohttp.connector:BaseConnector": "_conns _factory _loop",
     },
+    "prometheus-client": {
+        "prometheus_client.values": "ValueClass",
+        "prometheus_client.values:MultiProcessValue": "PROMETHEUS_MULTIPROC_DIR",
+    },
     "psycopg": {"psycopg._connection_base:BaseConnection": "prepare_threshold"},
     "redis": {"redis.connection:Connection": "host port"},
     "whitenoise": {
