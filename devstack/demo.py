@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 
 from devstack.state import write_private
 
-# A shop that a developer runs on this machine: its return page, and its receiver of webhooks.
+# A shop that a developer runs on this machine: its pages, and its receiver of webhooks.
 SHOP_AT = "localhost:3000"
 CREATE_MERCHANT = [
     "create_merchant",
     *("--name", "Acme Store"),
     *("--email", "owner@acme.example"),
     *("--website", "https://acme.example"),
-    *("--callback", f"http://{SHOP_AT}/return"),
+    *("--callback", f"http://{SHOP_AT}/"),
     "--json",
     # Django's checks load every page; `./dev check` makes them.
     "--skip-checks",
