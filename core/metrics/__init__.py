@@ -1,6 +1,6 @@
 """Metrics: what this process counts, for Prometheus; the one door through which rooms count.
 
-A room declares a metric beside the code that knows the fact, and counts it there. Without
+A room declares a metric next to the code that knows the fact, and counts it there. Without
 `METRICS_BIND` nothing is counted: a call looks at one flag. Several processes write to files of
 one directory, and whichever of them is asked adds them up (`core.metrics.address`).
 
