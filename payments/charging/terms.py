@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from django.conf import settings
+
 import acquirers
 from acquirers.models import Terminal
 from core.errors import ParameterMissing
@@ -108,7 +110,7 @@ def terms_of_confirmation(
         card=offered.shown if offered else intent.card,
         cvc=offered.cvc if offered else _held_cvc(intent),
         billing=billing,
-        return_url=confirmation.get("return_url") or intent.return_url,
+        return_url=confirmation.get("return_url") or _own_return_url(intent),
         requested=_requested(confirmation) or intent.three_d_secure_requested,
         terminal=offered.terminal if offered else acquirers.for_new(merchant, currency, None),
         wish=wish_of(confirmation),
@@ -116,6 +118,15 @@ def terms_of_confirmation(
     )
     _require_complete(terms)
     return terms, offered
+
+
+def _own_return_url(intent: PaymentIntent) -> str | None:
+    """Return the return URL that a confirm need not repeat.
+
+    The way back to a page of the service is of the press alone that has brought it.
+    """
+    is_of_a_page = (intent.return_url or "").startswith(f"{settings.BASE_URL}/")
+    return None if intent.checkout_session and is_of_a_page else intent.return_url
 
 
 def _held_cvc(intent: PaymentIntent) -> str | None:

@@ -1,11 +1,14 @@
 """How a session stands: paid, ended, at the bank, or waiting for a card, with the form for it."""
 
+from typing import Any
+
 from django.conf import settings
 from django.http import HttpResponse
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 import acquirers
-from core import clock, money
+from core import clock, local_days, money
 from core.errors import NotSetUp
 from merchants import accounts
 from merchants.accounts import MerchantRestricted
@@ -38,7 +41,7 @@ def form_or_standing(visit: Visit, notice: str = "") -> HttpResponse:
     """Show how a session stands; the form also to a payer whose bank waits for them."""
     session = visit.session
     if session.status == SessionStatus.COMPLETE:
-        return visit.show("complete", success_url=_success_url(session), notice=notice)
+        return _paid(visit, notice=notice)
     if is_open(session) and is_at_the_bank(session):
         return visit.show("waiting", notice=notice)
     if not is_open(session) or session.expires_at <= clock.now():
@@ -70,6 +73,14 @@ def hand_off(session: CheckoutSession) -> str:
     return address.removeprefix(settings.BASE_URL)
 
 
+def _paid(visit: Visit, **facts: Any) -> HttpResponse:
+    session = visit.session
+    assert session.ended_at is not None  # It is complete.
+    day = local_days.of(session.ended_at, session.merchant.timezone)
+    paid_on = date_format(day, "DATE_FORMAT")
+    return visit.show("complete", success_url=_success_url(session), paid_on=paid_on, **facts)
+
+
 def _success_url(session: CheckoutSession) -> str | None:
     """Return the shop's address after the payment, for a day."""
     assert session.ended_at is not None  # It is complete.
@@ -87,7 +98,7 @@ def _why_it_failed(session: CheckoutSession) -> str:
     if code in DETAILS:
         return _("Check number, date and code, or use another card. Nothing was charged.")
     if code == "processing_error":
-        return _("Your bank cannot be reached. Try again in a few minutes. Nothing was charged.")
+        return not_reached()
     if code.startswith("authentication_"):
         return _("You did not confirm the payment with your bank. Nothing was charged.")
     return _(
@@ -102,7 +113,7 @@ def lead_on(visit: Visit) -> HttpResponse:
     if session.status != SessionStatus.COMPLETE:
         return visit.see_page()
     success_url = _success_url(session)
-    page = visit.show("complete", success_url=success_url, leads_on=success_url is not None)
+    page = _paid(visit, leads_on=success_url is not None)
     if success_url:
         page["Refresh"] = f"0; url={success_url}"
     return page
@@ -134,6 +145,11 @@ def form(
         form=tickets.sealed(session, Step.CARD, ticket),
         **card_page.lines_of(session),
     )
+
+
+def not_reached() -> str:
+    """Return the sentence to a payer whose bank was not asked."""
+    return _("Your bank cannot be reached. Try again in a few minutes. Nothing was charged.")
 
 
 def too_old() -> str:

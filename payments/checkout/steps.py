@@ -225,6 +225,13 @@ def _busy(visit: Visit, choice: Choice) -> HttpResponse:
     return page
 
 
+def _not_now(visit: Visit, typed: Typed) -> HttpResponse:
+    """Show the form again where not even a card can be held: another holds the session's row."""
+    if standing.is_at_the_bank(visit.session):
+        return visit.see_page()
+    return standing.form(visit, notices=(standing.not_reached(),), checked=typed.again, status=503)
+
+
 def _attended(visit: Visit, typed: Typed, pay: Callable[[], HttpResponse]) -> HttpResponse:
     """Return the page for a press, or for the reason why it charged nothing."""
     try:
@@ -244,3 +251,7 @@ def _attended(visit: Visit, typed: Typed, pay: Callable[[], HttpResponse]) -> Ht
         return _too_old(visit, typed.again)
     except (MerchantRestricted, UpstreamUnavailable):
         return visit.show("unavailable", status=503)
+    except (LockTimeout, OperationalError):
+        if context.is_irrevocable():
+            raise
+        return _not_now(visit, typed)

@@ -6,16 +6,19 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.utils import translation
+from django.utils.formats import date_format
 
 from acquirers import slots
-from core import clock
+from core import clock, local_days
 from payments.checkout import paying, tickets
 from payments.checkout.models import CheckoutSession
 from payments.intents.models import Attempt
+from tests.stage.bank_days import end_the_day
 from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import ends, expire_after, opened, session
 from tests.stage.client import ApiClient
-from tests.stage.factories import DECLINED_CARD, SILENT_CARD, confirmation, line
+from tests.stage.factories import DECLINED_CARD, SILENT_CARD, confirmation, line, three_d_secure
 from tests.stage.payment_pages import Payer
 from tests.stage.threeds import decide
 
@@ -78,6 +81,22 @@ def test_the_page_shows_the_order(acme: ApiClient, payer: Payer) -> None:
     assert "3 more lines" in page.text
     assert CANCEL_URL in page.links
     assert "<script" not in page.source
+
+
+@pytest.mark.parametrize("language", ["en", "tr"])
+def test_a_paid_page_shows_the_day_of_its_merchant(
+    acme: ApiClient, bank: BankTransport, payer: Payer, language: str
+) -> None:
+    end_the_day()  # In UTC the day goes on for some hours.
+    made = opened(acme)
+    payer.pay(made["url"])
+    utc, own = (local_days.of(clock.now(), zone) for zone in ("UTC", "Europe/Istanbul"))
+
+    page = Payer(language).open(made["url"])
+
+    with translation.override(language):
+        assert date_format(own, "DATE_FORMAT") in page.text
+        assert date_format(utc, "DATE_FORMAT") not in page.text
 
 
 def test_a_paid_page_leads_on_by_hand_for_a_day(
@@ -224,6 +243,21 @@ def test_a_merchants_own_confirm_counts_no_try(acme: ApiClient, bank: BankTransp
         acme.post(path, confirmation(DECLINED_CARD))
 
     assert (session(acme, made["id"])["status"], tries(made)) == ("open", 0)
+
+
+def test_a_merchants_own_confirm_does_not_lead_back_to_the_page(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    made = opened(acme)
+    payer.pay(made["url"], number=DECLINED_CARD)
+    path = f"/v1/payment_intents/{made['payment_intent']}/confirm"
+
+    asked = acme.post(path, confirmation(**three_d_secure("required")))
+    acme.post(path, confirmation("4000000000000119", **three_d_secure("none")))
+
+    assert (asked.error["code"], asked.error["param"]) == ("parameter_missing", "return_url")
+    assert acme.payment(made["payment_intent"])["return_url"] is None
+    assert tries(made) == 1  # The bank was not reached, and the page has no try to give back.
 
 
 def test_a_silent_bank_leaves_the_payer_waiting(
