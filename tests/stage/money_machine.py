@@ -58,7 +58,7 @@ class Money(RuleBasedStateMachine):
         super().__init__()
         self.stack = ExitStack()
         for name in DATABASES:
-            self.stack.enter_context(_undone(name))
+            self.stack.enter_context(undone(name))
         self.world = self.stack.enter_context(money_world.opened(self.world_of))
         self.stories: list[Iterator[None]] = []
 
@@ -254,7 +254,7 @@ def _is_escalated(data: dict[str, Any]) -> bool:
 
 
 @contextmanager
-def _undone(name: str) -> Iterator[None]:
+def undone(name: str) -> Iterator[None]:
     """Open a transaction on a database, and undo it at the end of the block."""
     example = transaction.atomic(using=name)
     # As the test's own transaction: what opens one of its own may do so in it.

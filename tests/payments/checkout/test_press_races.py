@@ -15,13 +15,15 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import SESSIONS, ends, opened, session
 from tests.stage.client import ApiClient
 from tests.stage.factories import DECLINED_CARD, confirmation
+from tests.stage.lengths import length, tried
 from tests.stage.payment_pages import Payer, Shown
 from tests.stage.threads import team
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
-PRESSES = 12
-ROUNDS = 3
+PRESSES = length(short=12, full=40)
+ROUNDS = length(short=3, full=20)
+of_races = pytest.mark.proof(part="races")
 
 
 def charged() -> list[Attempt]:
@@ -48,28 +50,33 @@ def assert_whole(acme: ApiClient, made: Any) -> None:
     assert_audit_is_clean()
 
 
+@of_races
 def test_many_presses_of_one_form_charge_once(acme: ApiClient, bank: BankTransport) -> None:
     made = opened(acme)
     form = Payer().open(made["url"])
 
     pages = together(presses([form] * PRESSES))
 
+    tried(PRESSES, "presses of one form")
     assert {page.status for page in pages} <= {303, 503}
     assert Counter(page.status for page in pages)[303] >= 1
     assert_whole(acme, made)
     assert (Attempt.objects.count(), CheckoutSession.objects.get().tries) == (1, 1)
 
 
+@of_races
 def test_many_forms_of_one_session_charge_once(acme: ApiClient, bank: BankTransport) -> None:
     made = opened(acme)
     forms = [Payer().open(made["url"]) for _ in range(PRESSES)]
 
     together(presses(forms))
 
+    tried(PRESSES, "forms of one session")
     assert_whole(acme, made)
     assert len(charged()) == 1
 
 
+@of_races
 def test_many_presses_on_the_last_try_send_one(acme: ApiClient, bank: BankTransport) -> None:
     made = opened(acme)
     CheckoutSession.objects.update(tries=service.CHECKOUT_TRIES_MAX - 1)
@@ -77,6 +84,7 @@ def test_many_presses_on_the_last_try_send_one(acme: ApiClient, bank: BankTransp
 
     together(presses(forms, number=DECLINED_CARD))
 
+    tried(PRESSES, "presses on the last try")
     assert Attempt.objects.count() == 1
     assert session(acme, made["id"])["expiration_reason"] == "too_many_tries"
     assert_whole(acme, made)
@@ -96,6 +104,7 @@ def test_another_form_does_not_deny_a_charge_while_the_bank_makes_it(
     assert len(charged()) == Attempt.objects.count() == 1
 
 
+@of_races
 @pytest.mark.parametrize("against", ["expire", "cancel", "update", "confirm"])
 def test_a_press_meets_the_merchants_request(
     acme: ApiClient, bank: BankTransport, against: str
@@ -119,6 +128,7 @@ def test_a_press_meets_the_merchants_request(
         now = session(acme, made["id"])
         assert len(own) == int(now["status"] == "complete") <= 1
         assert [one.amount for one in own] in ([], [12500])
+    tried(ROUNDS, f"presses that met {against}")
     assert_audit_is_clean()
 
 
