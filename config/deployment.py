@@ -104,7 +104,9 @@ def _acquirers() -> Iterator[Finding]:
 
 def _redis() -> Iterator[Finding]:
     try:
-        kept = redis.call(lambda client: _configured(client, "save", "appendonly"))
+        kept = redis.call(
+            lambda client: _configured(client, "save", "appendonly", "cluster-enabled")
+        )
         policy = redis.call(lambda client: _configured(client, "maxmemory-policy"))
     except redis.Away:
         text = "Redis does not answer, or does not show its settings."
@@ -115,6 +117,9 @@ def _redis() -> Iterator[Finding]:
         yield Finding(
             "E010", text, "redis-cli CONFIG SET save '' ; redis-cli CONFIG SET appendonly no"
         )
+    if kept.get("cluster-enabled") == "yes":
+        text = "Redis runs as a Cluster: the service speaks to one server alone."
+        yield Finding("E016", text, "Set REDIS_URL to a server without cluster-enabled.")
     if policy["maxmemory-policy"] != POLICY:
         text = f"Redis forgets when it is full ({policy['maxmemory-policy']}): work may be lost."
         yield Finding("W011", text, f"redis-cli CONFIG SET maxmemory-policy {POLICY}")

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import PurePath
+from urllib.parse import urlsplit
 
 import environ
 
@@ -85,6 +86,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = required("REDIS_URL", "the address of Redis, such as redis://host:6379/0")
 if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
     raise environ.ImproperlyConfigured("Set REDIS_URL to a redis://, rediss:// or unix:// address.")
+if "," in urlsplit(REDIS_URL).netloc:
+    raise environ.ImproperlyConfigured(
+        "Set REDIS_URL to the address of one server: neither Sentinel nor Cluster is supported."
+    )
 
 CELERY_BROKER_URL = broker_url(REDIS_URL)
 # However long Redis is away, workers and beat come back by themselves. Without the time-outs

@@ -60,7 +60,7 @@ def _answer(status: int | None) -> Plant:
 
 def _keep(kept: dict[str, str], policy: str) -> Plant:
     def config_get(_client: Redis, *names: str) -> dict[bytes, bytes]:
-        both = {**kept, "maxmemory-policy": policy}
+        both = {"cluster-enabled": "no", **kept, "maxmemory-policy": policy}
         return {name.encode(): both[name].encode() for name in names}
 
     return lambda patch: patch.setattr(Redis, "config_get", config_get)
@@ -112,6 +112,10 @@ PLANTED: dict[str, tuple[Plant, list[str]]] = {
     "a Redis that saves": (_keep({"save": "60 1", "appendonly": "no"}, "noeviction"), ["E010"]),
     "a Redis that appends": (_keep({"save": "", "appendonly": "yes"}, "noeviction"), ["E010"]),
     "a Redis that forgets": (_keep({"save": "", "appendonly": "no"}, "allkeys-lru"), ["W011"]),
+    "a Redis Cluster": (
+        _keep({"save": "", "appendonly": "no", "cluster-enabled": "yes"}, "noeviction"),
+        ["E016"],
+    ),
     "a mail server that is away": (_mail_away, ["E012"]),
     "an address that is away": (_answer(None), ["W013"]),
     "an address that redirects": (_answer(301), ["E014"]),

@@ -205,6 +205,11 @@ SANDBOX = "acquirers.sandbox"
         ({"BASE_URL": "pay.example"}, "Set BASE_URL to "),
         ({"DATABASE_URL": "mysql://app:hunter2@db/app"}, "Set DATABASE_URL to "),
         ({"REDIS_URL": "http://app:hunter2@redis"}, "Set REDIS_URL to "),
+        (
+            {"REDIS_URL": "redis://one:6379,two:6379/0"},
+            "Set REDIS_URL to the address of one server",
+        ),
+        ({"METRICS_BIND": "9464"}, "Set METRICS_BIND to host:port"),
         ({**LIVE, "BASE_URL": "http://pay.example"}, "Set BASE_URL to "),
         ({"TESTBANK_PUBLIC_URL": "bank.example"}, "Set TESTBANK_PUBLIC_URL to "),
         ({**LIVE, "EMAIL_URL": "memorymail://"}, "Set EMAIL_URL to "),
