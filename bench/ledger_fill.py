@@ -107,9 +107,11 @@ def _way_of_filling(cursor: Any, *, is_new: bool) -> Iterator[None]:
         with in_bulk.filling(cursor, TABLES):
             yield
         return
+    cursor.execute(in_bulk.BECOME_OWNER)
     cursor.execute("SET session_replication_role = replica")
     yield
     cursor.execute("RESET session_replication_role")
+    cursor.execute("RESET ROLE")
 
 
 def _charge(cursor: Any, merchant_id: str, numbers: range, days: int) -> None:

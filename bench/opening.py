@@ -68,7 +68,7 @@ def _opened(leash: Leash, chosen: up.Ports, directory: Path, root: Path) -> Iter
     servers = make(sql_log.LOG_OPTIONS)
     with tempfile.TemporaryDirectory(prefix="devstack-secrets-") as kept_secret:
         try:
-            places = _started(servers, leash)
+            places = _of_its_time(root, _started(servers, leash))
             ours = environment.sandbox(
                 places,
                 base_url=chosen.base_url,
@@ -98,6 +98,14 @@ def _started(servers: Servers, leash: Leash) -> storage.Storage:
     for process in servers.processes.values():
         leash.hold(process)
     return places
+
+
+def _of_its_time(root: Path, places: storage.Storage) -> storage.Storage:
+    """Return the places for the code in a directory: before there were two roles, one did all."""
+    if (root / "core/postgresql/roles.py").exists():
+        return places
+    app, bank = places.owners_urls
+    return storage.Storage(app, bank, places.redis_url)
 
 
 def ports(variable: str, *, web: int, bank: int) -> up.Ports:

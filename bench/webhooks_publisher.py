@@ -16,6 +16,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from bench import installation  # noqa: F401
+from bench.in_bulk import BECOME_OWNER
 from core import clock, context, ids
 from events import outbox
 from events.models import Event
@@ -86,7 +87,9 @@ def publish(*, merchants: list[str], count: int, gap_seconds: list[float]) -> di
 def close_all() -> None:
     """Delete all deliveries and endpoints."""
     with connection.cursor() as cursor:
+        cursor.execute(BECOME_OWNER)
         cursor.execute("TRUNCATE webhooks_delivery, webhooks_lane")
+        cursor.execute("RESET ROLE")
     Endpoint.objects.update(status="disabled", deleted_at=clock.now())
 
 
@@ -102,7 +105,9 @@ def _paced(count: int, gap_seconds: list[float]) -> Iterator[int]:
 def _analyze() -> None:
     # PostgreSQL does it by itself within a minute.
     with connection.cursor() as cursor:
+        cursor.execute(BECOME_OWNER)
         cursor.execute(f"ANALYZE {TABLES}")
+        cursor.execute("RESET ROLE")
 
 
 def _all(merchants: Sequence[str]) -> list[Merchant]:

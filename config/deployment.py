@@ -21,6 +21,7 @@ from redis import Redis
 
 from config import health
 from core import redis
+from core.postgresql import roles
 from panel.static_files import require_collected
 
 # The versions that the tests run with.
@@ -31,9 +32,26 @@ POLICY = "noeviction"
 
 SERVER = """
 SELECT current_setting('server_version_num')::int / 10000, current_setting('server_encoding'),
-    (SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user), now(),
-    current_user
+    (SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls
+     FROM pg_roles WHERE rolname = current_user), now(), quote_ident(current_user)
 """
+# Rights to the tables that migrations made: the owner's, more than `migrate` gives, less than that.
+RIGHTS = """
+WITH made AS (
+    SELECT oid, relname, relowner FROM pg_class
+    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+        AND relowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('django_migrations'))
+)
+SELECT (SELECT quote_ident(pg_get_userbyid(relowner)) FROM made
+        WHERE pg_has_role(relowner, 'MEMBER') LIMIT 1),
+    has_schema_privilege(current_schema(), 'CREATE') OR EXISTS (
+        SELECT FROM made WHERE has_table_privilege(oid, 'TRUNCATE, REFERENCES, TRIGGER')),
+    EXISTS (SELECT FROM made, unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS needed
+            WHERE relname <> ALL (%s) AND NOT has_table_privilege(oid, needed))
+        OR EXISTS (SELECT FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+                   AND prosecdef AND NOT has_function_privilege(oid, 'EXECUTE'))
+"""
+MEND = "Run: manage.py migrate, with the owner's address in OWNER_DATABASE_URL."
 
 
 class Finding(NamedTuple):
@@ -76,11 +94,31 @@ def _database() -> Iterator[Finding]:
         hint = "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0;"
         yield Finding("E003", f"The database's encoding is {encoding}, not UTF8.", hint)
     if is_strong:
-        hint = f"ALTER ROLE {role} NOSUPERUSER NOCREATEROLE;"
-        yield Finding("E004", f"The role {role} may do more than own its database.", hint)
+        hint = f"ALTER ROLE {role} NOSUPERUSER NOCREATEROLE NOCREATEDB NOREPLICATION NOBYPASSRLS;"
+        yield Finding("E004", f"The role {role} may do more than the service needs.", hint)
+    else:
+        yield from _rights(role)
     if (apart := abs((now - datetime.now(UTC)).total_seconds())) > CLOCKS_APART_SECONDS:
         text = f"The clocks of this host and of the database are {apart:.0f} s apart."
         yield Finding("E005", text, "Run a time service, such as chrony, on both.")
+
+
+def _rights(role: str) -> Iterator[Finding]:
+    with connections["default"].cursor() as cursor:
+        cursor.execute(RIGHTS, [list(roles.ONLY_READ)])
+        [[owner, may_too_much, may_too_little]] = cursor.fetchall()
+    if owner == role:
+        text = f"The role {role} owns the tables: it may drop what guards their rows."
+        hint = "Make a role of the service's own, see docs/operate/operating.md (PostgreSQL)."
+        yield Finding("E016" if settings.LIVEMODE else "W016", text, hint)
+    elif owner:
+        text = f"The role {role} may become {owner}, which owns the tables."
+        yield Finding("E017", text, f"REVOKE {owner} FROM {role};")
+    elif may_too_much:
+        text = f"The role {role} may make, empty or change tables."
+        yield Finding("E018", text, f"REVOKE CREATE ON SCHEMA public FROM PUBLIC, {role}; {MEND}")
+    if may_too_little:
+        yield Finding("E019", f"The role {role} may not use all tables of this release.", MEND)
 
 
 def _migrations() -> Iterator[Finding]:

@@ -94,11 +94,14 @@ def _make(archive: Path) -> None:
 
 def _migrate(servers: Servers) -> None:
     """Migrate both databases at once."""
-    app, bank = (servers.database_address(name) for name in ("app", "bank"))
-    for url in (app, bank):
+    places = storage.Storage(
+        *(servers.database_address(name) for name in ("app", "bank")),
+        environment.NOWHERE.redis_url,
+        *(servers.owners_address(name) for name in ("app", "bank")),
+    )
+    for url in places.owners_urls:
         storage.make_if_missing(url)
     with tempfile.TemporaryDirectory() as secrets:
-        places = storage.Storage(app, bank, redis_url=environment.NOWHERE.redis_url)
         settings = {**os.environ, **environment.throw_away(places, Path(secrets))}
         running = [_start_migration(alias, settings) for alias in ("default", "bank")]
         said = [process.communicate()[0] for process in running]

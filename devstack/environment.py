@@ -26,7 +26,12 @@ def sandbox(
     kept = keyring_file.parent
     static_root = kept / "static"
     static_root.mkdir(exist_ok=True)  # The web process warns about one that is missing.
+    owners = {
+        "OWNER_DATABASE_URL": storage.owner_database_url,
+        "OWNER_BANK_DATABASE_URL": storage.owner_bank_database_url,
+    }
     return {
+        **{name: url for name, url in owners.items() if url},
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "INSTALLATION": "sandbox",
         "BASE_URL": base_url,

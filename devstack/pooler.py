@@ -14,13 +14,14 @@ PLACES = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"
 # on a session is missed at once.
 CONFIGURATION = """
 [databases]
-* = host={sockets} user=app
+* = host={sockets}
 [pgbouncer]
 listen_addr =
 listen_port = {port}
 unix_socket_dir = {sockets}
 unix_socket_mode = 0700
-auth_type = any
+auth_type = trust
+auth_file = {sockets}/users
 admin_users = app
 pool_mode = transaction
 server_round_robin = 1
@@ -52,12 +53,16 @@ def write_configuration(sockets: Path, extra: str = "") -> Path:
     """Write the file that PgBouncer is started with into the directory of the sockets."""
     path = sockets / "pgbouncer.ini"
     path.write_text(CONFIGURATION.format(sockets=sockets, port=PORT) + extra)
-    os.chown(path, server_user().pw_uid, -1)
+    users = sockets / "users"
+    users.write_text('"app" ""\n')
+    for file in (path, users):
+        os.chown(file, server_user().pw_uid, -1)
     return path
 
 
 def give_role_its_limits(sockets: Path) -> None:
     """Set for the role what the service cannot ask for through the pooler."""
+    # Each role may set this for itself.
     with psycopg.connect(host=str(sockets), user="app", dbname="postgres") as connection:
         for name, value in ROLE.items():
             connection.execute(f"ALTER ROLE app SET {name} = '{value}'")

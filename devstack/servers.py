@@ -39,12 +39,14 @@ POSTGRES_OPTIONS = {
     "log_error_verbosity": "terse",
     "log_min_error_statement": "panic",
 }
-# The service's role owns its databases and has no right beyond: not one of a superuser's.
-# CREATEDB, so that `./dev up` and the tests can make the databases that are missing.
-SUPERUSER = "postgres"
-MAKE_ROLE = "CREATE ROLE app LOGIN CREATEDB;\n"
-# Tests and benchmarks plant rows that the guards would refuse, as a hand at the console could.
-LET_PAST_GUARDS = "GRANT SET ON PARAMETER session_replication_role TO app;\n"
+# The owner makes the databases and migrates them. The service's role has what `migrate` gives it.
+SUPERUSER, OWNER = "postgres", "owner"
+MAKE_ROLES = f"CREATE ROLE {OWNER} LOGIN CREATEDB;\nCREATE ROLE app LOGIN NOINHERIT;\n"
+# Tests and benchmarks plant rows that the guards would refuse, as a hand at the console could: they
+# say so each time, by `SET ROLE` (tests.stage.ownership). NOINHERIT: otherwise app has no more.
+LET_PAST_GUARDS = (
+    f"GRANT SET ON PARAMETER session_replication_role TO {OWNER};\nGRANT {OWNER} TO app;\n"
+)
 THROW_AWAY_OPTIONS = {
     "fsync": "off",
     "full_page_writes": "off",
@@ -61,7 +63,7 @@ class Servers:
         self.data = data
         self.logs = logs
         self.options = POSTGRES_OPTIONS | options
-        self.roles = MAKE_ROLE
+        self.roles = MAKE_ROLES
         self.processes: dict[str, subprocess.Popen] = {}
         self._in_use: IO[str] = in_use_lock(sockets)
 
@@ -95,12 +97,17 @@ class Servers:
             "postgres", [programs / "postgres", "-D", self.data, *settings], signal.SIGINT
         )
         self._wait(process, "postgres", _postgres_answers, self.sockets)
+        _require_owner(self.sockets)
 
     def database_address(self, name: str) -> str:
         """Return where a database is reached: through the pooler, if there is one."""
         port = f"&port={pooler.PORT}" if "pgbouncer" in self.processes else ""
         # The host as a parameter: both libpq and django-environ read this form.
         return f"postgresql://app@/{name}?host={self.sockets}{port}"
+
+    def owners_address(self, name: str) -> str:
+        """Return where a database's owner reaches it: never through a pooler."""
+        return f"postgresql://{OWNER}@/{name}?host={self.sockets}"
 
     def start_pgbouncer(self, extra: str = "") -> None:
         """Start PgBouncer before PostgreSQL, as Debian ships it.
@@ -119,6 +126,8 @@ class Servers:
         return {
             "DATABASE_URL": self.database_address("app"),
             "BANK_DATABASE_URL": self.database_address("bank"),
+            "OWNER_DATABASE_URL": self.owners_address("app"),
+            "OWNER_BANK_DATABASE_URL": self.owners_address("bank"),
             "BEHIND_POOLER": "true",
         }
 
@@ -205,6 +214,16 @@ def _postgres_answers(sockets: Path) -> bool:
     except psycopg.OperationalError:
         return False
     return True
+
+
+def _require_owner(sockets: Path) -> None:
+    """:raises CannotContinue: the files are of a time when one role did all."""
+    with psycopg.connect(host=str(sockets), user="app", dbname="postgres") as connection:
+        found = connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [OWNER]).fetchone()
+    if found is None:
+        raise CannotContinue(
+            "The sandbox's PostgreSQL has no role that owns its databases: run ./dev reset"
+        )
 
 
 def _valkey_answers(socket_path: Path) -> bool:

@@ -18,6 +18,17 @@ class Storage(NamedTuple):
     database_url: str
     bank_database_url: str
     redis_url: str
+    # Of the roles that own the databases; empty where the service's own do.
+    owner_database_url: str = ""
+    owner_bank_database_url: str = ""
+
+    @property
+    def owners_urls(self) -> tuple[str, str]:
+        """The addresses at which both databases are made and migrated."""
+        return (
+            self.owner_database_url or self.database_url,
+            self.owner_bank_database_url or self.bank_database_url,
+        )
 
 
 def open_storage(servers: Servers, given: Mapping[str, str], *, prefix: str = "") -> Storage:
@@ -28,13 +39,18 @@ def open_storage(servers: Servers, given: Mapping[str, str], *, prefix: str = ""
     database_url = given.get(f"{prefix}DATABASE_URL", "")
     bank_url = given.get(f"{prefix}BANK_DATABASE_URL", "")
     redis_url = given.get(f"{prefix}REDIS_URL", "")
+    owner_url = given.get(f"{prefix}OWNER_DATABASE_URL", "")
+    owner_bank_url = given.get(f"{prefix}OWNER_BANK_DATABASE_URL", "")
     if not database_url:
         servers.start_postgres()
         database_url, bank_url = servers.database_address("app"), servers.database_address("bank")
+        owner_url, owner_bank_url = servers.owners_address("app"), servers.owners_address("bank")
     return Storage(
         database_url=database_url,
         bank_database_url=bank_url or bank_address(database_url),
         redis_url=redis_url or servers.start_valkey(),
+        owner_database_url=owner_url,
+        owner_bank_database_url=owner_bank_url or (owner_url and bank_address(owner_url)),
     )
 
 

@@ -28,6 +28,8 @@ from devstack.state import (
 )
 
 READY_PATIENCE_SECONDS = 60
+# Only `migrate` is told of the owner.
+OWNERS = {"OWNER_DATABASE_URL", "OWNER_BANK_DATABASE_URL"}
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -144,6 +146,7 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
     _provide_keys(state / "keyring", places, everything)
     migrate(places, everything)
     collect_static_files(everything)
+    everything = {name: value for name, value in everything.items() if name not in OWNERS}
     # The pages of documentation show the demo merchant's key.
     start_web(children, ports.web_listener, everything | {"DEMO_FILE": str(state / "demo.json")})
     start_bank(children, ports.bank_listener, everything)
@@ -170,7 +173,7 @@ def _provide_keys(path: Path, places: storage.Storage, everything: dict[str, str
             finish(begin(["create_keyring", path], everything))
         elif keyring.missing_purposes(path):
             # It asks the database whether rows were made with what is missing.
-            storage.make_if_missing(places.database_url)
+            storage.make_if_missing(places.owners_urls[0])
             finish(begin(["keyring", "add-purpose"], everything))
     except keyring.KeyRingError as error:
         raise CannotContinue(str(error)) from error
@@ -181,7 +184,7 @@ def migrate(places: storage.Storage, everything: dict[str, str], *, root: Path =
 
     :raises CannotContinue: a database was made by other migrations, or cannot be migrated.
     """
-    urls = (places.database_url, places.bank_database_url)
+    urls = places.owners_urls
     for url in urls:
         storage.make_if_missing(url)
         migrations.compare(url, root)

@@ -21,7 +21,7 @@ from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers
 from panel import patience
-from tests.stage import both_banks, described, left_out, through_pooler
+from tests.stage import both_banks, database_role, described, left_out, through_pooler
 from tests.stage.bank_transport import BankTransport, bank_in_process
 from tests.stage.client import ApiClient
 from tests.stage.deadly import BANK_WORKS_SECONDS
@@ -71,6 +71,20 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     for alias in connections:
         ours = connections[alias].settings_dict
         ours["TEST"]["TEMPLATE"] = ours["NAME"]
+
+
+@pytest.fixture(scope="session")
+def _owners_make_the_databases(django_db_modify_db_settings: None) -> None:
+    """Let the owners make the test databases: copies, with the rights that `migrate` gave."""
+    database_role.connect_as_owners()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(_owners_make_the_databases: None, django_db_setup: None) -> Iterator[None]:
+    """Run all tests as the service's role; the owners drop the databases after them."""
+    database_role.connect_as_service()
+    yield
+    database_role.connect_as_owners()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,7 +10,10 @@ from config.settings.secret_files import with_secrets
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # Each of these may come from a file, named by the variable with _FILE at its end.
-SECRETS = ("SECRET_KEY", "DATABASE_URL", "BANK_DATABASE_URL", "REDIS_URL", "EMAIL_URL")
+SECRETS = (
+    "SECRET_KEY", "DATABASE_URL", "OWNER_DATABASE_URL", "BANK_DATABASE_URL",
+    "OWNER_BANK_DATABASE_URL", "REDIS_URL", "EMAIL_URL",
+)  # fmt: skip
 
 
 class Environment(environ.Env):  # type: ignore[misc]  # It has no types.

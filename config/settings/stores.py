@@ -46,13 +46,13 @@ NETWORK = {
 }
 
 
-def _database(name: str, meaning: str) -> dict:
+def _database(name: str, meaning: str, *, is_pooled: bool = BEHIND_POOLER) -> dict:
     url = required(name, meaning)
     if not url.startswith(("postgres://", "postgresql://")):
         raise environ.ImproperlyConfigured(f"Set {name} to {meaning}.")
     config = environ.Env.db_url_config(url)
     options = {**NETWORK, **config.get("OPTIONS", {})}
-    if not BEHIND_POOLER:
+    if not is_pooled:
         session = {**BOUNDED_WAITS, "client_min_messages": "error"}
         options["options"] = " ".join(f"-c {key}={value}" for key, value in session.items())
     return {
@@ -75,6 +75,13 @@ if not LIVEMODE:
         "BANK_DATABASE_URL", "the postgresql:// address of a second database, the test bank's own"
     )
     DATABASE_ROUTERS = ["testbank.router.BankRouter"]
+# Where `manage.py migrate` connects as the owner of the tables, past a pooler. No other command and
+# no process reads it; without it the service's address is the owner's too (core.postgresql.roles).
+OWNER_DATABASES = {
+    alias: _database(name, "the address of its owner", is_pooled=False)
+    for alias, name in {"default": "OWNER_DATABASE_URL", "bank": "OWNER_BANK_DATABASE_URL"}.items()
+    if alias in DATABASES and env.str(name, default="").strip()
+}
 # Where each process shows its metrics: `host:port` or a path, neither of them public.
 METRICS_BIND = env.str("METRICS_BIND", default="").strip()
 if METRICS_BIND and not (METRICS_BIND.startswith("/") or is_host_and_port(METRICS_BIND)):

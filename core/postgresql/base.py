@@ -10,7 +10,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from core import context
 from core.metrics import Counter, Histogram
-from core.postgresql import waits
+from core.postgresql import roles, waits
 from core.postgresql.places import Places
 
 # Work that has done nothing yet is refused then, and may be tried again.
@@ -62,6 +62,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().connect()
         try:
             waits.prove_once(self.alias, self.connection)
+            roles.require_weak_role(self.alias, self.connection)
         except BaseException:
             self.close()
             raise

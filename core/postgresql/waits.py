@@ -10,6 +10,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 from psycopg import Connection, OperationalError, connect
 
+from core.postgresql import roles
+
 log = structlog.get_logger(__name__)
 
 # Databases whose limits this process has seen on a live connection.
@@ -34,6 +36,7 @@ def require_bounded_waits() -> None:
         try:
             with connect(**connections[alias].get_connection_params()) as raw:
                 prove_once(alias, raw)
+                roles.require_weak_role(alias, raw)
         except OperationalError as problem:
             refuse_if_options_are_refused(problem)
             log.warning("bounded_waits_not_proven", database=alias)

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from merchants.filters import REQUEST_LOGS
 from merchants.models import Merchant, RequestLog
 from tests.stage import list_reads
+from tests.stage.database_role import analyze, vacuum
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory
 
@@ -37,10 +38,10 @@ def shop(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
     """A merchant with very many requests, among those of another."""
     with django_db_blocker.unblock():
         other, shop = MerchantFactory(), MerchantFactory()
+        vacuum("merchants_requestlog")
         with connection.cursor() as cursor:
-            cursor.execute("VACUUM merchants_requestlog")
             cursor.execute(FILL, [[other.id, shop.id]])
-            cursor.execute("VACUUM ANALYZE merchants_requestlog")
+        vacuum("merchants_requestlog")
         yield shop
         empty("default")
 
@@ -102,7 +103,7 @@ def test_events_of_a_request_are_found_by_their_index(shop: Merchant) -> None:
     with connection.cursor() as cursor:
         # The planner knows what it chooses from, whatever other tests left in its statistics.
         cursor.execute(EVENTS, [shop.id])
-        cursor.execute("ANALYZE events_event")
+        analyze("events_event")
         cursor.execute(
             "EXPLAIN SELECT id FROM events_event WHERE merchant_id = %s AND request_id = 'req_7'",
             [shop.id],

@@ -5,7 +5,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection, connections
+from django.db import connection
 from django.db.models import Model
 
 from core import clock
@@ -13,6 +13,7 @@ from merchants import accounts
 from testbank.models import Authorization, Capture, Reversal
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.database_role import past_guards
 from tests.stage.factories import DECLINED_CARD, MerchantFactory, unconfirmed
 from tests.stage.sweeper import sweep_after
 
@@ -121,11 +122,9 @@ def test_a_bank_that_cannot_be_read_proves_nothing(
 
 def unguarded(statement: str, *values: object, database: str = "default") -> None:
     """Write past every guard, as a bug in the database or a hand at its console would."""
-    with connections[database].cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
+    with past_guards(database) as cursor:
         cursor.execute(statement, values)
         assert cursor.rowcount > 0, "nothing planted"
-        cursor.execute("SET session_replication_role = origin")
 
 
 def forgotten_by_the_bank(model: type[Model]) -> None:

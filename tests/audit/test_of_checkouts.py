@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from audit import checkouts
 from audit.queries import look
@@ -12,6 +11,7 @@ from payments.intents.models import PaymentIntent
 from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import opened
 from tests.stage.client import ApiClient
+from tests.stage.database_role import past_guards
 from tests.stage.factories import confirmation
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -37,8 +37,7 @@ def test_sessions_that_agree_are_not_named(acme: ApiClient, bank: BankTransport)
 
 def test_an_open_session_of_a_paid_payment_is_named(acme: ApiClient, bank: BankTransport) -> None:
     made = paid(acme)
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with past_guards():
         CheckoutSession.objects.update(status="open", ended_at=None, customer_details=None)
 
     [[sentence]] = named().values()

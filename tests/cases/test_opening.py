@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError
 
 from acquirers.conversation import settling
 from acquirers.outcomes import Answer, Outcome
@@ -17,6 +17,7 @@ from payments.intents.models import Attempt, Modification
 from tests.stage import bank_books
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.database_role import as_owner
 from tests.stage.factories import GOOD_CARD
 from tests.stage.sweeper import sweep_after
 from tests.stage.threads import together
@@ -139,7 +140,7 @@ def test_the_history_is_only_added_to(acme: ApiClient, bank: BankTransport) -> N
         "DELETE FROM cases_casenote", "TRUNCATE cases_casenote", "DELETE FROM cases_case",
         "UPDATE cases_case SET amount = 1",
     ):  # fmt: skip
-        with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        with pytest.raises(DatabaseError), as_owner() as cursor:
             cursor.execute(statement)
 
 

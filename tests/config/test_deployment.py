@@ -1,7 +1,7 @@
 """`manage.py check --deploy --database default`: each fault is found once, with what to do."""
 
 import smtplib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,10 +10,14 @@ from django.conf import settings
 from django.core.checks import run_checks
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import connection
+from psycopg import connect
 from redis import Redis
 from redis.exceptions import RedisError
 
 from config import deployment, health
+from core.postgresql import roles
+from devstack.servers import OWNER
+from tests.stage.database_role import as_owner, as_superuser, owners_address
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -21,12 +25,22 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 @pytest.fixture(autouse=True)
-def healthy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stores of the tests, and an address that answers."""
+def healthy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The stores of the tests, and an address that answers.
+
+    Their service's role may become the owner, which a right installation's may not.
+    """
     health._readiness.cache_clear()
     monkeypatch.setattr(health, "PATIENCE_SECONDS", 30.0)
     _answer(200)(monkeypatch)
     _keep({"save": "", "appendonly": "no"}, "noeviction")(monkeypatch)
+    with connect(as_superuser(), autocommit=True) as raw:
+        raw.execute(f"REVOKE {OWNER} FROM app")
+        yield
+        raw.execute(f"GRANT {OWNER} TO app")
+    with as_owner() as cursor:
+        cursor.execute("REVOKE CREATE ON SCHEMA public FROM app")
+        roles.give_rights("default", "app")
 
 
 def found() -> list[str]:
@@ -76,8 +90,27 @@ def _redis_away(patch: pytest.MonkeyPatch) -> None:
 def _server(**changed: Any) -> Plant:
     """Let the database say something else of itself, by the same statement."""
     said = {"version": "17", "encoding": "'UTF8'", "strong": "false", "now": "now()", **changed}
-    select = f"SELECT {', '.join(said.values())}, current_user"  # noqa: S608
+    select = f"SELECT {', '.join(said.values())}, 'app'"  # noqa: S608
     return lambda patch: patch.setattr(deployment, "SERVER", select)
+
+
+def _changed(statement: str) -> Plant:
+    """Change the role's rights; the fixture has `migrate` mend them after the test."""
+
+    def plant(_patch: pytest.MonkeyPatch) -> None:
+        with connect(owners_address(), autocommit=True) as raw:
+            raw.execute(statement)
+
+    return plant
+
+
+def _rights(owner: str = "NULL") -> Plant:
+    """Let the rights of the role be others, by the same statement."""
+    return lambda patch: patch.setattr(
+        deployment,
+        "RIGHTS",
+        f"SELECT {owner}, false, false WHERE %s IS NOT NULL",  # noqa: S608
+    )
 
 
 def _mail_away(patch: pytest.MonkeyPatch) -> None:
@@ -104,6 +137,15 @@ PLANTED: dict[str, tuple[Plant, list[str]]] = {
     "a new server": (_server(version="19"), ["W002"]),
     "another encoding": (_server(encoding="'LATIN1'"), ["E003"]),
     "a superuser": (_server(strong="true"), ["E004"]),
+    "the tables' owner": (_rights("'app'"), ["W016"]),
+    "a member of the owner": (_rights("'owner'"), ["E017"]),
+    "a right to empty": (_changed("GRANT TRUNCATE ON core_process TO app"), ["E018"]),
+    "a right to make": (_changed("GRANT CREATE ON SCHEMA public TO app"), ["E018"]),
+    "a table out of reach": (_changed("REVOKE UPDATE ON core_process FROM app"), ["E019"]),
+    "a function out of reach": (
+        _changed("REVOKE EXECUTE ON FUNCTION prune_events FROM app"),
+        ["E019"],
+    ),
     "a clock ahead": (_server(now="now() + interval '1 hour'"), ["E005"]),
     "no such statement": (_server(now="nothing"), ["E001"]),
     "a migration that lacks": (_not_migrated, ["E006"]),

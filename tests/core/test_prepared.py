@@ -8,6 +8,7 @@ from psycopg import connect
 
 from core import prepared
 from tests.stage.client import ApiClient
+from tests.stage.database_role import owners_address
 
 pytestmark = pytest.mark.usefixtures("_by_libpq_or_cursor")
 
@@ -23,7 +24,7 @@ def lose_them() -> None:
 
 
 def in_another_session(statement: str) -> None:
-    with connect(**connection.get_connection_params(), autocommit=True) as raw:
+    with connect(owners_address(), autocommit=True) as raw:
         raw.execute(statement)
 
 
@@ -48,7 +49,7 @@ def test_in_a_transaction_it_may_be_tried_again() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_plan_that_a_change_of_its_table_made_useless_is_tried_again() -> None:
-    in_another_session("CREATE TABLE changed (a integer)")
+    in_another_session("CREATE TABLE changed (a integer); GRANT SELECT ON changed TO PUBLIC")
     try:
         prepared.rows("SELECT * FROM changed", {})
         in_another_session("ALTER TABLE changed ALTER a TYPE text")

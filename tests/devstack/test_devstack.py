@@ -14,8 +14,9 @@ import psycopg
 import pytest
 
 from devstack import demo, migrations, ports, state, storage
+from devstack.servers import OWNER
 from devstack.state import ROOT, CannotContinue
-from tests.stage.database_role import A_PLAIN_OWNER, rights
+from tests.stage.database_role import THE_SERVICES_ROLE, rights
 from tests.stage.service import RunningService, still_running
 
 LOCKS = ["requirements.txt", "requirements-up.txt", "requirements-dev.txt"]
@@ -64,7 +65,10 @@ def test_up_works_as_it_says_until_ctrl_c(running_service):
     addresses = running_service.call("run", "sh", "-c", "echo $DATABASE_URL $BANK_DATABASE_URL")
     for address in addresses.stdout.split():
         with psycopg.connect(address) as connection, connection.cursor() as cursor:
-            assert rights(cursor) == A_PLAIN_OWNER
+            assert rights(cursor) == THE_SERVICES_ROLE
+            # Only the tests' servers let it become the owner.
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                cursor.execute(f"SET ROLE {OWNER}")
 
     run = running_service.call("run", "sh", "-c", "printf %s $BASE_URL; exit 3")
     assert (run.returncode, run.stdout) == (3, running_service.base_url)
@@ -183,7 +187,7 @@ def test_a_demo_key_that_no_longer_works_is_replaced(tmp_path):
 
 @pytest.fixture
 def scratch_url():
-    base = os.environ["DATABASE_URL"]
+    base = os.environ.get("OWNER_DATABASE_URL", "")
     url = base.replace("/app?", "/devstack_scratch?")
     if url == base:
         pytest.skip("needs the embedded server")

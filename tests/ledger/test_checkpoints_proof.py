@@ -40,6 +40,7 @@ import django
 django.setup()
 from ledger import checkpoints
 from ledger.models import Boundary, LedgerEntry
+from tests.stage.database_role import owners_address
 checkpoints.CHUNK = {CHUNK}
 while True:
     checkpoints.advance()
@@ -142,8 +143,8 @@ def address_of(alias_host: str, database: str) -> str:
 
 def restore(servers: Servers, dumped: Path) -> str:
     """Restore a dump into an empty database of another cluster; return its address."""
-    restored = servers.database_address("restored")
-    with psycopg.connect(servers.database_address("postgres"), autocommit=True) as other:
+    restored = servers.owners_address("restored")
+    with psycopg.connect(servers.owners_address("postgres"), autocommit=True) as other:
         other.execute("CREATE DATABASE restored TEMPLATE template0")
     program("pg_restore", "--exit-on-error", "-d", restored, str(dumped))
     return restored

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.db.models import QuerySet
 
 from core.rest import lists
@@ -12,6 +11,7 @@ from ledger import transactions
 from ledger.views import BalanceTransactionViewSet
 from merchants.models import Merchant
 from tests.stage import list_reads
+from tests.stage.database_role import past_guards, vacuum
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory
 from tests.stage.list_reads import Read
@@ -50,16 +50,13 @@ def shop(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
     """A merchant with very many movements, among those of another."""
     with django_db_blocker.unblock():
         other, shop = MerchantFactory(), MerchantFactory()
-        with connection.cursor() as cursor:
-            # Rows that other tests have left behind would be written between.
-            cursor.execute("VACUUM ledger_movement")
-            cursor.execute("SET session_replication_role = replica")
+        # Rows that other tests have left behind would be written between.
+        vacuum("ledger_movement")
+        with past_guards() as cursor:
             # VACUUM would leave out what is not on the disk so far.
-            cursor.execute("SET synchronous_commit = on")
+            cursor.execute("SET LOCAL synchronous_commit = on")
             cursor.execute(MOVEMENTS, [[other.id, shop.id]])
-            cursor.execute("RESET synchronous_commit")
-            cursor.execute("RESET session_replication_role")
-            cursor.execute("VACUUM ANALYZE ledger_movement")
+        vacuum("ledger_movement")
         yield shop
         empty("default")
 

@@ -8,6 +8,7 @@ from core.context import ActorKind
 from core.keyring import ring
 from merchants import audit_log, keys
 from merchants.models import AuditEntry, AuditHead, Merchant, User
+from tests.stage.database_role import as_owner
 from tests.stage.factories import GOOD_CARD, MerchantFactory
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -90,7 +91,7 @@ def test_the_database_refuses_to_change_a_row(merchant: Merchant, statement: str
     # A table whose foreign keys are still to be checked cannot be truncated anyway.
     connection.check_constraints()
 
-    with pytest.raises(DatabaseError, match="append-only"), connection.cursor() as cursor:
+    with pytest.raises(DatabaseError, match="append-only"), as_owner() as cursor:
         cursor.execute(statement)
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 
 from core.names import email_key
 from merchants import accounts, invitations
@@ -14,6 +14,7 @@ from merchants.models import Invitation, Member, User
 from merchants.refusals import ChangeRefused
 from merchants.team import TeamRefused
 from tests.stage.client import ApiClient
+from tests.stage.database_role import as_owner
 from tests.stage.teams import join, person
 from tests.stage.visitors import PASSWORD, Visitor, an_operator
 
@@ -130,7 +131,7 @@ def test_check_lists_people_of_one_key_and_merges_nobody(
 ) -> None:
     ada = join(person(SPELLINGS[0]), acme.merchant, "support").user
     assert people_of_one_address(None, databases=["default"]) == []
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         # As in a database of before this constraint.
         cursor.execute("ALTER TABLE merchants_user DROP CONSTRAINT a_users_email_is_its_key")
     other = User.objects.create(email="ada@münchen.example")

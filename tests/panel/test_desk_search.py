@@ -12,6 +12,7 @@ from merchants.models import AuditEntry
 from payments.intents.models import Attempt
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.database_role import past_guards
 from tests.stage.desk import Desk
 from tests.stage.factories import GOOD_CARD, payment
 from tests.stage.hooks import created
@@ -192,10 +193,8 @@ def test_the_log_is_verified(desk: Desk, acme: ApiClient) -> None:
     clean = desk.send("desk_audit_verify")
     assert "none was touched" in clean.content.decode()
 
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")
+    with past_guards() as cursor:
         cursor.execute("UPDATE merchants_auditentry SET reason = 'other' WHERE sequence = 2")
-        cursor.execute("SET LOCAL session_replication_role = origin")
 
     touched = desk.send("desk_audit_verify")
     assert [one.sequence for one in touched.context["problems"]] == [2]

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.core.cache import cache
-from django.db import connections
 from django.test import Client
 
 from core.redis import client as redis
 from merchants.models import ApiKey
 from tests.stage.client import ApiClient
+from tests.stage.database_role import past_guards
 from tests.stage.hooks import URL, tell
 from tests.stage.panel_pages import addresses
 from tests.stage.stores import everything_kept, opened_answers
@@ -102,10 +102,8 @@ def in_a_row(_client: Client, secret: str) -> None:
 
 
 def in_the_audit_log(_client: Client, secret: str) -> None:
-    with connections["default"].cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
+    with past_guards() as cursor:
         cursor.execute("UPDATE merchants_auditentry SET after = %s", [f'{{"secret": "{secret}"}}'])
-        cursor.execute("SET session_replication_role = DEFAULT")
 
 
 def in_a_mail(_client: Client, secret: str) -> None:

@@ -15,6 +15,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import opened
 from tests.stage.client import ApiClient
 from tests.stage.complaints import Complaint, dispute_past_the_bank
+from tests.stage.database_role import as_owner
 from tests.stage.factories import DECLINED_CARD, EndpointFactory, line
 from tests.stage.notifier import Notifier
 from tests.stage.undecided import a_case_of
@@ -178,7 +179,7 @@ def test_every_model_with_a_merchant_is_read_by_merchant() -> None:
 @pytest.mark.every_case("nobody sees or changes what is another merchant's")
 @pytest.mark.parametrize(("planted", "check"), PLANTED)
 def test_a_key_that_is_planted_without_the_merchant_is_named(planted: str, check: str) -> None:
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute(planted)
 
     assert check in complaints(merchant_keys.in_catalog())

@@ -3,7 +3,9 @@
 from typing import Any
 
 from django.apps import apps
-from django.db import connection, models
+from django.db import models
+
+from tests.stage.database_role import past_guards
 
 SCRIPT, IMAGE = "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>'
 # No page may have the beginnings of the two as they are.
@@ -26,12 +28,10 @@ def make_hostile() -> int:
     Guards of the database are for the service's own writes: they are off meanwhile.
     """
     found = 0
-    with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
+    with past_guards():
         for model in apps.get_models():
             if model._meta.app_label in OURS:
                 found += sum(_written(model, field) for field in model._meta.local_concrete_fields)
-        cursor.execute("SET session_replication_role = DEFAULT")
     return found
 
 

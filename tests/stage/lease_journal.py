@@ -7,10 +7,12 @@ from contextlib import contextmanager
 
 from django.db import connection
 
+from tests.stage.database_role import as_owner
 from tests.stage.webhook_journal import Got
 
 BEGIN = """
 CREATE TABLE lease_journal (endpoint_id text, key text, given_at timestamptz DEFAULT now());
+GRANT SELECT, INSERT ON lease_journal TO PUBLIC;
 CREATE FUNCTION note_lease() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO lease_journal VALUES (NEW.endpoint_id, NEW.key);
@@ -58,10 +60,10 @@ def lease_journal(lease_seconds: float) -> Iterator[LeaseJournal]:
 
     :param lease_seconds: how long the leases of the processes last.
     """
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute(BEGIN)
     try:
         yield LeaseJournal(lease_seconds)
     finally:
-        with connection.cursor() as cursor:
+        with as_owner() as cursor:
             cursor.execute(END)

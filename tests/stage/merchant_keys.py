@@ -7,6 +7,8 @@ from django.apps import apps
 from django.db import connection, router
 from django.db.models import Field, Model
 
+from tests.stage.database_role import as_owner
+
 MERCHANT = "merchant_id"
 
 # A partition has the columns and keys of its table.
@@ -136,7 +138,7 @@ def point(reference: Reference, *, owner: str, target: str) -> None:
         for names in (reference.columns, reference.parent_columns)
     )
     table, parent = reference.table, reference.parent
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         cursor.execute(
             f"UPDATE {table} SET ({columns}) ="  # noqa: S608

@@ -4,11 +4,11 @@ from typing import Any
 
 from django.db import connection
 
+from tests.stage.database_role import past_guards
+
 
 def tamper(statement: str, *parameters: Any) -> None:
     """Run a statement past the triggers, as the database's owner can."""
     connection.check_constraints()
-    with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
+    with past_guards() as cursor:
         cursor.execute(statement, parameters)
-        cursor.execute("SET session_replication_role = origin")

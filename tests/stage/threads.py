@@ -8,9 +8,10 @@ from contextvars import ContextVar
 from threading import Barrier, Condition
 from typing import Any
 
-from django.db import connection, connections, transaction
+from django.db import connections
 
 from tests.stage.client import Answer
+from tests.stage.database_role import as_owner, past_guards
 
 Call = Callable[[], Answer]
 # Makes calls at the same moment, each in a thread of its own.
@@ -104,7 +105,7 @@ def _when_all_are_there(call: Callable[[], Any], barrier: Barrier, crowd: Crowd)
 @contextmanager
 def dropped(table: str, guard: str) -> Iterator[None]:
     """Run the block without a unique index, then empty the table, come what may, and restore it."""
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexname = %s", [guard])
         [definition] = cursor.fetchone()
         cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {guard}")
@@ -112,8 +113,6 @@ def dropped(table: str, guard: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with transaction.atomic(), connection.cursor() as cursor:
-            # In this transaction alone: the session may be another test's behind it.
-            cursor.execute("SET LOCAL session_replication_role = replica")
+        with past_guards() as cursor:
             cursor.execute(f"DELETE FROM {table}")  # noqa: S608
             cursor.execute(definition)

@@ -23,9 +23,11 @@ READ_SECONDS = 1.0
 def environment() -> dict[str, str]:
     """Return this process's environment, with the test databases in the place of the real."""
     names = {"DATABASE_URL": "default", "BANK_DATABASE_URL": "bank"}
+    names |= {"OWNER_DATABASE_URL": "default", "OWNER_BANK_DATABASE_URL": "bank"}
     test_databases = {
         name: _renamed(os.environ[name], connections[alias].settings_dict["NAME"])
         for name, alias in names.items()
+        if name in os.environ
     }
     return {**os.environ, **test_databases}
 

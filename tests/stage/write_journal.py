@@ -5,6 +5,8 @@ from contextlib import contextmanager
 
 from django.db import connection
 
+from tests.stage.database_role import as_owner
+
 # The rows that the audit log is about. Of keys not the moment of their last use.
 WATCHED = {
     "merchants_auditentry": "",
@@ -30,6 +32,7 @@ WATCHED = {
 }
 BEGIN = """
 CREATE TABLE write_journal (written text, xid text);
+GRANT SELECT, INSERT, DELETE ON write_journal TO PUBLIC;
 CREATE FUNCTION note_write() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO write_journal VALUES (TG_TABLE_NAME, pg_current_xact_id()::text);
@@ -63,12 +66,12 @@ class Journal:
 
 @contextmanager
 def write_journal() -> Iterator[Journal]:
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute(BEGIN)
         for table, columns in WATCHED.items():
             cursor.execute(WATCH.format(columns, table))
     try:
         yield Journal()
     finally:
-        with connection.cursor() as cursor:
+        with as_owner() as cursor:
             cursor.execute(END)

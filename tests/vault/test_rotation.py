@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 
 from core import clock
 from merchants.models import IdempotencyKey, Merchant
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.database_role import as_owner
 from tests.stage.factories import GOOD_CARD, MerchantFactory, payment
 from tests.stage.key_change import (
     KeyChange,
@@ -213,7 +214,7 @@ def test_the_database_refuses_a_column_that_does_not_say_what_the_bytes_say(
 def test_the_check_sees_a_rotation_that_changes_the_column_only(
     merchant: Merchant, key_change: KeyChange, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute(f"ALTER TABLE vault_sealedcard DROP CONSTRAINT {GUARD}")
     tokens = seal_many(merchant, 4)
     key_change.promote_and_restart()

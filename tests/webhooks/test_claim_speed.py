@@ -7,6 +7,7 @@ from django.db import connection
 
 from core import clock
 from merchants.models import Merchant
+from tests.stage.database_role import analyze
 from tests.stage.factories import MerchantFactory
 from tests.stage.webhook_world import claim
 from webhooks.delivery import fairness, lanes
@@ -64,9 +65,8 @@ def fill(merchant: Merchant, ids: list[str], objects: int, *, due_in: int) -> No
         cursor.execute(FILL, asked)
 
 
-def analyze() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE webhooks_lane, webhooks_delivery, webhooks_endpoint, events_event")
+def analyze_all() -> None:
+    analyze("webhooks_lane, webhooks_delivery, webhooks_endpoint, events_event")
 
 
 def rows_read(times: int) -> int:
@@ -103,7 +103,7 @@ def buffers() -> int:
 
 
 def assert_is_fast(story: str) -> None:
-    analyze()
+    analyze_all()
     rows, pages = rows_read(30), buffers()
     print(f"{story}: {rows} rows, {pages} pages")  # noqa: T201
     assert rows < LIMIT_ROWS
@@ -145,7 +145,7 @@ def test_with_five_that_have_ten_thousand_waiting_each() -> None:
 def test_what_comes_after_an_idle_time_is_passed_over_as_fast() -> None:
     acme = MerchantFactory()
     ids = endpoints(acme)
-    analyze()
+    analyze_all()
     with connection.cursor() as cursor:
         cursor.execute("DISCARD PLANS")
     # These make the plans, of tables that are empty. Growing alone does not make new ones.

@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from tests.stage import list_reads
+from tests.stage.database_role import vacuum
 from tests.stage.emptying import empty
 from tests.stage.factories import EndpointFactory, MerchantFactory
 from tests.stage.list_reads import Read
@@ -45,15 +46,14 @@ def endpoint(django_db_setup: None, django_db_blocker: Any) -> Iterator[Endpoint
     with django_db_blocker.unblock():
         merchant = MerchantFactory()
         other, endpoint = (EndpointFactory(merchant=merchant) for _ in range(2))
+        vacuum("webhooks_delivery")
         with connection.cursor() as cursor:
-            cursor.execute("VACUUM webhooks_delivery")
             # VACUUM would leave out what is not on the disk so far.
             cursor.execute("SET synchronous_commit = on")
             cursor.execute(EVENTS, [merchant.id])
             cursor.execute(FILL, [merchant.id, [other.id, endpoint.id]])
             cursor.execute("RESET synchronous_commit")
-            cursor.execute("VACUUM ANALYZE webhooks_delivery")
-            cursor.execute("VACUUM ANALYZE events_event")
+        vacuum("webhooks_delivery, events_event")
         yield endpoint
         empty("default")
 

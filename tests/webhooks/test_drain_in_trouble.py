@@ -10,6 +10,7 @@ from django.db import connection
 
 from merchants.models import Merchant
 from tests.stage import receivers
+from tests.stage.database_role import as_owner
 from tests.stage.draining import (
     PATIENCE_SECONDS,
     draining,
@@ -239,7 +240,7 @@ def test_an_answer_that_cannot_be_written_keeps_no_other(settings: Any, monkeypa
 
 
 def change_the_urls_type(most: int) -> None:
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute(f"ALTER TABLE webhooks_endpoint ALTER url TYPE varchar({most})")
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 
 from core import clock
+from tests.stage.database_role import vacuum
 from tests.stage.factories import EndpointFactory
 from tests.stage.webhook_world import tell
 from webhooks import notices, replay, retention, stopping
@@ -50,8 +51,8 @@ def pages(statement: str, **asked: Any) -> int:
 def add(statement: str, table: str, times: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement, [times])
-        # Rows that other tests have left behind are looked at, too.
-        cursor.execute(f"VACUUM (ANALYZE) {table}, webhooks_lane")
+    # Rows that other tests have left behind are looked at, too.
+    vacuum(f"{table}, webhooks_lane")
 
 
 SEARCHED = {

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 
 from merchants.models import RequestLog
+from tests.stage.database_role import analyze
 from tests.stage.factories import EndpointFactory
 from tests.stage.lengths import length, tried
 from tests.stage.processes import begin, run
@@ -26,6 +27,7 @@ FORGET = """
 import django
 django.setup()
 from {module} import forget_old
+from tests.stage.database_role import analyze
 def left(count):
     return any(count.values()) if isinstance(count, dict) else count
 while left(forget_old()):
@@ -75,7 +77,7 @@ def empty_out(table: str) -> None:
     """Let the last that PostgreSQL knows of the table be that nothing is left in it."""
     with connection.cursor() as cursor:
         cursor.execute(f"DELETE FROM {table}")  # noqa: S608
-        cursor.execute(f"ANALYZE {table}")
+    analyze(table)
 
 
 def counted(query: str) -> int:

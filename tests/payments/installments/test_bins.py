@@ -11,6 +11,7 @@ from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.bank_transport import BankTransport
 from tests.stage.bin_table import import_bins, line
 from tests.stage.client import ApiClient
+from tests.stage.database_role import analyze
 from tests.stage.factories import GOOD_CARD, three_d_secure, unconfirmed
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -105,7 +106,7 @@ def test_a_bin_that_requires_authentication_needs_a_way_back(
 def test_a_look_up_reads_ten_buffers_among_500_000_rows() -> None:
     with connection.cursor() as cursor:
         cursor.execute(MANY)
-        cursor.execute("ANALYZE installments_bin, installments_binimport")
+        analyze("installments_bin, installments_binimport")
         cursor.execute(bins.OF_CALLER)
         [[version]] = cursor.fetchall()
     prefixes = "'{45430012,4543001,454300}'"

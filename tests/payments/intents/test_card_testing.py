@@ -12,6 +12,7 @@ from payments.intents.models import Attempt
 from payments.risk.models import Watch
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.database_role import analyze
 from tests.stage.factories import DECLINED_CARD, RETURN_URL
 from tests.stage.risky import PAID, ended, paid_by, past_attempts, set_rule
 
@@ -135,7 +136,7 @@ def test_real_declines_are_found(acme: ApiClient, bank: BankTransport) -> None:
 def test_the_job_reads_the_declined_attempts_from_their_index(acme: ApiClient) -> None:
     declined(acme, 3, of=2000)
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE intents_attempt")
+        analyze("intents_attempt")
         wanted = card_testing._wanted(clock.now())
         assert wanted is not None
         cursor.execute(f"EXPLAIN {card_testing.FIND}", wanted)

@@ -13,6 +13,7 @@ from payments.intents.models import Attempt
 from payments.risk import rules
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.database_role import as_owner
 from tests.stage.lengths import tried
 
 TABLE = Attempt._meta.db_table
@@ -52,12 +53,12 @@ def test_the_counts_of_the_rules_are_read_from_their_indexes(
     tried(Attempt.objects.count(), "attempts behind the counts of a payment")
     # A planted fault: without one of their indexes a count reads the merchant's whole day.
     for index in [one for one in Attempt._meta.indexes if one.name in INDEXES]:
-        with connection.schema_editor() as editor:
+        with as_owner(), connection.schema_editor() as editor:
             editor.remove_index(Attempt, index)
         try:
             assert _buffers_of_counts(acme.merchant.id) > 2 * MOST_BUFFERS, index.name
         finally:
-            with connection.schema_editor() as editor:
+            with as_owner(), connection.schema_editor() as editor:
                 editor.add_index(Attempt, index)
 
 
