@@ -95,9 +95,11 @@ def _make(archive: Path) -> None:
 def _migrate(servers: Servers) -> None:
     """Migrate both databases at once."""
     places = storage.Storage(
-        *(servers.database_address(name) for name in ("app", "bank")),
+        servers.database_address("app"),
+        servers.database_address("bank"),
         environment.NOWHERE.redis_url,
-        *(servers.owners_address(name) for name in ("app", "bank")),
+        servers.owners_address("app"),
+        servers.owners_address("bank"),
     )
     for url in places.owners_urls:
         storage.make_if_missing(url)

@@ -75,14 +75,17 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(scope="session")
 def _owners_make_the_databases(django_db_modify_db_settings: None) -> None:
-    """Let the owners make the test databases: copies, with the rights that `migrate` gave."""
+    """Let the owners make the test databases."""
     database_role.connect_as_owners()
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(_owners_make_the_databases: None, django_db_setup: None) -> Iterator[None]:
+def django_db_setup(
+    _owners_make_the_databases: None, django_db_setup: None, django_db_blocker: Any
+) -> Iterator[None]:
     """Run all tests as the service's role; the owners drop the databases after them."""
-    database_role.connect_as_service()
+    with django_db_blocker.unblock():
+        database_role.connect_as_service()
     yield
     database_role.connect_as_owners()
 

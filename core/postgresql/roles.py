@@ -38,7 +38,7 @@ WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
     AND pg_has_role(relowner, 'USAGE')
 """
 SEQUENCES = TABLES.replace("'r', 'p'", "'S'")
-# What deletes guarded rows runs with the rights of its owner.
+# Functions that delete guarded rows run with the rights of their owner.
 DOORS = """
 SELECT oid::regprocedure::text FROM pg_proc
 WHERE pronamespace = current_schema()::regnamespace AND prosecdef AND pg_has_role(proowner, 'USAGE')

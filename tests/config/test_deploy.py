@@ -54,7 +54,8 @@ def test_units_and_containers_start_the_processes_of_the_table() -> None:
     web = " ".join(json.loads(image[0])).replace(" --worker-tmp-dir /dev/shm", "")
     commands = {web, *(" ".join(one).replace("python ", "") for one in contained)}
 
-    assert {command_of(unit) for unit in UNITS} == commands
+    assert {command_of(unit) for unit in UNITS} == {*commands, "manage.py migrate"}
+    assert services["migrate"]["command"] == ["python", "manage.py", "migrate"]
     # Each is one of the page's; of the two senders of webhooks the one without Celery.
     assert {one.removesuffix(" --pidfile=") for one in commands} <= set(told)
     assert len(commands) == 4
@@ -89,6 +90,25 @@ def test_every_secret_and_file_of_the_containers_is_named() -> None:
         assert set(service["networks"]) <= set(COMPOSE["networks"])
     # The sender calls addresses of merchants' choice: it reaches nothing else outside.
     assert COMPOSE["services"]["webhooks"]["networks"] == ["inside", "deliveries"]
+
+
+def test_only_the_migration_knows_the_owner_of_the_tables() -> None:
+    owners = re.compile("owner_database_url|/etc/pay/owner", re.I)
+    units = {unit.stem for unit in UNITS if owners.search(unit.read_text())}
+    services = {name for name, one in COMPOSE["services"].items() if owners.search(str(one))}
+
+    assert units == {"pay-migrate"}
+    assert services == {"migrate"}
+
+
+def test_the_containers_make_the_roles_of_the_page() -> None:
+    page = (ROOT / "docs/operate/operating.md").read_text()
+    told = page.partition("### Two roles")[2].partition("```sql\n")[2].partition("```")[0]
+    script = (DEPLOY / "postgresql/roles.sh").read_text()
+
+    made = re.findall(r"^CREATE .+;$", script, re.M)
+    assert [re.sub(r":'\w+'", "'…'", one) for one in made] == told.splitlines()
+    assert len(made) == 3
 
 
 def test_the_poolers_file_is_as_the_tests_pooler() -> None:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import connections, transaction
 from psycopg.conninfo import make_conninfo
 
+from core.postgresql import roles
 from devstack.servers import SUPERUSER
 
 RIGHTS = """
@@ -40,6 +41,8 @@ def connect_as_owners() -> None:
 
 def connect_as_service() -> None:
     for alias, address in _services.items():
+        # A database that is no copy was migrated without a service's role.
+        roles.give_rights(alias, address["USER"])
         connections[alias].close()
         connections[alias].settings_dict.update(address)
         _owners[alias]["NAME"] = connections[alias].settings_dict["NAME"]
