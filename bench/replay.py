@@ -15,6 +15,7 @@ import re
 import psycopg
 from psycopg import sql
 
+from bench.in_bulk import BECOME_OWNER
 from bench.sql_log import SqlCommand
 
 WRITE = re.compile(r"(INSERT|UPDATE|DELETE|MERGE|WITH\b.*\b(INSERT|UPDATE|DELETE))\b", re.I | re.S)
@@ -37,6 +38,7 @@ Marks = dict[str, int]
 def mark_sequences(url: str) -> Marks:
     """Set each sequence to a number of its own; return them by the sequence's name."""
     with psycopg.connect(url) as connection:
+        connection.execute(BECOME_OWNER)
         names = [name for (name,) in connection.execute(SEQUENCES)]
         marks = {name: FIRST_MARK + n * MARKS_APART for n, name in enumerate(names)}
         for name, mark in marks.items():

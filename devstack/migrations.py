@@ -13,7 +13,8 @@ import psycopg
 from devstack.state import ROOT, CannotContinue
 
 CREATE_TABLE = """
-CREATE TABLE IF NOT EXISTS devstack_migration (
+CREATE SCHEMA IF NOT EXISTS devstack;
+CREATE TABLE IF NOT EXISTS devstack.migration (
     app text NOT NULL,
     name text NOT NULL,
     digest text NOT NULL,
@@ -22,16 +23,16 @@ CREATE TABLE IF NOT EXISTS devstack_migration (
 """
 STILL_APPLIED = """
 SELECT kept.app, kept.name, kept.digest
-FROM devstack_migration AS kept JOIN django_migrations USING (app, name)
+FROM devstack.migration AS kept JOIN django_migrations USING (app, name)
 """
 REMEMBER = """
-INSERT INTO devstack_migration (app, name, digest)
+INSERT INTO devstack.migration (app, name, digest)
 SELECT %(app)s, %(name)s, %(digest)s
 WHERE EXISTS (SELECT FROM django_migrations WHERE app = %(app)s AND name = %(name)s)
 ON CONFLICT (app, name) DO UPDATE SET digest = excluded.digest
 """
 FORGET_UNAPPLIED = """
-DELETE FROM devstack_migration AS kept
+DELETE FROM devstack.migration AS kept
 WHERE NOT EXISTS (
     SELECT FROM django_migrations AS applied
     WHERE applied.app = kept.app AND applied.name = kept.name
@@ -79,7 +80,7 @@ def digests(root: Path) -> Digests:
 
 
 def _remembered(connection: psycopg.Connection) -> list[tuple]:
-    if not _has_table(connection, "devstack_migration"):
+    if not _has_table(connection, "devstack.migration"):
         return []
     return connection.execute(STILL_APPLIED).fetchall()
 
