@@ -44,12 +44,25 @@ OF_REFUNDS: dict[str, tuple[type[Model], str]] = {
 }
 
 
+def _sums(moved: dict[str, tuple[type[Model], str]]) -> dict[str, Coalesce]:
+    return {name: _sum_of(movements, way) for name, (movements, way) in moved.items()}
+
+
+def _sum_of(movements: type[Model], way: str) -> Coalesce:
+    own = movements._default_manager.filter(**{way: OuterRef("pk")}).values(way)
+    return Coalesce(Subquery(own.values(total=Sum("amount"))), 0, output_field=BigIntegerField())
+
+
+# Made once: making them takes as long as a short page.
+SUMS, SUMS_OF_REFUNDS = _sums(MOVED), _sums(OF_REFUNDS)
+
+
 @transaction.atomic(using=BANK, durable=True)
 def page(after: str) -> list[dict[str, Any]]:
     """Return the lines behind a reference, in order of the references."""
     book.lapse_overdue()
     lines = Authorization.objects.filter(reference__gt=after).order_by("reference")
-    lines = lines.annotate(**_sums(MOVED))
+    lines = lines.annotate(**SUMS)
     return [
         {**line, "capturable_amount": _capturable(line)} for line in lines.values(*FIELDS)[:LINES]
     ]
@@ -58,19 +71,10 @@ def page(after: str) -> list[dict[str, Any]]:
 @transaction.atomic(using=BANK, durable=True)
 def page_of_refunds(after: str, refund: str) -> list[dict[str, Any]]:
     """Return the refunds behind one of an order, in order of the orders' references and theirs."""
-    lines = Refund.objects.annotate(order=F("authorization__reference"), **_sums(OF_REFUNDS))
+    lines = Refund.objects.annotate(order=F("authorization__reference"), **SUMS_OF_REFUNDS)
     behind = lines.filter(Q(order__gt=after) | Q(order=after, reference__gt=refund))
     told = behind.order_by("order", "reference")
     return list(told.values("order", "reference", "amount", "state", *OF_REFUNDS)[:LINES])
-
-
-def _sums(moved: dict[str, tuple[type[Model], str]]) -> dict[str, Coalesce]:
-    return {name: _sum_of(movements, way) for name, (movements, way) in moved.items()}
-
-
-def _sum_of(movements: type[Model], way: str) -> Coalesce:
-    own = movements._default_manager.filter(**{way: OuterRef("pk")}).values(way)
-    return Coalesce(Subquery(own.values(total=Sum("amount"))), 0, output_field=BigIntegerField())
 
 
 def _capturable(line: dict[str, Any]) -> int:

@@ -155,7 +155,7 @@ def statement(request: HttpRequest) -> HttpResponse:
     """Answer the book's orders, in order of the references, a page at a time."""
     book.catch_up()
     after = orders.read_reference(request.GET.get("after", ""))
-    return JsonResponse({"lines": statements.page(after)})
+    return _page(statements.page(after))
 
 
 @require_GET
@@ -165,7 +165,12 @@ def statement_of_refunds(request: HttpRequest) -> HttpResponse:
     after, refund = (
         orders.read_reference(request.GET.get(name, "")) for name in ("after", "refund")
     )
-    return JsonResponse({"lines": statements.page_of_refunds(after, refund)})
+    return _page(statements.page_of_refunds(after, refund))
+
+
+def _page(lines: list[dict[str, Any]]) -> HttpResponse:
+    """Answer lines of a statement; a full page may have others behind it."""
+    return JsonResponse({"lines": lines, "has_more": len(lines) == statements.LINES})
 
 
 @require_GET

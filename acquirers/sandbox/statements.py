@@ -52,19 +52,24 @@ def _next(groups: Iterator[tuple[str, Iterator[Line]]]) -> tuple[str | None, dic
 
 
 def _orders(session: requests.Session, url: str, after: str) -> Iterator[Line]:
-    while page := _page(session, url, after=after):
-        yield from page
-        after = page[-1]["reference"]
+    has_more = True
+    while has_more:
+        lines, has_more = _page(session, url, after=after)
+        yield from lines
+        after = lines[-1]["reference"] if lines else after
 
 
 def _refunds(session: requests.Session, url: str, after: str) -> Iterator[Line]:
-    refund = ""
-    while page := _page(session, url, after=after, refund=refund):
-        yield from page
-        after, refund = page[-1]["order"], page[-1]["reference"]
+    refund, has_more = "", True
+    while has_more:
+        lines, has_more = _page(session, url, after=after, refund=refund)
+        yield from lines
+        if lines:
+            after, refund = lines[-1]["order"], lines[-1]["reference"]
 
 
-def _page(session: requests.Session, url: str, **behind: str) -> list[Line]:
+def _page(session: requests.Session, url: str, **behind: str) -> tuple[list[Line], bool]:
+    """Return the lines of a page, and whether others may come behind it."""
     address = f"{url}?{urlencode(behind)}"
     told = wire.get_json(session, address, seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
-    return list(told["lines"])
+    return list(told["lines"]), bool(told["has_more"])

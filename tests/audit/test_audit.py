@@ -72,6 +72,20 @@ def test_more_attempts_than_are_read_at_once_are_all_compared(
     assert "the bank's book is ours: 3 looked at, ok" in said
 
 
+@pytest.mark.parametrize("lines", [1, 2, 3, 4])
+def test_a_statement_of_many_pages_is_read_to_its_end(
+    lines: int, acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        acme.post("/v1/refunds", {"payment_intent": acme.pay()["id"], "amount": 100})
+    monkeypatch.setattr("testbank.statements.LINES", lines)
+
+    status, said = audit()
+
+    assert status == 0, said
+    assert "the bank's book is ours: 3 looked at, ok" in said
+
+
 def test_payments_of_every_fate_are_clean(
     acme: ApiClient, globex: ApiClient, bank: BankTransport
 ) -> None:

@@ -65,9 +65,15 @@ def _counted(alias: str, models: list[type[Model]]) -> dict[str, int]:
 def every_row(alias: str) -> Iterator[str]:
     """Yield each row of each table, behind the table's name, as JSON text; bytes as `\\x…`."""
     with connections[alias].cursor() as cursor:
-        for table in connections[alias].introspection.table_names(cursor):
-            cursor.execute(f'SELECT to_jsonb(t)::text FROM "{table}" t')  # noqa: S608
-            yield from (f"{table} {row}" for (row,) in cursor.fetchall())
+        tables = connections[alias].introspection.table_names(cursor)
+        # One statement: a test looks at a hundred tables, several times.
+        cursor.execute(
+            " UNION ALL ".join(
+                f"SELECT '{table} ' || to_jsonb(t)::text FROM \"{table}\" t"  # noqa: S608
+                for table in tables
+            )
+        )
+        yield from (row for (row,) in cursor.fetchall())
 
 
 def everything_cached() -> Iterator[str]:
