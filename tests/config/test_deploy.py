@@ -81,7 +81,8 @@ def test_every_setting_of_the_files_is_explained() -> None:
 def test_every_secret_and_file_of_the_containers_is_named() -> None:
     services = COMPOSE["services"].values()
     used = {secret for service in services for secret in service.get("secrets", [])}
-    paths = re.findall(r"/run/secrets/(\w+)", (DEPLOY / "compose.yaml").read_text())
+    files = [DEPLOY / "compose.yaml", DEPLOY / "postgresql/roles.sh"]
+    paths = re.findall(r"/run/secrets/(\w+)", "".join(map(Path.read_text, files)))
     steps = (DEPLOY / "README.md").read_text()
 
     assert used == set(COMPOSE["secrets"]) == set(paths)
