@@ -21,6 +21,7 @@ from psycopg.errors import InsufficientPrivilege
 
 from config import deployment
 from core.postgresql import roles
+from devstack.servers import SUPERUSER, Servers
 from devstack.state import ROOT
 from events.models import Event
 from tests.stage import live
@@ -230,6 +231,29 @@ def test_each_live_process_refuses_the_owner(name: str, tmp_path: Path) -> None:
 
     assert status not in (0, -9)
     assert "The role owner owns the database's tables" in said
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_the_pages_statements_make_both_roles(own_servers: Servers) -> None:
+    own_servers.start_postgres()
+    place = {"host": str(own_servers.sockets), "autocommit": True}
+    page = (ROOT / "docs/operate/operating.md").read_text().partition("### Two roles")[2]
+    with psycopg.connect(user=SUPERUSER, dbname="postgres", **place) as raw:
+        for statement in page.partition("```sql\n")[2].partition("```")[0].splitlines():
+            raw.execute(statement)
+    urls = [f"postgresql://{role}@/pay?host={place['host']}" for role in ("pay", "pay_owner")]
+    given = {**live.SETTINGS, "DATABASE_URL": urls[0]}
+
+    migrated = run("manage.py", "migrate", "-v0", **given, OWNER_DATABASE_URL=urls[1])
+    audited = run("manage.py", "audit", **given, OWNER_DATABASE_URL="")
+
+    assert (migrated[0], audited[0]) == (0, 0), migrated[1] + audited[1]
+    with psycopg.connect(user="pay", dbname="pay", **place) as raw:
+        found = raw.execute(deployment.RIGHTS, [list(roles.ONLY_READ)]).fetchall()
+        assert found == [(None, False, False)]
+        with pytest.raises(InsufficientPrivilege):
+            raw.execute("SET ROLE pay_owner")
 
 
 def test_the_service_asks_for_nothing_that_only_the_tests_servers_grant() -> None:
