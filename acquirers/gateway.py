@@ -139,7 +139,8 @@ class Gateway(Protocol):
 
     Each method is called outside of any transaction. A failure of the link is an answer, never an
     exception. So are a card and credentials that do not open: `NOT_SENT` for a request, `UNKNOWN`
-    for an inquiry, None for a beginning and a hand-off, `AskTheBank` for a return.
+    for an inquiry, None for a beginning and a hand-off, `AskTheBank` for a return. An exception
+    is taken for doubt (`acquirers.doubt`): `UNKNOWN` for a request too.
     """
 
     capabilities: Capabilities

@@ -1,12 +1,13 @@
-"""A gateway as an attempt hears it: no answer brings the number of the attempt's own card along.
+"""A gateway as an attempt hears it: an exception is doubt, no answer echoes the card.
 
 Adapters need not think of it: `acquirers.of` gives no answer that did not pass here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
+from acquirers.doubt import told_or
 from acquirers.echoes import ends_of, left_out, of_beginning, of_return
 from acquirers.gateway import (
     AuthenticationRequest,
@@ -17,11 +18,11 @@ from acquirers.gateway import (
 )
 from acquirers.models import Terminal
 from acquirers.noticed import Notice
-from acquirers.outcomes import Answer, Finding, Outcome, Standing
-from acquirers.three_d_secure import Form, FormPost, Redirect, Return
+from acquirers.outcomes import Answer, Exchange, Finding, Outcome, Standing
+from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 from core.metrics import Counter, Histogram, Label
 
-Told = TypeVar("Told", Outcome, Standing)
+Told = TypeVar("Told")
 
 TERMINALS = Label()
 OPERATIONS = Label(
@@ -60,34 +61,43 @@ class HeardGateway:
         return self._gateway.accepts(number)
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
-        return self._heard("authorize", self._gateway.authorize(request))
+        return self._asked("authorize", lambda: self._gateway.authorize(request))
 
     def begin(self, request: AuthenticationRequest) -> Redirect | FormPost | None:
-        begun = self._gateway.begin(request)
+        begun = self._or(None, "begin", lambda: self._gateway.begin(request))
         return of_beginning(begun, self._ends) if begun else None
 
     def handoff(self, request: AuthenticationRequest, url: str) -> Form | None:
-        return self._gateway.handoff(request, url)  # The payer's own card goes to the bank so.
+        # The payer's own card goes to the bank so.
+        return self._or(None, "handoff", lambda: self._gateway.handoff(request, url))
 
     def read_return(self, order: Order, raw: bytes, content_type: str) -> Return:
-        return of_return(self._gateway.read_return(order, raw, content_type), self._ends)
+        def read() -> Return:
+            return self._gateway.read_return(order, raw, content_type)
+
+        in_doubt: Return = AskTheBank()
+        return of_return(self._or(in_doubt, "read_return", read), self._ends)
 
     def capture(self, order: Order, *, amount: int) -> Outcome:
-        return self._heard("capture", self._gateway.capture(order, amount=amount))
+        return self._asked("capture", lambda: self._gateway.capture(order, amount=amount))
 
     def void(self, order: Order) -> Outcome:
-        return self._heard("void", self._gateway.void(order))
+        return self._asked("void", lambda: self._gateway.void(order))
 
     def voidable_until(self, captured_at: datetime) -> datetime | None:
-        return self._gateway.voidable_until(captured_at)
+        return self._or(None, "voidable_until", lambda: self._gateway.voidable_until(captured_at))
 
     def refund(self, order: Order, *, reference: str, amount: int) -> Outcome:
-        told = self._gateway.refund(order, reference=reference, amount=amount)
-        return self._heard("refund", told)
+        def ask() -> Outcome:
+            return self._gateway.refund(order, reference=reference, amount=amount)
+
+        return self._asked("refund", ask)
 
     def inquire_refund(self, order: Order, *, reference: str) -> Standing:
-        told = self._gateway.inquire_refund(order, reference=reference)
-        return self._heard("inquire_refund", told)
+        def inquire() -> Standing:
+            return self._gateway.inquire_refund(order, reference=reference)
+
+        return self._inquired("inquire_refund", inquire)
 
     def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:
         return self._gateway.notices(terminal, after=after, limit=limit)
@@ -95,27 +105,44 @@ class HeardGateway:
     def submit_evidence(
         self, order: Order, *, dispute: str, number: int, evidence: Mapping[str, str]
     ) -> Outcome:
-        told = self._gateway.submit_evidence(
-            order, dispute=dispute, number=number, evidence=evidence
-        )
-        return self._heard("submit_evidence", told)
+        def ask() -> Outcome:
+            return self._gateway.submit_evidence(
+                order, dispute=dispute, number=number, evidence=evidence
+            )
+
+        return self._asked("submit_evidence", ask)
 
     def accept_dispute(self, order: Order, *, dispute: str) -> Outcome:
-        told = self._gateway.accept_dispute(order, dispute=dispute)
-        return self._heard("accept_dispute", told)
+        def ask() -> Outcome:
+            return self._gateway.accept_dispute(order, dispute=dispute)
+
+        return self._asked("accept_dispute", ask)
 
     def end_inquiry(self, order: Order, *, dispute: str) -> Outcome:
-        return self._heard("end_inquiry", self._gateway.end_inquiry(order, dispute=dispute))
+        def ask() -> Outcome:
+            return self._gateway.end_inquiry(order, dispute=dispute)
+
+        return self._asked("end_inquiry", ask)
 
     def inquire(self, order: Order) -> Standing:
-        return self._heard("inquire", self._gateway.inquire(order))
+        return self._inquired("inquire", lambda: self._gateway.inquire(order))
 
     def statement(self, terminal: Terminal, *, after: str = "") -> Iterator[StatementLine] | None:
         return self._gateway.statement(terminal, after=after)
 
-    def _heard(self, operation: str, told: Told) -> Told:
-        """Count an answer, and return it without the card's number."""
-        result = told.answer if isinstance(told, Outcome) else told.finding
-        CALLS.count(self._terminal, operation, result.value)
-        SECONDS.note(told.exchange.seconds, self._terminal, operation)
-        return left_out(told, self._ends)
+    def _asked(self, operation: str, ask: Callable[[], Outcome]) -> Outcome:
+        outcome = self._or(Outcome(Answer.UNKNOWN), operation, ask)
+        self._count(operation, outcome.answer.value, outcome.exchange)
+        return left_out(outcome, self._ends)
+
+    def _inquired(self, operation: str, inquire: Callable[[], Standing]) -> Standing:
+        standing = self._or(Standing(Finding.UNKNOWN), operation, inquire)
+        self._count(operation, standing.finding.value, standing.exchange)
+        return left_out(standing, self._ends)
+
+    def _or(self, doubt: Told, operation: str, ask: Callable[[], Told]) -> Told:
+        return told_or(doubt, ask, operation=operation, terminal=self._terminal)
+
+    def _count(self, operation: str, result: str, exchange: Exchange) -> None:
+        CALLS.count(self._terminal, operation, result)
+        SECONDS.note(exchange.seconds, self._terminal, operation)

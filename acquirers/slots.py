@@ -87,11 +87,11 @@ def for_payer_of(merchant_id: str) -> Iterator[None]:
 def asking() -> Iterator[None]:
     """Wait for an acquirer in this block, with a slot and without a database connection.
 
-    :raises RuntimeError: a request came here without a slot, or inside a transaction.
+    :raises AskedWrongly: a request came here without a slot, or inside a transaction.
     """
     has_slot = _held.get()
     if not has_slot and context.is_request():
-        raise RuntimeError("a request asks an acquirer without a slot")
+        raise connections.AskedWrongly("a request asks an acquirer without a slot")
     connections.give_back_to_ask()
     began = time.monotonic()
     try:

@@ -1,7 +1,7 @@
 """Notices of banks that are not applied yet: they explain why the bank's book differs from ours."""
 
 import acquirers
-from acquirers.gateway import Gateway
+from acquirers import doubt
 from acquirers.models import Terminal
 from acquirers.noticed import NoticesUnreadable
 from acquirers.notices.models import Notice
@@ -36,8 +36,8 @@ def _at_the_bank(terminal: Terminal) -> set[str]:
     last = Notice.objects.filter(terminal=terminal).order_by("-number").first()
     after, found = last.number if last else 0, set[str]()
     try:
-        gateway: Gateway = acquirers.at(terminal)
-        while page := gateway.notices(terminal, after=after, limit=PAGE):
+        gateway = acquirers.at(terminal)
+        while page := doubt.notices_of(gateway, terminal, after=after, limit=PAGE):
             found.update(notice.reference for notice in page)
             after = page[-1].number
     except (UpstreamUnavailable, NoticesUnreadable):

@@ -56,17 +56,21 @@ def give_back() -> None:
             connection.close()
 
 
+class AskedWrongly(RuntimeError):
+    """Code asks another service inside a transaction, or without a slot; nothing was sent."""
+
+
 def give_back_to_ask() -> None:
     """Lend this thread's connections to others during a call to a bank.
 
     The answer has to be written down: from now on the current work waits for a connection
     for as long as its time lasts.
 
-    :raises RuntimeError: a transaction is open, whose locks would be held for as long as
+    :raises AskedWrongly: a transaction is open, whose locks would be held for as long as
         the other side likes.
     """
     if any(map(_is_in_transaction, connections.all(initialized_only=True))):
-        raise RuntimeError("nobody outside is asked inside a transaction")
+        raise AskedWrongly("nobody outside is asked inside a transaction")
     give_back()
     if work := context.current():
         work.has_asked_others = True

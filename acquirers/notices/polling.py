@@ -13,6 +13,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 import acquirers
+from acquirers import doubt
 from acquirers.models import Terminal
 from acquirers.noticed import NoticesUnreadable
 from acquirers.notices import applying, storing
@@ -97,7 +98,7 @@ def _take_in(inbox: Inbox) -> None:
 def _takes_in_a_page(terminal: Terminal) -> bool:
     """Store the next page of notices; return whether there may be more of them."""
     last = storing.last_number(terminal)
-    told = acquirers.at(terminal).notices(terminal, after=last, limit=PAGE)
+    told = doubt.notices_of(acquirers.at(terminal), terminal, after=last, limit=PAGE)
     if not told:
         return False
     storing.store(terminal, told)

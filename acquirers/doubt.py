@@ -1,0 +1,67 @@
+"""An exception of an adapter is doubt: the request may have reached the bank before it failed.
+
+Nothing of an exception's message is logged, for it may hold what the adapter read or sent.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+
+from acquirers.gateway import Gateway
+from acquirers.models import Terminal
+from acquirers.noticed import Notice, NoticesUnreadable
+from acquirers.three_d_secure import Forged
+from core.connections import AskedWrongly
+
+Told = TypeVar("Told")
+
+# One is part of the interface. With the other nothing was asked.
+PASSED_ON = (Forged, AskedWrongly)
+
+log = structlog.get_logger(__name__)
+
+
+def told_or(doubt: Told, ask: Callable[[], Told], *, operation: str, terminal: str) -> Told:
+    """Return an adapter's answer, or the doubt if it raises.
+
+    :param doubt: `UNKNOWN` of a request or an inquiry, None, or `AskTheBank`.
+    :raises Forged: a payer's answer is not the bank's.
+    """
+    try:
+        return ask()
+    except PASSED_ON:
+        raise
+    except Exception as fault:  # noqa: BLE001 - Whatever it is, it must not end the conversation.
+        note(fault, operation=operation, terminal=terminal)
+        return doubt
+
+
+def notices_of(
+    gateway: Gateway, terminal: Terminal, *, after: int, limit: int
+) -> list[Notice] | None:
+    """Return a bank's notices behind a number; None if it has none.
+
+    :raises NoticesUnreadable: the bank did not give them, or the adapter failed.
+    """
+    try:
+        return gateway.notices(terminal, after=after, limit=limit)
+    except (*PASSED_ON, NoticesUnreadable):
+        raise
+    except Exception as fault:  # noqa: BLE001
+        note(fault, operation="notices", terminal=terminal.name)
+        raise NoticesUnreadable("The adapter failed.") from None
+
+
+def note(fault: Exception, *, operation: str, terminal: str) -> None:
+    """Log that an adapter raised, with the class and the place of the fault."""
+    place = fault.__traceback__
+    while place and place.tb_next:
+        place = place.tb_next
+    log.error(
+        "adapter_failed",
+        operation=operation,
+        terminal=terminal,
+        fault=type(fault).__name__,
+        line=f"{place.tb_frame.f_globals.get('__name__')}:{place.tb_lineno}" if place else None,
+    )
