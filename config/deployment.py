@@ -24,8 +24,9 @@ from core import redis
 from core.postgresql import roles
 from panel.static_files import require_collected
 
-# The versions that the tests run with.
-OLDEST, NEWEST = 17, 18
+# All tests run with the newest. Those of payments, refunds, deliveries and retention have passed
+# with the oldest, and no gate repeats that.
+OLDEST, NEWEST = 15, 18
 CLOCKS_APART_SECONDS = 2.0
 PATIENCE_SECONDS = 5.0
 POLICY = "noeviction"

@@ -133,7 +133,7 @@ def _live(patch: pytest.MonkeyPatch) -> None:
 
 
 PLANTED: dict[str, tuple[Plant, list[str]]] = {
-    "an old server": (_server(version="15"), ["E002"]),
+    "an old server": (_server(version="14"), ["E002"]),
     "a new server": (_server(version="19"), ["W002"]),
     "another encoding": (_server(encoding="'LATIN1'"), ["E003"]),
     "a superuser": (_server(strong="true"), ["E004"]),
