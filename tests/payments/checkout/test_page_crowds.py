@@ -75,11 +75,13 @@ def in_crowds(calls: list[Any]) -> list[Any]:
 def test_after_its_first_ten_declines_a_network_charges_no_card_without_authentication(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    numbers = in_turns(monkeypatch, CARDS, declined=80)
+    numbers, each = in_turns(monkeypatch, CARDS, declined=80), CARDS // NETWORKS
 
     told = in_crowds(
         [
-            partial(thief, acme.twin(), f"198.51.100.{turn}", numbers[turn::NETWORKS])
+            partial(
+                thief, acme.twin(), f"198.51.100.{turn}", numbers[turn * each : (turn + 1) * each]
+            )
             for turn in range(NETWORKS)
         ]
     )
