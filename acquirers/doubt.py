@@ -3,9 +3,6 @@
 Nothing of an exception's message is logged, for it may hold what the adapter read or sent.
 """
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import structlog
 
 from acquirers.gateway import Gateway
@@ -14,27 +11,10 @@ from acquirers.noticed import Notice, NoticesUnreadable
 from acquirers.three_d_secure import Forged
 from core.connections import AskedWrongly
 
-Told = TypeVar("Told")
-
 # One is part of the interface. With the other nothing was asked.
 PASSED_ON = (Forged, AskedWrongly)
 
 log = structlog.get_logger(__name__)
-
-
-def told_or(doubt: Told, ask: Callable[[], Told], *, operation: str, terminal: str) -> Told:
-    """Return an adapter's answer, or the doubt if it raises.
-
-    :param doubt: `UNKNOWN` of a request or an inquiry, None, or `AskTheBank`.
-    :raises Forged: a payer's answer is not the bank's.
-    """
-    try:
-        return ask()
-    except PASSED_ON:
-        raise
-    except Exception as fault:  # noqa: BLE001 - Whatever it is, it must not end the conversation.
-        note(fault, operation=operation, terminal=terminal)
-        return doubt
 
 
 def notices_of(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from acquirers.doubt import told_or
+from acquirers import doubt
 from acquirers.echoes import ends_of, left_out, of_beginning, of_return
 from acquirers.gateway import (
     AuthenticationRequest,
@@ -140,8 +140,18 @@ class HeardGateway:
         self._count(operation, standing.finding.value, standing.exchange)
         return left_out(standing, self._ends)
 
-    def _or(self, doubt: Told, operation: str, ask: Callable[[], Told]) -> Told:
-        return told_or(doubt, ask, operation=operation, terminal=self._terminal)
+    def _or(self, in_doubt: Told, operation: str, ask: Callable[[], Told]) -> Told:
+        """Return an adapter's answer, or the doubt if it raises.
+
+        :raises Forged: a payer's answer is not the bank's.
+        """
+        try:
+            return ask()
+        except doubt.PASSED_ON:
+            raise
+        except Exception as fault:  # noqa: BLE001 - It must not end the conversation.
+            doubt.note(fault, operation=operation, terminal=self._terminal)
+            return in_doubt
 
     def _count(self, operation: str, result: str, exchange: Exchange) -> None:
         CALLS.count(self._terminal, operation, result)

@@ -110,7 +110,7 @@ def _rights(role: str) -> Iterator[Finding]:
         [[owner, may_too_much, may_too_little]] = cursor.fetchall()
     if owner == role:
         text = f"The role {role} owns the tables: it may drop what guards their rows."
-        hint = "Make a role of the service's own, see docs/operate/operating.md (PostgreSQL)."
+        hint = "Make a role of the service's own, see docs/operate/database.md (PostgreSQL)."
         yield Finding("E016" if settings.LIVEMODE else "W016", text, hint)
     elif owner:
         text = f"The role {role} may become {owner}, which owns the tables."

@@ -30,7 +30,7 @@ default_pool_size = 20
 max_client_conn = 1000
 server_login_retry = 0.1
 """
-# As docs/operate/operating.md tells an operator to.
+# As docs/operate/database.md tells an operator to.
 ROLE = {
     "lock_timeout": "3s",
     "idle_in_transaction_session_timeout": "60s",

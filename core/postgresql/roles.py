@@ -132,7 +132,7 @@ def require_weak_role(alias: str, raw: Connection) -> None:
         kind = "is a superuser" if is_superuser else "owns the database's tables"
         raise ImproperlyConfigured(
             f"The role {role} {kind}, and so could change what guards them: connect as the "
-            "service's own role, see docs/operate/operating.md (PostgreSQL)."
+            "service's own role, see docs/operate/database.md (PostgreSQL)."
         )
     _proven.add(alias)
 

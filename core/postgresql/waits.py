@@ -64,7 +64,7 @@ def _prove(raw: Connection) -> None:
     raise ImproperlyConfigured(
         f"The database's sessions have {found}: a pooler in between leaves out what we connect "
         f"with. Run in PostgreSQL: {changes} Then let the pooler connect anew (PgBouncer: "
-        "RECONNECT), see docs/operate/operating.md."
+        "RECONNECT), see docs/operate/database.md."
     )
 
 
@@ -81,5 +81,5 @@ def refuse_if_options_are_refused(problem: OperationalError) -> None:
         raise ImproperlyConfigured(
             "A pooler in front of the database refuses the options that we connect with. Set "
             f"BEHIND_POOLER=true, and run in PostgreSQL for the service's role: {changes} "
-            "See docs/operate/operating.md."
+            "See docs/operate/database.md."
         ) from problem

@@ -225,7 +225,7 @@ class Email(Text):
 
     @property
     def shape(self) -> Shape:
-        return {**super().shape, "format": "email"}
+        return {**super().shape, "format": "idn-email"}
 
 
 class Country(serializers.Field):

@@ -244,7 +244,7 @@ def test_each_live_process_refuses_the_owner(name: str, tmp_path: Path) -> None:
 def test_the_pages_statements_make_both_roles(own_servers: Servers) -> None:
     own_servers.start_postgres()
     place = {"host": str(own_servers.sockets), "autocommit": True}
-    page = (ROOT / "docs/operate/operating.md").read_text().partition("### Two roles")[2]
+    page = (ROOT / "docs/operate/database.md").read_text().partition("## Two roles")[2]
     with psycopg.connect(user=SUPERUSER, dbname="postgres", **place) as raw:
         for statement in page.partition("```sql\n")[2].partition("```")[0].splitlines():
             raw.execute(statement)

@@ -45,7 +45,7 @@ def command_of(unit: Path) -> str:
 
 
 def test_units_and_containers_start_the_processes_of_the_table() -> None:
-    page = (ROOT / "docs/operate/operating.md").read_text()
+    page = (ROOT / "docs/operate/processes.md").read_text()
     table = page.partition("## What runs")[2].partition("## ")[0]
     told = [*re.findall(r"\| `((?:gunicorn -c config|celery|manage\.py)[^`]*)`", table)]
     services = COMPOSE["services"]
@@ -103,8 +103,8 @@ def test_only_the_migration_knows_the_owner_of_the_tables() -> None:
 
 
 def test_the_containers_make_the_roles_of_the_page() -> None:
-    page = (ROOT / "docs/operate/operating.md").read_text()
-    told = page.partition("### Two roles")[2].partition("```sql\n")[2].partition("```")[0]
+    page = (ROOT / "docs/operate/database.md").read_text()
+    told = page.partition("## Two roles")[2].partition("```sql\n")[2].partition("```")[0]
     script = (DEPLOY / "postgresql/roles.sh").read_text()
 
     made = re.findall(r"^CREATE .+;$", script, re.M)

@@ -112,7 +112,7 @@ def test_a_command_says_it_in_one_sentence(start_behind: Start) -> None:
 
 
 def test_the_documentation_sets_what_is_asked_for() -> None:
-    page = (ROOT / "docs" / "operate" / "operating.md").read_text()
+    page = (ROOT / "docs" / "operate" / "database.md").read_text()
 
     told = dict(re.findall(r"ALTER ROLE pay SET (\w+) = '(\w+)';", page))
     assert settings.BOUNDED_WAITS.items() <= told.items()

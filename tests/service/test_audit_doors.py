@@ -3,6 +3,7 @@
 All doors are walked: those of the API, the commands and the admin. One that is in no list fails.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
@@ -113,9 +114,9 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
 ]  # fmt: skip
 # Commands that change nothing that the log is about.
 OTHER_COMMANDS = {
-    "audit", "bank", "bank_settlement_file", "check_money", "check_payment_page", "clock",
-    "create_keyring", "deliver_webhooks", "keyring", "reconcile", "status", "vault_rotate",
-    "verify_audit_log", "write_schema", "write_states",
+    "audit", "bank", "bank_settlement_file", "check", "check_money", "check_payment_page", "clock",
+    "create_keyring", "deliver_webhooks", "keyring", "migrate", "reconcile", "status",
+    "vault_rotate", "verify_audit_log", "write_schema", "write_states",
 }  # fmt: skip
 ADMIN = {
     "disputes_dispute_open": "dispute.opened",
@@ -273,6 +274,16 @@ def test_every_command_is_listed() -> None:
     listed = {line[0] for line, _actions in COMMANDS} | OTHER_COMMANDS
 
     assert our_commands() == listed
+
+
+def test_the_page_of_commands_has_each_of_ours() -> None:
+    page = (settings.BASE_DIR / "docs/operate/commands.md").read_text()
+    rows = set(re.findall(r"^\| `(\w+)` \|", page, re.M))
+    apart = set(re.findall(r"`(\w+)`", page.partition("These are for a sandbox")[2]))
+
+    assert our_commands() == rows | apart
+    assert apart == {"bank", "bank_settlement_file", "clock", "write_schema", "write_states"}
+    assert len(rows) >= 20
 
 
 @pytest.mark.parametrize(("line", "actions"), COMMANDS, ids=[" ".join(c[0][:3]) for c in COMMANDS])

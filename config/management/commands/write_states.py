@@ -68,7 +68,7 @@ A checkout session is a page on which one customer pays one payment
 ([checkout](../how-to/checkout.md)). There is no event for creating one.
 """,
     "merchant": """\
-An operator changes the status of a merchant's account ([how](../operate/operating.md#merchants)).
+An operator changes the status of a merchant's account ([how](../operate/merchants.md#merchants)).
 Refunds, cancellations, evidence, keys, endpoints and reads go on in every status, and the service
 finishes the work that it has begun.
 """,

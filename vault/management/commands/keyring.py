@@ -23,7 +23,7 @@ MADE_OF = {
 
 
 class Command(BaseCommand):
-    help = "Change the key ring while the service runs (docs/operate/operating.md)."
+    help = "Change the key ring while the service runs (docs/operate/keys.md)."
     # A key ring that does not load is told in one sentence, not as a failed check.
     requires_system_checks = []
 
