@@ -11,6 +11,7 @@ from events import types
 from events.models import Event, EventRows
 from merchants.models import Merchant
 from tests.stage import list_reads
+from tests.stage.database_role import vacuum
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory
 from tests.stage.list_reads import Read
@@ -45,13 +46,13 @@ def shop(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
     """A merchant with very many events, among those of another."""
     with django_db_blocker.unblock():
         other, shop = MerchantFactory(), MerchantFactory()
+        vacuum("events_event")
         with connection.cursor() as cursor:
-            cursor.execute("VACUUM events_event")
             # VACUUM would leave out what is not on the disk so far.
             cursor.execute("SET synchronous_commit = on")
             cursor.execute(FILL, [[other.id, shop.id]])
             cursor.execute("RESET synchronous_commit")
-            cursor.execute("VACUUM ANALYZE events_event")
+        vacuum("events_event")
         yield shop
         empty("default")
 

@@ -14,6 +14,7 @@ from merchants.models import Merchant
 from payments.charging.views import PaymentIntentViewSet
 from payments.intents.models import PaymentIntent
 from tests.stage import list_reads
+from tests.stage.database_role import vacuum
 from tests.stage.emptying import empty
 from tests.stage.factories import MerchantFactory
 from tests.stage.list_reads import Read
@@ -57,20 +58,20 @@ ENTRIES = """
     FROM intents_paymentintent p, jsonb_each_text(metadata) AS entry
 """
 
+TABLES = "intents_paymentintent, intents_metadataentry"
+
 
 @pytest.fixture(scope="module")
 def shop(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
     """A merchant with very many payments, among those of another."""
     with django_db_blocker.unblock():
         other, shop = MerchantFactory(), MerchantFactory()
+        # Rows that other tests have left behind would be written between.
+        vacuum(TABLES)
         with connection.cursor() as cursor:
-            # Rows that other tests have left behind would be written between.
-            cursor.execute("VACUUM intents_paymentintent")
-            cursor.execute("VACUUM intents_metadataentry")
             cursor.execute(PAYMENTS, [[other.id, shop.id]])
             cursor.execute(ENTRIES)
-            cursor.execute("VACUUM ANALYZE intents_paymentintent")
-            cursor.execute("VACUUM ANALYZE intents_metadataentry")
+        vacuum(TABLES)
         yield shop
         empty("default")
 
