@@ -19,6 +19,7 @@ from devstack.servers import Servers
 from ledger import balance, checkpoints
 from ledger.models import Boundary, Checkpoint, LedgerEntry
 from merchants.models import Merchant
+from tests.stage.database_role import owners_address
 from tests.stage.factories import MerchantFactory
 from tests.stage.journal_writers import open_accounts, topup, writing
 from tests.stage.lengths import length, tried
@@ -183,7 +184,7 @@ def test_a_dump_goes_on_in_a_cluster_with_other_numbers(
         topup(merchant, 20)
         checkpoints.advance()  # It notes a boundary above the open transaction's entries.
         waiting = Boundary.objects.get()
-        program("pg_dump", "-Fc", "-f", str(dumped), "-d", source)
+        program("pg_dump", "-Fc", "-f", str(dumped), "-d", owners_address())
         numbers = {"source": newest_number(source)}
         open_at_the_dump.commit()
     before = balance.funds(merchant.id, "try").available - 500
