@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from tests.stage import list_reads
-from tests.stage.database_role import vacuum
+from tests.stage.database_role import as_owner, vacuum
 from tests.stage.emptying import empty
 from tests.stage.factories import EndpointFactory, MerchantFactory
 from tests.stage.list_reads import Read
@@ -113,7 +113,7 @@ def test_what_few_have_is_found_by_its_index(rows: QuerySet, query: str) -> None
 
 
 def test_without_its_index_a_failed_one_is_looked_for_in_every_row(rows: QuerySet) -> None:
-    with connection.cursor() as cursor:
+    with as_owner() as cursor:
         cursor.execute("DROP INDEX deliveries_without_success")  # Until this transaction ends.
 
     assert read(rows, "status=failed").buffers > 10 * BUFFERS_MAX
