@@ -11,6 +11,7 @@ settings.configure(
     ROOT_URLCONF="bench.bare",
     # The web server asks whether a request came in the clear.
     BASE_URL="http://127.0.0.1",
+    METRICS_BIND="",
     # It says how long the answer is, without which no client can keep its connection.
     MIDDLEWARE=["django.middleware.common.CommonMiddleware"],
     REST_FRAMEWORK={
