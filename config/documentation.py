@@ -18,7 +18,7 @@ from core.errors import UrlNotFound
 from core.rest.error_codes import entries
 
 # Names with single dots inside, so no address leads out of the directory.
-ADDRESS = re.compile(r"(?:[\w-]{1,60}/){0,5}(?:[\w-]{1,60}(?:\.[\w-]{1,60}){0,4})?", re.ASCII)
+ADDRESS = re.compile(r"(?:[\w-]{1,100}/){0,5}(?:[\w-]{1,100}(?:\.[\w-]{1,100}){0,4})?", re.ASCII)
 # The samples' address and key, which a page that is read here replaces by those of here.
 SAMPLE_ADDRESS, SAMPLE_KEY = b"http://127.0.0.1:8000", "sk_sandbox_…".encode()
 # For merchants' developers; those for operators name addresses of their own machines.

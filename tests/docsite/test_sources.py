@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from config.documentation import ADDRESS
 from docsite import sources
 from docsite.sources import DOCS, ROOT
 
@@ -46,3 +47,10 @@ def test_a_diagram_that_needs_a_script_is_left_out(tmp_path: Path) -> None:
     assert "```mermaid" in (DOCS / "reference" / "states.md").read_text()
     assert "stateDiagram" not in states
     assert "| from | to | event |" in states
+
+
+def test_the_address_of_every_page_is_one_that_is_served() -> None:
+    pages = [str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md")]
+
+    assert [page for page in pages if not ADDRESS.fullmatch(page)] == []
+    assert len(pages) > 80
