@@ -28,7 +28,7 @@ def notices_of(
         return gateway.notices(terminal, after=after, limit=limit)
     except (*PASSED_ON, NoticesUnreadable):
         raise
-    except Exception as fault:  # noqa: BLE001
+    except Exception as fault:  # noqa: BLE001 - The next poll asks again.
         note(fault, operation="notices", terminal=terminal.name)
         raise NoticesUnreadable("The adapter failed.") from None
 

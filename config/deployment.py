@@ -158,7 +158,7 @@ def _redis() -> Iterator[Finding]:
         )
     if kept.get("cluster-enabled") == "yes":
         text = "Redis runs as a Cluster: the service speaks to one server alone."
-        yield Finding("E016", text, "Set REDIS_URL to a server without cluster-enabled.")
+        yield Finding("E020", text, "Set REDIS_URL to a server without cluster-enabled.")
     if policy["maxmemory-policy"] != POLICY:
         text = f"Redis forgets when it is full ({policy['maxmemory-policy']}): work may be lost."
         yield Finding("W011", text, f"redis-cli CONFIG SET maxmemory-policy {POLICY}")

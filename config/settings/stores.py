@@ -75,14 +75,14 @@ if not LIVEMODE:
         "BANK_DATABASE_URL", "the postgresql:// address of a second database, the test bank's own"
     )
     DATABASE_ROUTERS = ["testbank.router.BankRouter"]
-# Where `manage.py migrate` connects as the owner of the tables, past a pooler. No other command and
-# no process reads it; without it the service's address is the owner's too (core.postgresql.roles).
+# Addresses of the tables' owner, past a pooler, for `manage.py migrate` alone. Without them the
+# service's role is the owner too (core.postgresql.roles).
 OWNER_DATABASES = {
     alias: _database(name, "the address of its owner", is_pooled=False)
     for alias, name in {"default": "OWNER_DATABASE_URL", "bank": "OWNER_BANK_DATABASE_URL"}.items()
     if alias in DATABASES and env.str(name, default="").strip()
 }
-# Where each process shows its metrics: `host:port` or a path, neither of them public.
+# The address at which a process shows its metrics: `host:port` or a path, neither of them public.
 METRICS_BIND = env.str("METRICS_BIND", default="").strip()
 if METRICS_BIND and not (METRICS_BIND.startswith("/") or is_host_and_port(METRICS_BIND)):
     raise environ.ImproperlyConfigured(

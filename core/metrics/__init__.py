@@ -9,10 +9,11 @@ that the code or an operator wrote; every other value is shown as `other`.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from itertools import product
 from math import prod
+from threading import Lock
 from typing import Any
 
 import prometheus_client
@@ -34,6 +35,7 @@ NAMES_MAX = 200
 FEW = 32
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 45.0)
 
+_making = Lock()
 log = structlog.get_logger(__name__)
 
 
@@ -56,9 +58,6 @@ class Label:
                 return OTHER
             self._seen.add(value)
         return value
-
-
-NAMES: Callable[[], Label] = Label
 
 
 class Metric:
@@ -89,6 +88,12 @@ class Metric:
         known = self._series.get(found)
         if known is not None:
             return known
+        # Two of the library's own for the same labels would each forget what the other has added.
+        with _making:
+            known = self._series.get(found)
+            return self._make(found) if known is None else known
+
+    def _make(self, found: tuple[str, ...]) -> Any:
         if self._made is None:
             names = list(self.labels)
             self._made = self.kind(self.name, self.meaning, names, registry=None, **self.options)
@@ -102,8 +107,7 @@ class Metric:
     def _write(self, found: tuple[str, ...], method: str, value: float) -> None:
         try:
             getattr(self.series(found), method)(value)
-        except OSError as problem:
-            # No payment fails because a count cannot be written.
+        except Exception as problem:  # noqa: BLE001 - No payment fails because of a count.
             switch_off()
             log.error("metrics_lost", reason=type(problem).__name__)
 

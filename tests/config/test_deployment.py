@@ -156,7 +156,7 @@ PLANTED: dict[str, tuple[Plant, list[str]]] = {
     "a Redis that forgets": (_keep({"save": "", "appendonly": "no"}, "allkeys-lru"), ["W011"]),
     "a Redis Cluster": (
         _keep({"save": "", "appendonly": "no", "cluster-enabled": "yes"}, "noeviction"),
-        ["E016"],
+        ["E020"],
     ),
     "a mail server that is away": (_mail_away, ["E012"]),
     "an address that is away": (_answer(None), ["W013"]),

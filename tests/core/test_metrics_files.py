@@ -2,17 +2,21 @@
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from core import metrics
 from core.metrics import Counter, Gauge, Label, files
 from core.metrics.files import Files
 from tests.stage import scrapes
 from tests.stage.scrapes import counting, value
+from tests.stage.threads import together
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
@@ -134,3 +138,36 @@ def test_a_full_disk_is_met_at_the_start(tmp_path: Path, monkeypatch: pytest.Mon
 
     with pytest.raises(OSError, match="No space"):
         Files(tmp_path / ".").number()
+
+
+@pytest.mark.parametrize("fault", [OSError("full"), ValueError("of the library")])
+def test_work_goes_on_if_a_count_cannot_be_written(
+    fault: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_found: tuple[str, ...]) -> None:
+        raise fault
+
+    monkeypatch.setattr(DONE, "series", fail)
+
+    with capture_logs() as logged:
+        DONE.count("parent")
+
+    assert [line["event"] for line in logged] == ["metrics_lost"]
+    assert not metrics.is_on()
+
+
+def test_threads_that_count_first_at_once_share_one_series(monkeypatch: pytest.MonkeyPatch) -> None:
+    make, made, second_came = DONE.kind, [], threading.Event()
+
+    def slowly(*given: Any, **options: Any) -> Any:
+        made.append(given)
+        if len(made) > 1:
+            second_came.set()
+        second_came.wait(0.3)  # Only a fault ends it sooner.
+        return make(*given, **options)
+
+    monkeypatch.setattr(DONE, "kind", slowly)
+    together([lambda: DONE.count("parent")] * 2)
+
+    assert len(made) == 1
+    assert done() == 2
