@@ -42,6 +42,15 @@ def test_no_colouring_cuts_what_is_filled_in() -> None:
     assert found > 150
 
 
+def test_no_page_is_painted_before_its_end_and_then_moves() -> None:
+    pages = [file.read_text() for file in built_site().rglob("*.html")]
+    waits = '<link rel="expect" href="#end" blocking="render">'
+
+    assert len(pages) > 100
+    assert all(waits in page.partition("</head>")[0] for page in pages)
+    assert all(page.rpartition("</main>")[2].count(' id="end"') == 1 for page in pages)
+
+
 def test_no_key_is_stored_in_the_site() -> None:
     texts = [file.read_text() for file in built_site().rglob("*.html")]
 
