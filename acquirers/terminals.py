@@ -4,10 +4,12 @@ import json
 from collections.abc import Mapping
 
 import structlog
+from django.db import transaction
 
 from acquirers.models import Terminal
 from core import clock, ids
 from core.keyring import SealBroken, UnknownKey, ring
+from merchants import audit_log
 from merchants.models import Merchant
 
 log = structlog.get_logger(__name__)
@@ -17,6 +19,7 @@ class CredentialsUnreadable(Exception):
     """The terminal's row was changed, or its key is not in the key ring."""
 
 
+@transaction.atomic
 def add(
     name: str,
     *,
@@ -24,19 +27,28 @@ def add(
     credentials: Mapping[str, str] | None = None,
     merchant: Merchant | None = None,
 ) -> Terminal:
-    """Write a terminal down, enabled; one INSERT in the caller's transaction."""
+    """Write a terminal down, enabled."""
     terminal = Terminal(
         id=ids.new("term"), name=name, kind=kind, merchant=merchant, created_at=clock.now()
     )
     terminal.sealed = _sealed(terminal, credentials)
     terminal.save(force_insert=True)
+    after = {"name": name, "kind": kind}
+    audit_log.record("terminal.added", merchant=merchant, subject=terminal.id, after=after)
     return terminal
 
 
+@transaction.atomic
 def replace_credentials(terminal: Terminal, credentials: Mapping[str, str]) -> None:
     """Replace the credentials whole; every process uses the new ones with its next call."""
     terminal.sealed = _sealed(terminal, credentials)
     terminal.save(update_fields=["sealed"])
+    # The names of the fields, and no value.
+    after = {"fields": sorted(credentials)}
+    audit_log.record(
+        "terminal.credentials_replaced",
+        merchant=terminal.merchant, subject=terminal.id, after=after,
+    )  # fmt: skip
 
 
 def credentials_of(terminal: Terminal) -> dict[str, str]:

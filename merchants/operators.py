@@ -6,13 +6,16 @@ Each act locks actor and subject together, and reads both again; the rules are i
 
 import secrets
 from collections.abc import Iterable
+from functools import partial
 
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
+from django.core.mail import EmailMessage
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from core import mail
 from merchants import audit_log, invitations, sessions, team
 from merchants.invitations import InvitationUnusable
 from merchants.models import Member, Merchant, OperatorInvitation, User
@@ -22,6 +25,7 @@ from merchants.operator_rights import (
     require_given,
     require_not_above,
     seen_of,
+    watchers,
 )
 
 MANAGE = "merchants.manage_operators"
@@ -155,6 +159,32 @@ def switch_on(by: User, person: User, *, reason: str) -> bool:
 def open_invitations() -> QuerySet[OperatorInvitation]:
     """Return the invitations not accepted or withdrawn, expired ones too."""
     return OperatorInvitation.objects.filter(accepted_at=None, withdrawn_at=None)
+
+
+@transaction.atomic(durable=True)
+def make_superuser(email: str, password: str | None, *, emergency: str | None = None) -> User:
+    """Make an operator who may do everything; only the machine's command line does.
+
+    :param password: None if they choose one by a mail to their address.
+    :param emergency: why no operator stands for it; then all of them get a mail.
+    :raises OperatorRefused: there is an account of this address.
+    :raises merchants.team.TeamRefused: it is no address.
+    """
+    address = team.require_address(email)
+    if User.objects.filter(email=address).exists():
+        raise OperatorRefused("They have an account: invite them at the desk.", param="email")
+    told = watchers()
+    row = User.objects.create_superuser(address, password)
+    audit_log.record_of_person(
+        "operator.made", row, after={"email": address, "is_superuser": True}, reason=emergency
+    )
+    if emergency and told:
+        text = f"{address} was made an operator who may do everything: {emergency}"
+        subject = "An operator was made on the machine"
+        transaction.on_commit(
+            partial(mail.send_when_answered, EmailMessage(subject, text, None, told))
+        )
+    return row
 
 
 # --- Accepted ---------------------------------------------------------------------------------

@@ -2,7 +2,14 @@
 
 from django.db import transaction
 
-from merchants import audit_log, operator_rights, second_factors, sessions, sign_in
+from merchants import (
+    audit_log,
+    operator_rights,
+    password_rules,
+    second_factors,
+    sessions,
+    sign_in,
+)
 from merchants.models import Member, User
 
 
@@ -38,6 +45,14 @@ def take_off_second_factors(by: User, user: User, *, reason: str) -> bool:
     now = {row.pk: row for row in people.order_by("pk")}
     operator_rights.require_not_above(now[by.pk], now[user.pk])
     return second_factors.take_off(user, reason=reason)
+
+
+@transaction.atomic(durable=True)
+def change_password(user: User, password: str, *, reason: str | None) -> None:
+    """Give a person another password on the machine, and sign them out everywhere."""
+    password_rules.replace(user, password)
+    sessions.end_all_of(user)
+    audit_log.record_of_person("password.changed", user, reason=reason)
 
 
 def count_sessions(user: User) -> int:

@@ -4,6 +4,7 @@ from config.settings.installation import LIVEMODE
 
 INSTALLED_APPS = [
     "panel.operators.apps.OperatorsConfig",  # Django's admin
+    "api",  # before Django's rooms, some of whose commands it replaces
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",
@@ -39,7 +40,6 @@ INSTALLED_APPS = [
     # Its event types stand beside the spec's.
     "payments.checkout",
     "webhooks",
-    "api",
     "audit",
     "audit.reconciliation",
     "audit.daily",

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.conf import settings
@@ -71,7 +72,7 @@ BODIES = {
 }
 WEBSITE = ("website", "add", "MERCHANT", "https://new.example", "--reason", "asked")
 CALLBACK = ("callback", "add", "MERCHANT", "https://pay.example/back", "--reason", "asked")
-WHO = ("--by", "OPERATOR", "--reason", "asked")
+WHO = ("--as", "OPERATOR", "--reason", "asked")
 PLANS = '[{"program": "bonus", "installments": 3, "surcharge_rate_bps": 275}]'
 PRICES = '[{"currency": "try", "bps": 250, "fixed": 25}]'
 RULES = '[{"rule": "card_velocity", "deed": "review", "threshold": 5}]'
@@ -111,6 +112,8 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
       "--callback", "https://n.example/back"),
      ("merchant.opened", "member.added", "website.added", "callback.added", "key.created")),
     (("unlock_sign_in", "LOCKED", "--reason", "x"), ("sign_in.unlocked",)),
+    (("createsuperuser", "--noinput", "--email", "s@pay.example"), ("operator.made",)),
+    (("changepassword", "OPERATOR", "--reason", "x"), ("password.changed",)),
 ]  # fmt: skip
 # Commands that change nothing that the log is about.
 OTHER_COMMANDS = {
@@ -161,7 +164,9 @@ class Doors:
             "OPERATOR": self.listing.email, "LOCKED": self.listing.email,
             "ENTRY": str(entry.pk) if entry else "",
         }  # fmt: skip
-        call_command(*[names.get(word, word) for word in line], stdout=StringIO())
+        # `changepassword` asks for it.
+        with patch("getpass.getpass", return_value="another long password"):
+            call_command(*[names.get(word, word) for word in line], stdout=StringIO())
 
     def prepare(self, line: Sequence[str]) -> None:
         """Make what a command takes away."""
@@ -296,8 +301,13 @@ def test_a_change_by_a_command_leaves_one_row(
 
     assert tuple(row.action for row in rows) == actions
     for row in rows:
-        assert (row.actor, row.actor_id, row.address) == ("command", line[0], None)
+        if "--as" in line:
+            assert (row.actor, row.actor_id) == ("operator", str(doors.listing.pk))
+            assert f"{doors.listing.email} by manage.py {line[0]} as " in str(row.actor_name)
+        else:
+            assert (row.actor, row.actor_id) == ("command", line[0])
         assert row.actor_name
+        assert row.address is None
         assert row.reason == (line[line.index("--reason") + 1] if "--reason" in line else None)
     assert len({row.request_id for row in rows}) == 1
 

@@ -12,7 +12,7 @@ WATCHED = {
     "merchants_auditentry": "",
     "merchants_apikey": "OF revoked_at, expires_at",
     "merchants_merchant": "",
-    "merchants_user": "OF wrong_in_a_row, locked_until",
+    "merchants_user": "OF wrong_in_a_row, locked_until, password",
     "merchants_website": "",
     "merchants_callbackurl": "",
     "merchants_nonsecurelimit": "",

@@ -15,6 +15,7 @@ from merchants.refusals import ChangeRefused
 
 class Command(AuditedCommand):
     help = "Make an API key; prints its secret, once."
+    permission = "merchants.change_merchant_terms"
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("merchant", help="mer_…")

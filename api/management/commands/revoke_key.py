@@ -5,12 +5,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from api.commands import AuditedCommand
-from merchants import keys
+from merchants import keys, operators
 from merchants.models import ApiKey
 
 
 class Command(AuditedCommand):
     help = "Revoke an API key: the next request with it is refused. Safe to repeat."
+    permission = operators.MANAGE_PEOPLE
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("key", help="key_…")

@@ -5,11 +5,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from api.commands import AuditedCommand
-from merchants import sign_in
+from merchants import operators, sign_in
 
 
 class Command(AuditedCommand):
     help = "Forget the wrong passwords and codes of a person, which lock them. Safe to repeat."
+    permission = operators.MANAGE_PEOPLE
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")

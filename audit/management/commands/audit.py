@@ -1,15 +1,16 @@
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from acquirers.gateway import StatementUnreadable
+from api.commands import JobCommand
 from audit import contradictions, report
 from audit.findings import Findings
 from core import context
 
 
-class Command(BaseCommand):
+class Command(JobCommand):
     help = "Compare ledger, payments, lists, events and the bank's book; exit 1 on any difference."
 
     def handle(self, *_args: Any, **_options: Any) -> None:

@@ -3,13 +3,12 @@
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from api.commands import JobCommand
 from audit.daily import overdue
 from core import context
 
 
-class Command(BaseCommand):
+class Command(JobCommand):
     help = "For monitoring: exit 1 if a daily run did not happen, failed, or found something."
 
     def handle(self, *_args: Any, **_options: Any) -> None:

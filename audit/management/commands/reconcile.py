@@ -6,8 +6,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from api.commands import JobCommand
 from audit.daily import runs
 from audit.reconciliation import lines, reading
 from audit.reconciliation.models import Difference
@@ -18,7 +19,7 @@ from core import context
 REFUSED = 2
 
 
-class Command(BaseCommand):
+class Command(JobCommand):
     help = (
         "Compare a bank's settlement file with our books; exit 1 if a case of reconciliation is"
         " open or a line cannot be read, 2 if nothing was compared."

@@ -17,6 +17,7 @@ from payments.installments import sandbox_plans
 
 class Command(AuditedCommand):
     help = "Open a merchant's account; prints its first key and its owner's password, once."
+    permission = "merchants.change_merchant_terms"
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", required=True)

@@ -1,6 +1,6 @@
 """The lists of blocked and allowed payers: `manage.py risk_list add block email …`.
 
-Each change is an operator's, named by `--by`, who may manage the lists.
+Each change is an operator's, named by `--as`, who may manage the lists.
 """
 
 from argparse import ArgumentParser
@@ -14,7 +14,6 @@ from api.commands import AuditedCommand
 from core import clock
 from core.detection import contains_card_number
 from core.errors import DomainError
-from core.names import email_key
 from merchants.models import Merchant, User
 from payments.intents import payer_blocks
 from payments.risk import lists
@@ -26,9 +25,11 @@ REASON_MAX = 500
 
 class Command(AuditedCommand):
     help = "Show, add and remove what is blocked and what rules leave alone."
+    permission = lists.MANAGE
+    reading = frozenset({"show"})
 
     def add_arguments(self, parser: CommandParser) -> None:
-        deeds = parser.add_subparsers(dest="deed", required=True)
+        deeds = parser.add_subparsers(dest="step", required=True)
         show = deeds.add_parser("show", help="the entries, the newest first")
         show.add_argument(
             "--merchant", help="mer_…; default: the installation's and all merchants'"
@@ -36,11 +37,11 @@ class Command(AuditedCommand):
         _add_entry(deeds.add_parser("add", help="add an entry, or renew the one that is there"))
         remove = deeds.add_parser("remove", help="take an entry off its list")
         remove.add_argument("id", type=int, help="as `show` prints it")
-        _add_operator(remove)
+        _add_reason(remove)
 
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
-            getattr(self, options["deed"])(options)
+            getattr(self, options["step"])(options)
         except DomainError as refusal:
             raise CommandError(refusal.text) from refusal
 
@@ -68,13 +69,19 @@ class Command(AuditedCommand):
             expires_at=clock.now() + timedelta(days=days) if days else None,
             shown=shown,
         )
-        row = lists.add(_operator(options), merchant, entry)
+        row = lists.add(self._operator(), merchant, entry)
         self.stdout.write(f"{row.pk} {row}")
 
     def remove(self, options: dict[str, Any]) -> None:
         """Take an entry off."""
-        lists.remove(_operator(options), options["id"], reason=_reason(options))
+        lists.remove(self._operator(), options["id"], reason=_reason(options))
         self.stdout.write(f"{options['id']} is removed.")
+
+    def _operator(self) -> User:
+        # An entry keeps who made it, in a sandbox too.
+        if not self.operators:
+            raise CommandError("Say which operator does this: --as E-MAIL.")
+        return self.operators[0]
 
 
 def _add_entry(parser: ArgumentParser) -> None:
@@ -83,11 +90,10 @@ def _add_entry(parser: ArgumentParser) -> None:
     parser.add_argument("value", help="an e-mail, six digits, or of a card one of its payments")
     parser.add_argument("--merchant", help="mer_…; default: every merchant; not needed for a card")
     parser.add_argument("--days", type=int, choices=range(1, 3651), metavar="DAYS", help="it holds")
-    _add_operator(parser)
+    _add_reason(parser)
 
 
-def _add_operator(parser: ArgumentParser) -> None:
-    parser.add_argument("--by", required=True, help="the operator's e-mail address")
+def _add_reason(parser: ArgumentParser) -> None:
     parser.add_argument("--reason", required=True, help="why, in your words")
 
 
@@ -104,15 +110,6 @@ def _merchant(merchant_id: str) -> Merchant:
     found = Merchant.objects.filter(id=merchant_id).first()
     if found is None:
         raise CommandError("There is no such merchant.")
-    return found
-
-
-def _operator(options: dict[str, Any]) -> User:
-    found = User.objects.filter(
-        email=email_key(options["by"]), is_active=True, is_staff=True
-    ).first()
-    if found is None:
-        raise CommandError("--by names no operator.")
     return found
 
 

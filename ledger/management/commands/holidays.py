@@ -12,6 +12,8 @@ from ledger import calendar, calendar_changes
 
 class Command(AuditedCommand):
     help = "Show the public holidays by which money is due, add one, or remove one."
+    permission = "ledger.change_holidaychange"
+    reading = frozenset({"show"})
 
     def add_arguments(self, parser: CommandParser) -> None:
         steps = parser.add_subparsers(dest="step", required=True)

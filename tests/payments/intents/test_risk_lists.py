@@ -190,7 +190,7 @@ def test_the_command_adds_shows_and_removes(
     acme: ApiClient, bank: BankTransport, operator: User
 ) -> None:
     paid = paid_by(acme)
-    who = ("--by", operator.email, "--reason", "Chargebacks.")
+    who = ("--as", operator.email, "--reason", "Chargebacks.")
 
     risk_list("add", "block", "card", paid["id"], "--days", "30", *who)
     shown = risk_list("show", "--merchant", acme.merchant.id)
@@ -211,14 +211,14 @@ def test_the_command_adds_shows_and_removes(
 )  # fmt: skip
 def test_the_command_refuses_what_cannot_be(words: tuple[str, ...], operator: User) -> None:
     with pytest.raises(CommandError):
-        risk_list(*words, "--by", operator.email, "--reason", "Because.")
+        risk_list(*words, "--as", operator.email, "--reason", "Because.")
 
 
 def test_the_command_takes_operators_and_no_card_number(acme: ApiClient, operator: User) -> None:
     words = ("add", "block", "bin", "424242", "--reason")
 
     with pytest.raises(CommandError):
-        risk_list(*words, "Because.", "--by", "owner@acme.example")
+        risk_list(*words, "Because.", "--as", "owner@acme.example")
     with pytest.raises(CommandError):
-        risk_list(*words, f"He used {GOOD_CARD}.", "--by", operator.email)
+        risk_list(*words, f"He used {GOOD_CARD}.", "--as", operator.email)
     assert not ListEntry.objects.exists()

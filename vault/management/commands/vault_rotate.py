@@ -1,8 +1,9 @@
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from api.commands import JobCommand
 from core import heartbeat, keyring
 from vault import peers, rotation, sealed_rows
 from vault.sealed_rows import SealedColumn
@@ -10,7 +11,7 @@ from vault.sealed_rows import SealedColumn
 SECONDS_BETWEEN_LINES = 2.0
 
 
-class Command(BaseCommand):
+class Command(JobCommand):
     help = (
         "Seal everything anew that is not under the primary key. The service may run meanwhile; "
         "broken off, it goes on where it was."

@@ -23,6 +23,8 @@ class Command(AuditedCommand):
         "List merchants, show one, or change its sites, limits, plans, prices, rules about"
         " risk, schedule, payout accounts, status or owners."
     )
+    permission = "merchants.change_merchant_terms"
+    reading = frozenset({"list", "show"})
 
     def add_arguments(self, parser: CommandParser) -> None:
         steps = parser.add_subparsers(dest="step", required=True)

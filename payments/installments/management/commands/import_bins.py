@@ -13,6 +13,9 @@ from payments.installments.bin_imports import BinsRefused, NothingToUndo
 
 class Command(AuditedCommand):
     help = "Replace the table of BINs (card prefixes) by a CSV file, or undo the last import."
+    permission = "installments.import_bins"
+    # A bank's new table may come by a timer.
+    is_for_jobs = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
