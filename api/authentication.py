@@ -13,7 +13,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from core import clock, context, limits, prepared
+from core import clock, context, installation, limits, prepared
 from core.context import ActorKind
 from core.errors import DomainError, Explained, PermissionDenied
 from core.http import client_address
@@ -60,11 +60,15 @@ def _of_merchant(*parts: str) -> str:
 
 
 def note_parts(merchant: Merchant) -> None:
-    """Find for a merchant without a key what the statement of a caller's key finds with it."""
+    """Find for a merchant without a key what the statement of a caller's key finds with it.
+
+    :raises HeldCopy: this is a copy that no operator has opened.
+    """
     [row] = prepared.rows(_of_merchant(*PARTS.values()), {"merchant": merchant.id})
     offset, *found = row
     clock.note_offset(offset)
     merchant.caller = dict(zip(PARTS, found, strict=True))
+    _refuse_on_held_copy(merchant)
 
 
 class ApiKeyMissing(DomainError):
@@ -152,6 +156,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         except REFUSALS:
             limits.count_failed_authentication(client_address(request))
             raise
+        _refuse_on_held_copy(key.merchant)
         return key.merchant, key
 
 
@@ -164,6 +169,12 @@ def merchant_of(request: Request) -> Merchant:
 def key_of(request: Request) -> ApiKey:
     """Return the key that an authenticated request of the API was sent with."""
     return cast(ApiKey, request.auth)
+
+
+def _refuse_on_held_copy(merchant: Merchant) -> None:
+    # Of those who only read nothing more is found than who they are.
+    if merchant.caller and merchant.caller[installation.CALLER]:
+        raise installation.HeldCopy
 
 
 def key_sent(header: str) -> ApiKey | None:

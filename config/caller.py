@@ -4,10 +4,14 @@ So a payment costs no statements of their own, and each process sees a changed t
 next request. A request that only reads finds key and merchant alone (docs/adr/0034).
 """
 
+from typing import Any
+
 from acquirers.models import terminals
+from core import installation
 from merchants import sites
 from payments.installments import bins
 from payments.intents import non_secure
 from payments.risk import standings
 
-PARTS = {room.CALLER: room.OF_CALLER for room in (terminals, standings, bins, sites, non_secure)}
+ROOMS: tuple[Any, ...] = (terminals, standings, bins, sites, non_secure, installation)
+PARTS: dict[str, str] = {room.CALLER: room.OF_CALLER for room in ROOMS}

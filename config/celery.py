@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from celery import Celery
+from celery import Celery, Task
 from celery.signals import (
     beat_init,
     setup_logging,
@@ -16,7 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from acquirers import require_adapters
 from config import broker
-from core import heartbeat, rounds
+from core import heartbeat, installation, rounds
 from core.heartbeat import ProcessKind
 from core.keyring import KeyRingError
 from core.metrics import Counter, Label
@@ -36,8 +36,18 @@ ROUNDS = Counter(
     result=Label("succeeded", "failed"),
 )
 
+
+class HeldWithCopy(Task):  # type: ignore[misc]  # Celery has no types.
+    """A task that does nothing in a held copy: its message may be older than the restore."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.request.called_directly and installation.is_held():
+            return None
+        return super().__call__(*args, **kwargs)
+
+
 broker.use_for_redis()
-app = Celery("config")
+app = Celery("config", task_cls=HeldWithCopy)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

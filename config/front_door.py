@@ -9,7 +9,7 @@ from django.http.request import validate_host
 
 from api.idempotency import IdempotencyKeyInvalid
 from config.error_pages import API_PATH
-from core import arrival, limits
+from core import arrival, installation, limits
 from core.errors import DomainError, Explained, HeaderRepeated, UrlNotFound
 from core.http import (
     came_in_the_clear,
@@ -27,6 +27,10 @@ from payments.payer.payer_links import PATH as PAYERS_PATH
 HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 # Not at the panel's host, where it has one of its own.
 API_HOSTS_PATHS = re.compile(rf"^(/v1|{PAYERS_PATH})(/|$)")
+
+# The hand-off to a bank, which begins 3-D Secure, and the way back, which charges the card.
+AT_A_BANK = re.compile(rf"^{PAYERS_PATH}(/|$)")
+SIGN_IN = "/account/"
 
 
 class HttpsRequired(DomainError):
@@ -59,6 +63,19 @@ def require(request: HttpRequest) -> None:
     if API_HOSTS_PATHS.match(request.path_info) and _is_apart_at_the_panels_host(request):
         raise UrlNotFound
     _refuse_odd_address(request)
+
+
+def refuse_on_held_copy(request: HttpRequest) -> None:
+    """Let reads in, and people who sign in, while the database is a copy that is not opened.
+
+    A payer's way to the bank and back changes something by whatever method.
+
+    :raises HeldCopy: it is one, and the request could do more than read.
+    """
+    path = request.path_info
+    is_read = request.method in ("GET", "HEAD") and not AT_A_BANK.match(path)
+    if not is_read and not path.startswith(SIGN_IN) and installation.known_to_be_held():
+        raise installation.HeldCopy
 
 
 def _is_apart_at_the_panels_host(request: HttpRequest) -> bool:

@@ -107,6 +107,7 @@ class RequestFrame:
             if request.path_info not in front_door.HEALTH_PATHS:
                 arrival.require_client()
             front_door.require(request)
+            front_door.refuse_on_held_copy(request)
         except DisallowedHost:
             refusal = ParameterInvalid("The Host is not ours.", param="Host")
             return errors.answer(request, refusal)

@@ -11,7 +11,7 @@ from typing import Any
 from celery.beat import PersistentScheduler
 from celery.schedules import schedstate
 
-from core import redis
+from core import installation, redis
 
 # So many messages of each piece of work may lie in a queue, on the average.
 ROUNDS = 2
@@ -22,10 +22,12 @@ class Scheduler(PersistentScheduler):
     """A scheduler that looks how long a queue is before it puts a message there.
 
     What it does not put stays due, so that work of once a day is not left out for a day. The same
-    while Redis is away.
+    while Redis is away, and all work while the database is held as a copy.
     """
 
     def is_due(self, entry: Any) -> schedstate:
+        if installation.known_to_be_held():
+            return schedstate(is_due=False, next=LOOK_AGAIN_SECONDS)
         state = super().is_due(entry)
         if state.is_due and not self._has_room(self._queue_of(entry.task)):
             return schedstate(is_due=False, next=LOOK_AGAIN_SECONDS)

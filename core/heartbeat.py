@@ -16,10 +16,11 @@ from typing import Any, Literal, NamedTuple
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 from psycopg import Connection, Error, connect
 
-from core import ids, keyring
+from core import ids, installation, keyring
 
 ProcessKind = Literal["web", "worker", "sender", "beat", "rotation"]
 # A rotation seals, too: one that still uses an older key may not be overtaken by a change.
@@ -33,6 +34,8 @@ LIVING_SECONDS = 60
 KEPT_DAYS = 7
 # The end of a process waits so long for a beat that is under way.
 PATIENCE_SECONDS = 5.0
+# Of beat alone: so many beats make the next mark of the installation.
+BEATS_OF_A_MARK = 4
 # A connection whose other end is gone without a word ends then, so that the next beat has another.
 SILENCE_MS = 10_000
 
@@ -88,6 +91,7 @@ class Heartbeat:
         self._thread: Thread | None = None
         self._is_silent = False
         self._strangers: list[Stranger] = []
+        self._beats = 0
         atexit.register(self.end)
 
     @property
@@ -96,7 +100,10 @@ class Heartbeat:
         return self._started_at is not None
 
     def beat(self) -> list[Stranger]:
-        """Write the row and return the strangers; none if the database does not take it."""
+        """Write the row and return the strangers; none if the database does not take it.
+
+        :raises ImproperlyConfigured: beat cannot write the file with the installation's mark.
+        """
         row = {
             "id": self.id, "kind": self.kind, "host": socket.gethostname(),
             "release": settings.RELEASE, "key_ids": sorted(self._ring.key_ids),
@@ -135,7 +142,11 @@ class Heartbeat:
 
     def _beat_on(self) -> None:
         while not self._over.is_set():
-            self._tell_of(self.beat())
+            try:
+                self._tell_of(self.beat())
+            except ImproperlyConfigured as problem:
+                # The disk is full, say: the installation goes on, and its mark grows old.
+                log.error("installation_mark_not_kept", reason=str(problem))
             self._over.wait(RETRY_SECONDS if self._is_silent else BEAT_SECONDS)
 
     def _write(self, raw: Connection, row: dict[str, Any]) -> None:
@@ -144,6 +155,16 @@ class Heartbeat:
         if is_first:
             raw.execute(END, [self._parent and self._parent.id])
             raw.execute(FORGET, [KEPT_DAYS])
+        self._look_at_installation(raw)
+
+    def _look_at_installation(self, raw: Connection) -> None:
+        """Hear whether the database is held; at the first beat, and of beat, find out."""
+        at, self._beats = self._beats, self._beats + 1
+        if self.kind == "beat" and at % BEATS_OF_A_MARK == 0:
+            installation.keep(raw)
+        elif at == 0:
+            installation.compare(raw)
+        installation.hear(raw)
 
     def _note_silence(self, problem: Error) -> None:
         if not self._is_silent:

@@ -8,7 +8,7 @@ from django.core.mail import EmailMessage
 from django.core.mail.message import sanitize_address
 from django.core.validators import validate_email
 
-from core import context
+from core import context, installation
 from core.names import email_key
 
 # Of the key, too.
@@ -27,6 +27,9 @@ def send_when_answered(mail: EmailMessage) -> None:
 
 
 def _send(mail: EmailMessage) -> None:
+    if installation.is_held():
+        log.warning("mail_not_sent_of_held_copy")
+        return
     try:
         mail.send()
     except (OSError, SMTPException):

@@ -17,6 +17,28 @@ class Clock(models.Model):
         ]
 
 
+class Installation(models.Model):
+    """Where the database has to be, and whether it is held; `core.installation` asks it."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1, editable=False)
+    place = CodeField(max_length=100)
+    held_at = models.DateTimeField(null=True)
+    held_reason = models.TextField(null=True)
+    opened_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(id=1), name="there_is_one_installation"),
+        ]
+
+
+class Mark(models.Model):
+    """A random number that beat has written to the database and to a file on its host."""
+
+    number = CodeField(max_length=40, primary_key=True)
+    made_at = models.DateTimeField()
+
+
 class Process(models.Model):
     """A process of the service and the key ring that it has read; `core.heartbeat` writes it.
 

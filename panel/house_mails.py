@@ -17,6 +17,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from core import installation
 from core.names import email_key
 from merchants import notices
 from merchants.models import ApiKey, Merchant, OperatorInvitation, User
@@ -103,6 +104,9 @@ def _send(subject: str | Promise, template: str, to: Iterable[Reader], **facts: 
 
 
 def _sent(messages: Iterable[EmailMessage], about: str) -> bool:
+    if installation.is_held():
+        log.warning("mail_not_sent", about=about, reason="held copy")
+        return False
     try:
         for message in messages:
             message.send()

@@ -74,6 +74,8 @@ if LIVEMODE and is_weak(SECRET_KEY):
 KEYRING_FILE = Path(
     required("KEYRING_FILE", "the path of the key ring, made by `manage.py create_keyring`")
 )
+# The file with the mark by which a restored copy is known (core.installation); beat's host has it.
+MARK_FILE = Path(env.str("MARK_FILE", default=str(KEYRING_FILE.with_name("mark"))))
 # The release of the service, for people who compare its processes.
 RELEASE = env.str("RELEASE", default="0.1.0")
 if len(RELEASE) > 100:

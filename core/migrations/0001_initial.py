@@ -30,6 +30,38 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Installation",
+            fields=[
+                (
+                    "id",
+                    models.SmallIntegerField(
+                        default=1, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("place", core.fields.CodeField(max_length=100)),
+                ("held_at", models.DateTimeField(null=True)),
+                ("held_reason", models.TextField(null=True)),
+                ("opened_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("id", 1)), name="there_is_one_installation"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Mark",
+            fields=[
+                (
+                    "number",
+                    core.fields.CodeField(max_length=40, primary_key=True, serialize=False),
+                ),
+                ("made_at", models.DateTimeField()),
+            ],
+        ),
+        migrations.CreateModel(
             name="Process",
             fields=[
                 (

@@ -49,6 +49,8 @@ TABLES_WITHOUT = {
     "installments_bin": "Issuers' facts are the same for all merchants.",
     "installments_binimport": "Issuers' facts are the same for all merchants.",
     "core_clock": "The sandbox has one clock for all.",
+    "core_installation": "It is where the database of all merchants lies.",
+    "core_mark": "A mark is of the whole database.",
     "core_process": "A process serves all merchants.",
     "ledger_agenda": "Ids of entries are given out for all merchants together.",
     "ledger_holidaychange": "A country's holidays are the same for all merchants.",

@@ -19,7 +19,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError
 
-from core import clock
+from core import clock, installation
 from core.memory import keep_what_is_loaded
 from webhooks.delivery import chores, lanes
 from webhooks.delivery.chores import Chore
@@ -191,7 +191,7 @@ class Drain:
 
     async def _take_up(self) -> None:
         capacity = self._in_flight.capacity()
-        if not self._may_be_due or capacity.slots <= 0:
+        if not self._may_be_due or capacity.slots <= 0 or installation.known_to_be_held():
             return
         # Before the claim begins: a wake-up that comes meanwhile counts.
         self._may_be_due = False
