@@ -23,11 +23,13 @@ EVERY = {
     "payments.charging.tasks.destroy_cards": 60.0,
     "payments.checkout.tasks.destroy_held_cards": 60.0,
     "audit.daily.tasks.run_due": 60.0,
+    "merchants.tasks.write_audit_tallies": 60.0,
     "api.tasks.forget_idempotency_keys": 600.0,
     "webhooks.tasks.forget_old": 600.0,
     "api.tasks.forget_request_logs": 3600.0,
     "merchants.tasks.forget_sessions": 3600.0,
     "audit.daily.tasks.forget_old": 3600.0,
+    "audit.daily.tasks.digest_days": 600.0,
     "merchants.tasks.log_audit_heads": 86_400.0,
 }
 # A run of these lasts for longer than the time in between. The next one begins at once, by a

@@ -3,8 +3,10 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from core.admin import ReadOnly, ReadOnlyAdmin
+from merchants import audit_tallies
 from merchants.audit_log import ACTIONS
 from merchants.models import (
     ApiKey,
@@ -91,6 +93,11 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
     """Changes and their actors; `manage.py verify_audit_log` says whether a row was touched."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        """Return the rows, and count that they are read."""
+        audit_tallies.note_reading(audit_tallies.READ)
+        return super().get_queryset(request)
 
     list_display = (
         "created_at", "action", "subject", "merchant", "actor", "actor_name", "address", "reason",

@@ -54,10 +54,12 @@ VERBS = {
     "operator": ("invited", "withdrawn", "added", "changed", "made"),
     "terminal": ("added", "credentials_replaced"),
     "person": ("switched_off", "switched_on"),
-    "sign_in": ("succeeded", "locked", "unlocked"),
+    "sign_in": ("succeeded", "refused", "locked", "unlocked"),
     "session": ("ended",),
-    "mfa": ("added", "removed"),
+    "mfa": ("added", "removed", "refused"),
     "password": ("changed",),
+    "audit_log": ("read", "verified"),
+    "day": ("digested",),
 }
 ACTIONS = frozenset(f"{noun}.{verb}" for noun, verbs in VERBS.items() for verb in verbs)
 
@@ -155,6 +157,11 @@ def record_of_person(
     return _append(
         f"user:{user.pk}", None, LoggedChange(action, str(user.pk), before, after), reason
     )
+
+
+def record_of_number(action: str, number: str, after: Mapping[str, Any]) -> AuditEntry:
+    """Append what happened to a person's account, who may be deleted by now, by their key."""
+    return _append(f"user:{number}", None, LoggedChange(action, number, None, after), None)
 
 
 def difference(

@@ -26,7 +26,7 @@ from django.utils.translation import gettext as _
 from core import limits, mail
 from core.http import client_address
 from core.names import email_key
-from merchants import audit_log, passwords
+from merchants import audit_log, audit_tallies, passwords
 from merchants.models import User
 from merchants.models.people import WRONG_IN_A_ROW_MAX
 
@@ -118,7 +118,7 @@ def is_code_right(user: User, compare: Callable[[], bool]) -> bool:
     if in_a_row <= WRONG_IN_A_ROW_MAX and compare():
         take_back(user)
         return True
-    _note_refusal(user.email, user, in_a_row)
+    _note_refusal(user.email, user, in_a_row, action="mfa.refused")
     return False
 
 
@@ -163,7 +163,7 @@ def _is_right(password: str, *, name: str, user: User | None) -> bool:
         take_back(user)
         log.info("password_accepted", **_shown(name, user))
         return True
-    _note_refusal(name, user, in_a_row)
+    _note_refusal(name, user, in_a_row, action="sign_in.refused")
     return False
 
 
@@ -200,7 +200,8 @@ def forget(user: User) -> bool:
         return bool(cursor.rowcount)
 
 
-def _note_refusal(name: str, user: User | None, in_a_row: int) -> None:
+def _note_refusal(name: str, user: User | None, in_a_row: int, *, action: str) -> None:
+    audit_tallies.note_of_person(action, user)
     if user and in_a_row == WRONG_IN_A_ROW_MAX:
         _note_lock(user)
     log.warning("sign_in_refused", reason=_reason(in_a_row), **_shown(name, user))

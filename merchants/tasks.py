@@ -1,13 +1,19 @@
 from celery import shared_task
 
 from core import context
-from merchants import audit_chains
+from merchants import audit_chains, audit_tallies
 from merchants.sessions import SessionStore
 
 
 @shared_task
 def forget_sessions() -> None:
     SessionStore.clear_expired()
+
+
+@shared_task
+def write_audit_tallies() -> None:
+    with context.work():
+        audit_tallies.write_due()
 
 
 @shared_task

@@ -77,12 +77,17 @@ WORDS: dict[str, str | Promise] = {
     "person.switched_off": _("Account switched off"),
     "person.switched_on": _("Account switched on"),
     "sign_in.succeeded": _("Signed in"),
+    "sign_in.refused": _("Sign-ins refused"),
     "sign_in.locked": _("Sign-in locked after wrong tries"),
     "sign_in.unlocked": _("Sign-in unlocked"),
     "session.ended": _("Sessions ended"),
     "mfa.added": _("Second factor added"),
     "mfa.removed": _("Second factor removed"),
+    "mfa.refused": _("Codes refused"),
     "password.changed": _("Password changed"),
+    "audit_log.read": _("Audit log read"),
+    "audit_log.verified": _("Audit log verified"),
+    "day.digested": _("Rows of a day sealed"),
 }
 
 

@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from audit.daily.models import DailyRun
+from audit.daily.models import DailyRun, DayDigest
 from core.admin import ReadOnlyAdmin
 
 
@@ -14,3 +14,13 @@ class DailyRunAdmin(ReadOnlyAdmin):
     )  # fmt: skip
     list_filter = ("status", "job")
     show_full_result_count = False
+
+
+@admin.register(DayDigest)
+class DayDigestAdmin(ReadOnlyAdmin):
+    """The digests of days; `manage.py verify_audit_log` compares them with the rows."""
+
+    list_display = ("day", "book", "sequence", "row_count", "made_at")
+    list_filter = ("book",)
+    ordering = ("-day", "book")
+    fields = ("day", "book", "sequence", "row_count", "made_at")

@@ -68,3 +68,38 @@ class DailyRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job} of {self.day}"
+
+
+class DayDigest(models.Model):
+    """One day's rows of the ledger or of events, as one keyed hash: a link of a chain.
+
+    Written by `audit.daily.digests` alone, and never changed. Rows of a day may be pruned; its
+    digest stays.
+    """
+
+    class Book(models.TextChoices):
+        LEDGER = "ledger"
+        EVENTS = "events"
+
+    book = models.CharField(max_length=6, choices=Book)
+    day = models.DateField()
+    # From 1 without gaps.
+    sequence = models.IntegerField()
+    row_count = models.BigIntegerField()
+    # Of the rows, in the order of their keys.
+    rows_hash = models.BinaryField(max_length=32)
+    # Of all columns and the hash of the day before.
+    hash = models.BinaryField(max_length=32)
+    # Real time.
+    made_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["book", "day"], name="a_day_of_a_book_has_one_digest"),
+            models.UniqueConstraint(
+                fields=["book", "sequence"], name="digests_of_a_book_are_numbered"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.book} {self.day}"

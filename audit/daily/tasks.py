@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from audit.daily import jobs, runs
+from audit.daily import digests, jobs, runs
 from audit.reconciliation import kept
 from core import context
 
@@ -10,6 +10,12 @@ from core import context
 @shared_task
 def run_due() -> None:
     jobs.run_due()
+
+
+@shared_task
+def digest_days() -> None:
+    with context.work():
+        digests.make_due()
 
 
 @shared_task

@@ -74,6 +74,9 @@ class Migration(migrations.Migration):
                 ("email", models.EmailField(max_length=254, unique=True)),
                 ("wrong_in_a_row", models.SmallIntegerField(default=0, editable=False)),
                 ("locked_until", models.DateTimeField(editable=False, null=True)),
+                ("is_password_printed", models.BooleanField(default=False, editable=False)),
+                ("locked_unused_at", models.DateTimeField(editable=False, null=True)),
+                ("warned_unused_at", models.DateTimeField(editable=False, null=True)),
                 ("former_passwords", models.JSONField(default=list, editable=False)),
                 ("language", models.CharField(blank=True, editable=False, max_length=7)),
                 (
@@ -1036,6 +1039,46 @@ class Migration(migrations.Migration):
                         condition=models.Q(("delay_days__range", (0, 30))),
                         name="money_is_due_within_thirty_business_days",
                     ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="AuditTally",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("minute", models.DateTimeField()),
+                ("action", core.fields.CodeField(max_length=40)),
+                ("chain", core.fields.CodeField(max_length=60)),
+                ("subject", core.fields.CodeField(max_length=60)),
+                ("actor", core.fields.CodeField(max_length=8)),
+                ("actor_id", core.fields.CodeField(max_length=100)),
+                ("actor_name", models.CharField(max_length=254)),
+                ("address", models.CharField(max_length=45)),
+                ("request_id", core.fields.CodeField(max_length=40)),
+                ("count", models.BigIntegerField(default=1)),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("minute", "action", "merchant", "subject", "actor_id"),
+                        name="one_tally_per_minute_action_object_and_actor",
+                        nulls_distinct=False,
+                    )
                 ],
             },
         ),

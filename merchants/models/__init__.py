@@ -1,5 +1,5 @@
 from merchants.models.access import ApiKey, IdempotencyKey
-from merchants.models.audit import AuditEntry, AuditHead
+from merchants.models.audit import AuditEntry, AuditHead, AuditTally
 from merchants.models.installment_plans import InstallmentPlan
 from merchants.models.merchant import (
     CallbackUrl,
@@ -18,6 +18,7 @@ __all__ = [
     "ApiKey",
     "AuditEntry",
     "AuditHead",
+    "AuditTally",
     "CallbackUrl",
     "IdempotencyKey",
     "InstallmentPlan",

@@ -73,3 +73,39 @@ class AuditHead(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chain} #{self.sequence}"
+
+
+class AuditTally(models.Model):
+    """A count of one minute, which a job makes one row of the audit log.
+
+    Written by `merchants.audit_tallies` alone.
+    """
+
+    # The minute's beginning, real time.
+    minute = models.DateTimeField()
+    action = CodeField(max_length=40)
+    merchant = models.ForeignKey(
+        Merchant, models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    chain = CodeField(max_length=60)
+    # A person's key in their own chain; a word for what has none.
+    subject = CodeField(max_length=60)
+    # Of the first time within the minute.
+    actor = CodeField(max_length=8)
+    actor_id = CodeField(max_length=100)
+    actor_name = models.CharField(max_length=254)
+    address = models.CharField(max_length=45)
+    request_id = CodeField(max_length=40)
+    count = models.BigIntegerField(default=1)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["minute", "action", "merchant", "subject", "actor_id"],
+                nulls_distinct=False,
+                name="one_tally_per_minute_action_object_and_actor",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.subject} {self.minute}"

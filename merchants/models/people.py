@@ -51,6 +51,12 @@ class User(AbstractUser):
     locked_until = models.DateTimeField(null=True, editable=False)
     # Hashes of an operator's last passwords, the newest first, without the present one.
     former_passwords = JSONField(default=list, editable=False)
+    # A first password that a command printed: the person chooses another one at the first sign-in.
+    is_password_printed = models.BooleanField(default=False, editable=False)
+    # When a letter told that the account will be locked, and since when it is: nobody used it
+    # (merchants.unused_accounts). Real time.
+    warned_unused_at = models.DateTimeField(null=True, editable=False)
+    locked_unused_at = models.DateTimeField(null=True, editable=False)
     # One of `settings.LANGUAGES`, as chosen in the panel; empty until then.
     language = models.CharField(max_length=7, blank=True, editable=False)
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from core.context import ActorKind
 from core.querysets import MerchantRows
 from core.rest.lists import Page
+from merchants import audit_tallies
 from merchants.filters import AUDIT_LOG
 from merchants.models import AuditEntry, Member, Merchant, User
 from panel import audit_words
@@ -76,6 +77,7 @@ ROWS = ListPage("audit_log", AuditForm, "panel/audit/list.html", words=_rows)
 @page()
 def listed(request: HttpRequest, member: Member) -> HttpResponse:
     """Show the rows of the merchant's chain that the filters leave, the newest first."""
+    audit_tallies.note_reading(audit_tallies.READ, member.merchant)
     return list_pages.answer(request, member, ROWS, rows_of(member.merchant))
 
 
@@ -83,6 +85,7 @@ def listed(request: HttpRequest, member: Member) -> HttpResponse:
 def entry(request: HttpRequest, member: Member, entry: str) -> HttpResponse:
     """Show one row with what was there before and after."""
     row = listing.find(rows_of(member.merchant), entry)
+    audit_tallies.note_reading(audit_tallies.READ, member.merchant)
     [seen] = as_shown(member, [row])
     before, after = row.before or {}, row.after or {}
     names = {**before, **after}

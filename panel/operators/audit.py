@@ -12,7 +12,7 @@ from core import ids
 from core.context import ActorKind
 from core.errors import ResourceMissing
 from core.names import email_key
-from merchants import audit_chains
+from merchants import audit_chains, audit_tallies
 from merchants.audit_chains import Problem
 from merchants.audit_log import ACTIONS
 from merchants.models import AuditEntry, User
@@ -71,6 +71,7 @@ class FilterForm(DeskForm):
 @desk.page(VIEW)
 def listed(request: HttpRequest) -> HttpResponse:
     """Show the rows that the filters leave, the newest first."""
+    audit_tallies.note_reading(audit_tallies.READ)
     form = FilterForm(request.GET)
     shown: dict[str, Any] = {"form": form, "found": None, "is_late": False}
     status = 400
@@ -90,6 +91,7 @@ def entry(request: HttpRequest, entry_id: str) -> HttpResponse:
     row = AuditEntry.objects.select_related("merchant").filter(id=entry_id).first()
     if row is None:
         raise ResourceMissing
+    audit_tallies.note_reading(audit_tallies.READ)
     names = sorted({*(row.before or {}), *(row.after or {})})
     changes = [(name, _value(row.before, name), _value(row.after, name)) for name in names]
     trail = [("Audit log", desk.address("desk_audit"))]
@@ -107,7 +109,10 @@ def verify(request: HttpRequest) -> HttpResponse:
         if len(problems) < PROBLEMS_SHOWN:
             problems.append(problem)
 
-    walked = audit_chains.verify(tell=note) if request.method == "POST" else None
+    walked = None
+    if request.method == "POST":
+        audit_tallies.note_reading(audit_tallies.VERIFIED)
+        walked = audit_chains.verify(tell=note)
     shown: dict[str, Any] = {"walked": walked, "problems": problems}
     trail = [("Audit log", desk.address("desk_audit"))]
     return desk.show(

@@ -69,7 +69,7 @@ def test_pages_end_anywhere(acme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for page in range(1, 8):
         monkeypatch.setattr(audit_chains, "PAGE", page)
 
-        assert Verdict().summary.startswith("11 rows in 3 chains, 0 older heads compared: 0")
+        assert Verdict().summary.startswith("11 rows in 3 chains, 0 rows in 0 days, 0 older heads")
 
 
 CHANGES = {

@@ -90,4 +90,37 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="DayDigest",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "book",
+                    models.CharField(
+                        choices=[("ledger", "Ledger"), ("events", "Events")], max_length=6
+                    ),
+                ),
+                ("day", models.DateField()),
+                ("sequence", models.IntegerField()),
+                ("row_count", models.BigIntegerField()),
+                ("rows_hash", models.BinaryField(max_length=32)),
+                ("hash", models.BinaryField(max_length=32)),
+                ("made_at", models.DateTimeField()),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("book", "day"), name="a_day_of_a_book_has_one_digest"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("book", "sequence"), name="digests_of_a_book_are_numbered"
+                    ),
+                ],
+            },
+        ),
     ]

@@ -80,7 +80,8 @@ def changing(patterns: Iterable[URLPattern | URLResolver], start: str = "/") -> 
 LOCK_FIRST = (
     "acquirers.notices.tasks.take_in", "acquirers.transfers.tasks.take_in",
     "ledger.tasks.advance_checkpoints", "ledger.tasks.settle_due", "payouts.tasks.pay_out_daily",
-    "audit.daily.tasks.run_due", "audit.daily.tasks.forget_old",
+    "audit.daily.tasks.run_due", "audit.daily.tasks.forget_old", "audit.daily.tasks.digest_days",
+    "merchants.tasks.write_audit_tallies",
     "payouts.topups.tasks.tell_bank",
     # It reads the heads, and writes nothing.
     "merchants.tasks.log_audit_heads",
