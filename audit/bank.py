@@ -161,6 +161,28 @@ def check() -> Findings:
     return found
 
 
+def side_by_side(unproved: list[str]) -> Iterator[tuple[Ours | None, StatementLine | None]]:
+    """Yield every attempt with its line of the banks' statements; one of the two may be missing.
+
+    :param unproved: gets a sentence for each terminal with attempts and without a statement.
+    :raises acquirers.gateway.StatementUnreadable: a bank did not give its whole statement.
+    """
+    found = Findings("statements", unknown=unproved)
+    statements = _statements(found)
+    yield from _side_by_side(_attempts(list(statements)), _merged(statements.values()))
+
+
+def ours_of(reference: str) -> Ours:
+    """Return an attempt as it is now."""
+    [row] = _rows(Attempt.objects.filter(acquirer_reference=reference))
+    return Ours(*row)
+
+
+def said_otherwise(ours: Ours, line: StatementLine | None) -> list[str]:
+    """Return a sentence for each difference; none while the attempt's own end is not known."""
+    return [] if ours.is_unknown else _compared(ours, line)
+
+
 def _contradicted() -> frozenset[str]:
     rows = Case.objects.filter(status=CaseStatus.OPEN, kind=CaseKind.BANK_CONTRADICTS_BOOK)
     return frozenset(rows.values_list("attempt_id", flat=True))
@@ -257,8 +279,7 @@ def _compare(ours: Ours, line: StatementLine | None, found: Findings) -> bool:
 def _compare_again(reference: str, line: StatementLine | None, found: Findings) -> None:
     """Report a difference unless a notice of the bank's explains it, applied since or not yet."""
     is_told = reference in untold.orders()
-    [row] = _rows(Attempt.objects.filter(acquirer_reference=reference))
-    ours = Ours(*row)
+    ours = ours_of(reference)
     for said in _compared(ours, line):
         if is_told or ours.is_unknown:
             found.unknown.append(f"{said}; a notice of it is not applied yet")

@@ -15,13 +15,14 @@ KIND = CaseKind.BANK_CONTRADICTS_BOOK
 def note(report: Report) -> None:
     """Open a case for each attempt that the bank contradicts, and close those that are over."""
     for attempt_id, said in report.contradicted.items():
-        _open(attempt_id, said)
+        open_about(attempt_id, said)
     for attempt_id in report.agreed:
         _close(attempt_id)
 
 
 @transaction.atomic(durable=True)
-def _open(attempt_id: str, said: str) -> None:
+def open_about(attempt_id: str, said: str) -> None:
+    """Open a case about an attempt, unless a person has seen this very difference."""
     _intent, attempt = attempts.locked(Attempt.objects.get(id=attempt_id))
     if not _is_acknowledged(attempt, said):
         cases.open_case(KIND, attempt, finding=said)

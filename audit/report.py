@@ -12,8 +12,8 @@ from audit.findings import Findings
 from core.snapshots import snapshot
 
 OUR_OWN = (
-    *queries.CHECKS, events.check, *balances.CHECKS, *settlements.CHECKS, untold.check,
-    transfers.untold,
+    *queries.CHECKS, events.check, events.jumps, *balances.CHECKS, *settlements.CHECKS,
+    untold.check, transfers.untold,
 )  # fmt: skip
 
 

@@ -39,6 +39,16 @@ def check() -> Findings:
     return found
 
 
+def side_by_side() -> Iterator[tuple[Payout | None, TransferLine | None]]:
+    """Yield every payout with its line of the bank's statement; nothing where it has none.
+
+    :raises acquirers.gateway.StatementUnreadable: the bank did not give its whole statement.
+    """
+    statement = _statement()
+    if statement is not None:
+        yield from _side_by_side(_payouts(), statement)
+
+
 def _statement() -> Iterator[TransferLine] | None:
     try:
         return rails.rail().statement()

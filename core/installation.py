@@ -14,7 +14,7 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import structlog
 from django.conf import settings
@@ -38,6 +38,10 @@ CALLER, OF_CALLER = "is_held", IS_HELD_COLUMN
 HOLD = """
 UPDATE core_installation SET held_at = statement_timestamp(), held_reason = %s WHERE held_at IS NULL
 """
+OPEN = f"""
+UPDATE core_installation SET place = {PLACE}, held_at = NULL, held_reason = NULL,
+    opened_at = statement_timestamp()
+"""  # noqa: S608
 FOUND = f"INSERT INTO core_installation (id, place) VALUES (1, {PLACE}) ON CONFLICT DO NOTHING"  # noqa: S608
 REASON = f"SELECT coalesce(held_reason, %s) FROM core_installation WHERE {IS_HELD_COLUMN}"  # noqa: S608
 MARK = "INSERT INTO core_mark (number, made_at) VALUES (%s, statement_timestamp())"
@@ -102,6 +106,30 @@ def hear(raw: Connection) -> None:
     elif _known[0] and not rows:
         log.warning("installation_opened")
     _known[0] = bool(rows)
+
+
+def held_since() -> tuple[datetime, str] | None:
+    """Hold the database for good if its place is another one; return since when, and the reason."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"{HOLD} AND {IS_HELD_COLUMN}", [MOVED])
+        cursor.execute(
+            "SELECT held_at, held_reason FROM core_installation WHERE held_at IS NOT NULL"
+        )
+        found = cursor.fetchone()
+    return (found[0], found[1]) if found else None
+
+
+def newest_mark_before(moment: datetime) -> datetime | None:
+    """Return when the last mark was made that the copy has of its original's."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT max(made_at) FROM core_mark WHERE made_at < %s", [moment])
+        return cast(datetime | None, cursor.fetchone()[0])
+
+
+def open_here() -> None:
+    """Open a held database where it is now; in the caller's transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(OPEN)
 
 
 # --- The mark ---------------------------------------------------------------------------------

@@ -82,3 +82,26 @@ class Counter(models.Model):
     last = models.PositiveIntegerField()
 
     objects = MerchantManager()
+
+
+class Jump(models.Model):
+    """Numbers of an object that no event has: a restored copy left them out (`events.jumps`)."""
+
+    pk = models.CompositePrimaryKey("aggregate_id", "merchant_id", "after")
+    aggregate_id = CodeField(max_length=40)
+    merchant = models.ForeignKey(
+        "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
+    )
+    # The last number before, and the last one that was left out.
+    after = models.PositiveIntegerField()
+    upto = models.PositiveIntegerField()
+    restored_at = models.DateTimeField()
+
+    objects = MerchantManager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(upto__gt=models.F("after")), name="a_jump_leaves_numbers_out"
+            ),
+        ]

@@ -51,6 +51,7 @@ VERBS = {
     "case": ("opened", "assigned", "noted", "decided"),
     "bins": ("imported", "undone"),
     "holiday": ("added", "removed"),
+    "installation": ("opened",),
     "operator": ("invited", "withdrawn", "added", "changed", "made"),
     "terminal": ("added", "credentials_replaced"),
     "person": ("switched_off", "switched_on"),

@@ -17,7 +17,7 @@ from core.errors import ResourceMissing
 from core.keyring import ring
 from core.names import email_key
 from merchants import audit_log, sessions, team
-from merchants.models import Invitation, Member, Merchant, User
+from merchants.models import Invitation, Member, Merchant, OperatorInvitation, User
 from merchants.models.people import Offer
 from merchants.team import TeamRefused
 
@@ -221,3 +221,14 @@ def _require_room(merchant: Merchant) -> None:
     sent = Invitation.objects.for_merchant(merchant).filter(created_at__gte=day).count()
     if sent >= INVITED_A_DAY_MAX:
         raise TeamRefused("A team sends up to 50 invitations a day.", param="email")
+
+
+def end_all() -> int:
+    """Let every open invitation of teams and operators expire now; return how many there were."""
+    now = timezone.now()
+    return sum(
+        offers.objects.filter(accepted_at=None, withdrawn_at=None, expires_at__gt=now).update(
+            expires_at=now
+        )
+        for offers in (Invitation, OperatorInvitation)
+    )

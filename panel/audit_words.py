@@ -67,6 +67,7 @@ WORDS: dict[str, str | Promise] = {
     "bins.undone": _("Import of BINs undone"),
     "holiday.added": _("Holiday added"),
     "holiday.removed": _("Holiday removed"),
+    "installation.opened": _("Restored installation opened"),
     "operator.invited": _("Operator invited"),
     "operator.withdrawn": _("Invitation of an operator withdrawn"),
     "operator.added": _("Operator added"),

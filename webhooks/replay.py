@@ -87,6 +87,14 @@ def start(endpoint: Endpoint, *, since: datetime | None) -> None:
     transaction.on_commit(wakeups.wake)
 
 
+def begin_anew() -> int:
+    """Forget the horizons of all replays: they are transactions of another server, or lost ones.
+
+    In the caller's transaction. Each replay finds a horizon of its own and goes on.
+    """
+    return Endpoint.objects.filter(replay_xid__isnull=False).update(replay_xid=REQUESTED)
+
+
 def advance() -> int:
     """Plan the next deliveries of all replays, for half a second; return their number.
 

@@ -1,7 +1,7 @@
 """Differences opened, closed by a later file that agrees, and closed by an operator."""
 
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from django.db import connection, transaction
@@ -12,7 +12,7 @@ from cases import cases
 from core import clock, ids
 from core.errors import DomainError
 from merchants import audit_log
-from merchants.models import User
+from merchants.models import Merchant, User
 
 CHUNK = 1000
 # Open already, or the very same was closed by a person: the newest one of its kind tells.
@@ -38,6 +38,7 @@ FOLLOW = """
     WHERE d.closed_at IS NULL AND (d.type, d.reference, d.kind) = (f.type, f.reference, f.verdict)
       AND (d.bank, d.ours, d.day) IS DISTINCT FROM (f.bank, f.ours, f.day)
 """
+# One that a restored copy lacks has no day of the bank's.
 # The file has the booking, or speaks for its day; that a line is there once, only its file tells.
 AGREED = """
     UPDATE reconciliation_difference d SET closed_at = %(now)s
@@ -46,7 +47,7 @@ AGREED = """
           SELECT FROM reconciled_otherwise f
           WHERE (f.type, f.reference, f.verdict) = (d.type, d.reference, d.kind)
       )
-      AND (d.day = ANY(%(covered)s)
+      AND (d.day = ANY(%(covered)s) AND d.bank -> 'undated' IS NULL
            OR d.kind <> 'twice' AND EXISTS (
                SELECT FROM reconciled_line l WHERE (l.type, l.reference) = (d.type, d.reference)
            ))
@@ -69,6 +70,20 @@ KEEP_LINES = """
 """
 
 
+class Booking(NamedTuple):
+    """A booking that a bank's statement has, and a restored copy has not; it has no day.
+
+    :param type: of `lines.TYPES`.
+    :param amount: in minor units.
+    """
+
+    type: str
+    reference: str
+    merchant_id: str
+    currency: str
+    amount: int
+
+
 class ClosedBefore(DomainError):
     code = "parameter_invalid"
     message = "It is closed: a file agreed, or somebody else has closed it."
@@ -87,6 +102,24 @@ def open_found() -> int:
         Difference.objects.bulk_create(_difference(row) for row in found)
         after, opened = found[-1][0], opened + len(found)
     return opened
+
+
+@transaction.atomic(durable=True)
+def open_lost(booking: Booking) -> None:
+    """Open a difference about a booking that a restored copy lacks, unless there was one before."""
+    bank = {
+        "merchant": booking.merchant_id, "currency": booking.currency, "amount": booking.amount,
+        "undated": True,
+    }  # fmt: skip
+    kind = Difference.Kind.MISSING_HERE
+    named = {"type": booking.type, "reference": booking.reference, "kind": kind}
+    if Difference.objects.filter(**named).exists():
+        return
+    merchant = Merchant.objects.filter(id=booking.merchant_id).first()
+    now = clock.now()
+    Difference.objects.create(
+        id=ids.new("diff"), day=now.date(), merchant=merchant, bank=bank, opened_at=now, **named
+    )
 
 
 def close_agreed(covered: list[date]) -> int:

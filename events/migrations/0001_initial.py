@@ -42,6 +42,44 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="Jump",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "aggregate_id",
+                        "merchant_id",
+                        "after",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("aggregate_id", core.fields.CodeField(max_length=40)),
+                ("after", models.PositiveIntegerField()),
+                ("upto", models.PositiveIntegerField()),
+                ("restored_at", models.DateTimeField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("upto__gt", models.F("after"))),
+                        name="a_jump_leaves_numbers_out",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="Event",
             fields=[
                 (

@@ -57,13 +57,28 @@ def expire_due(*, job: str) -> int:
     for session_id in due:
         try:
             with request_logs.job(job):
-                _run_out(session_id)
+                _run_out(session_id, ExpirationReason.TIME)
         except DatabaseError:
             # The database is away, or overloaded: the next run finds it again.
             log.warning("session_not_ended", session=session_id, exc_info=True)
         except Exception:  # A bug of ours must not keep the others open.
             log.exception("session_not_ended", session=session_id)
     return len(due)
+
+
+def expire_all(*, job: str) -> int:
+    """End every open session, and return how many: after a restore each may be paid already.
+
+    One whose payer was paying stays: it ends as its attempt does.
+
+    :param job: the name of this work in the request logs.
+    """
+    opened = CheckoutSession.objects.filter(status=SessionStatus.OPEN)
+    ended = 0
+    for session_id in opened.order_by("id").values_list("id", flat=True):
+        with request_logs.job(job):
+            ended += _run_out(session_id, ExpirationReason.API)
+    return ended
 
 
 def _due() -> list[str]:
@@ -74,11 +89,13 @@ def _due() -> list[str]:
 
 
 @transaction.atomic(durable=True)
-def _run_out(session_id: str) -> None:
+def _run_out(session_id: str, reason: ExpirationReason) -> bool:
     payments = PaymentIntent.objects.select_for_update(of=("self",), skip_locked=True)
     session = ending.locked(session_id, payments)
     if session is None:
-        return  # Its payer is paying, or another run ends it.
+        return False  # Its payer is paying, or another run ends it.
     # Ended, or paid for, since it was found.
-    if session.status == SessionStatus.OPEN and not ending.is_busy(session):
-        ending.end(session, ExpirationReason.TIME)
+    if session.status != SessionStatus.OPEN or ending.is_busy(session):
+        return False
+    ending.end(session, reason)
+    return True

@@ -1,0 +1,59 @@
+"""A restored copy opened by an operator, and the mail by which merchants hear of it."""
+
+from datetime import datetime
+from functools import partial
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+
+from audit.reconciliation.models import Difference
+from audit.restored import Comparison
+from core import clock, installation, money
+from merchants import audit_log, notices
+from merchants.models import Merchant
+from merchants.states import MerchantStatus
+
+SUBJECT = _("Payments of a short time may be missing from our records")
+
+
+@transaction.atomic(durable=True)
+def open_installation(made: Comparison, *, held_at: datetime, reason: str) -> None:
+    """Open a held copy for all that it does otherwise.
+
+    :param made: the comparison with the banks that the operator has seen.
+    :param held_at: when it was held.
+    :param reason: the operator's, kept in the audit log.
+    """
+    installation.open_here()
+    after = {
+        "held_at": clock.unix(held_at), "looked_at": made.looked_at, "lost": len(made.lost),
+        "adopted": len(made.adopted), "contradicted": len(made.contradicted),
+    }  # fmt: skip
+    audit_log.record(
+        "installation.opened", merchant=None, subject="installation", after=after, reason=reason
+    )
+
+
+def tell_merchants(*, copy_is_of: datetime | None, held_at: datetime) -> int:
+    """Mail every merchant what cannot be got back; return how many merchants."""
+    merchants = Merchant.objects.exclude(status=MerchantStatus.CLOSED).order_by("id")
+    for merchant in merchants:
+        lost = Difference.objects.filter(
+            merchant=merchant, bank__undated=True, closed_at=None, opened_at__gte=held_at
+        )
+        facts = {
+            "copy_is_of": copy_is_of, "held_at": held_at, "panel": settings.PANEL_URL,
+            "lost": [
+                {"row": row, "amount": partial(_written, row)}
+                for row in lost.order_by("type", "reference")
+            ],
+        }  # fmt: skip
+        letter = notices.Letter(SUBJECT, "panel/mails/restored.txt", facts)
+        notices.send(letter, notices.owners(merchant))
+    return len(merchants)
+
+
+def _written(row: Difference) -> str:
+    """Return the amount in the reader's language: the template calls it."""
+    return money.written(row.bank["amount"], row.bank["currency"])
