@@ -3,9 +3,10 @@
 No model is imported here: Django loads this module before it can make one.
 """
 
+from collections import ChainMap
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from django.apps import apps as installed_apps
 from django.conf import settings
 from django.utils.module_loading import import_string
 
@@ -13,10 +14,10 @@ from core.errors import NotSetUp
 from core.once import once
 
 if TYPE_CHECKING:
-    from acquirers.gateway import Gateway
+    from acquirers.gateway import Gateway, IssuerFacts
+    from acquirers.hearing import HeardGateway
     from acquirers.models import Terminal
-    from core.cards import CardData
-    from merchants.models import Merchant
+    from acquirers.set_up import Field
 
 CLOSED = "acquirers.closed.ClosedGateway"
 HEARD = "acquirers.hearing.HeardGateway"
@@ -29,14 +30,14 @@ class HasTerminal(Protocol):
     card: Any
 
 
-def of(attempt: HasTerminal) -> "Gateway":
+def of(attempt: HasTerminal) -> "HeardGateway":
     """Return the gateway of the terminal that the attempt was opened with.
 
     Its answers leave out what echoes the number of the attempt's card.
 
     :raises NotSetUp: the installation has no adapter for its kind any more.
     """
-    heard: Gateway = _imported(HEARD)(at(attempt.terminal), attempt.card, attempt.terminal.name)
+    heard: HeardGateway = _imported(HEARD)(at(attempt.terminal), attempt.card, attempt.terminal)
     return heard
 
 
@@ -51,19 +52,20 @@ def at(terminal: "Terminal") -> "Gateway":
     return _gateway(CLOSED if is_closed else settings.ACQUIRERS[terminal.kind])
 
 
-def for_new(merchant: "Merchant", currency: str, card: "CardData | None") -> "Terminal":
-    """Return the terminal for a new attempt: the merchant's own, or else the installation's.
+def fields_of(kind: str) -> "tuple[Field, ...]":
+    """Return the values that a terminal of a kind is told.
 
-    Every terminal takes every currency and card so far; routes will choose by these.
-
-    :param card: None for one that was sealed earlier.
-    :raises NotSetUp: no terminal is open for new attempts.
+    :param kind: a name in `settings.ACQUIRERS`.
     """
-    terminals: Any = installed_apps.get_model("acquirers", "Terminal")
-    found = terminals.objects.open_to(merchant)
-    if found is None or found.kind not in settings.ACQUIRERS:
-        raise NotSetUp("This installation has no acquirer yet.")
-    return found
+    return _gateway(settings.ACQUIRERS[kind]).fields
+
+
+def built_in_bins() -> "Mapping[str, IssuerFacts]":
+    """Return what the installation's adapters know of issuers by themselves, by prefix.
+
+    A card is routed by its issuer's facts, so they are of no terminal.
+    """
+    return _merged_bins(tuple(settings.ACQUIRERS.values()))
 
 
 def require_adapters() -> None:
@@ -84,3 +86,8 @@ def _imported(dotted_path: str) -> Any:
 @once
 def _gateway(dotted_path: str) -> "Gateway":
     return import_string(dotted_path)()
+
+
+@once
+def _merged_bins(dotted_paths: tuple[str, ...]) -> "Mapping[str, IssuerFacts]":
+    return ChainMap(*(dict(_gateway(path).built_in_bins) for path in dotted_paths))

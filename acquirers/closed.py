@@ -14,12 +14,14 @@ from acquirers.gateway import (
 from acquirers.models import Terminal
 from acquirers.noticed import Notice
 from acquirers.outcomes import Answer, Finding, Outcome, Standing
+from acquirers.set_up import Field
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 
 
 class ClosedGateway:
     """Requests are never sent, and inquiries bring no answer: open rows stay open."""
 
+    fields: tuple[Field, ...] = ()
     capabilities = Capabilities(
         references_are_idempotent=False,
         inquires_modifications=False,
@@ -29,7 +31,10 @@ class ClosedGateway:
     )
     built_in_bins: Mapping[str, IssuerFacts] = {}
 
-    def accepts(self, _number: str) -> bool:
+    def capabilities_at(self, _terminal: Terminal) -> Capabilities:
+        return self.capabilities
+
+    def accepts(self, _terminal: Terminal, _number: str) -> bool:
         return False
 
     def authorize(self, _request: AuthorizationRequest) -> Outcome:
@@ -50,7 +55,7 @@ class ClosedGateway:
     def void(self, _order: Order) -> Outcome:
         return Outcome(Answer.NOT_SENT)
 
-    def voidable_until(self, captured_at: datetime) -> datetime | None:
+    def voidable_until(self, _terminal: Terminal, _captured_at: datetime) -> datetime | None:
         return None
 
     def refund(self, _order: Order, *, reference: str, amount: int) -> Outcome:

@@ -5,9 +5,10 @@ Nothing of an exception's message is logged, for it may hold what the adapter re
 
 import structlog
 
-from acquirers.gateway import Gateway
+from acquirers.gateway import Gateway, Order
 from acquirers.models import Terminal
 from acquirers.noticed import Notice, NoticesUnreadable
+from acquirers.outcomes import Finding, Standing
 from acquirers.three_d_secure import Forged
 from core.connections import AskedWrongly
 
@@ -31,6 +32,24 @@ def notices_of(
     except Exception as fault:  # noqa: BLE001 - The next poll asks again.
         note(fault, operation="notices", terminal=terminal.name)
         raise NoticesUnreadable("The adapter failed.") from None
+
+
+def standing_of(gateway: Gateway, order: Order) -> Standing:
+    """Return what a bank has of an order; unknown if the adapter failed."""
+    try:
+        return gateway.inquire(order)
+    except Exception as fault:  # noqa: BLE001 - Nothing was charged by it.
+        note(fault, operation="inquire", terminal=order.terminal.name)
+        return Standing(Finding.UNKNOWN)
+
+
+def accepts(gateway: Gateway, terminal: Terminal, number: str) -> bool:
+    """Return whether a card of this number is taken at a terminal; not if the adapter fails."""
+    try:
+        return gateway.accepts(terminal, number)
+    except Exception as fault:  # noqa: BLE001 - Nothing was stored yet.
+        note(fault, operation="accepts", terminal=terminal.name)
+        return False
 
 
 def note(fault: Exception, *, operation: str, terminal: str) -> None:

@@ -8,6 +8,7 @@ from typing import Protocol
 from acquirers.models import Terminal
 from acquirers.noticed import Notice
 from acquirers.outcomes import Outcome, Standing
+from acquirers.set_up import Field
 from acquirers.three_d_secure import AuthenticationProof, Form, FormPost, Redirect, Return
 from vault.models import SealedCard
 
@@ -143,12 +144,16 @@ class Gateway(Protocol):
     is taken for doubt (`acquirers.doubt`): `UNKNOWN` for a request too.
     """
 
-    capabilities: Capabilities
+    # The values that a terminal of this kind is told.
+    fields: tuple[Field, ...]
     # By prefixes of 6 to 8 digits, for where the table of BINs has none as long or longer.
     built_in_bins: Mapping[str, IssuerFacts]
 
-    def accepts(self, number: str) -> bool:
-        """Return whether a card of this number is taken here."""
+    def capabilities_at(self, terminal: Terminal) -> Capabilities:
+        """Return the facts that decide how a doubt at this terminal is resolved."""
+
+    def accepts(self, terminal: Terminal, number: str) -> bool:
+        """Return whether a card of this number is taken at the terminal."""
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Send one authorisation.
@@ -177,7 +182,7 @@ class Gateway(Protocol):
         `SETTLED` if the bank's day is over: the money can be refunded, and not voided any more.
         """
 
-    def voidable_until(self, captured_at: datetime) -> datetime | None:
+    def voidable_until(self, terminal: Terminal, captured_at: datetime) -> datetime | None:
         """Return the end of the bank's day in which money was captured; None if it has no end.
 
         From then on captured money is refunded instead of voided.

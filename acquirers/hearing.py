@@ -3,7 +3,7 @@
 Adapters need not think of it: `acquirers.of` gives no answer that did not pass here.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -12,12 +12,11 @@ from acquirers.echoes import ends_of, left_out, of_beginning, of_return
 from acquirers.gateway import (
     AuthenticationRequest,
     AuthorizationRequest,
+    Capabilities,
     Gateway,
     Order,
-    StatementLine,
 )
 from acquirers.models import Terminal
-from acquirers.noticed import Notice
 from acquirers.outcomes import Answer, Exchange, Finding, Outcome, Standing
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 from core.metrics import Counter, Histogram, Label
@@ -46,19 +45,19 @@ SECONDS = Histogram(
 
 
 class HeardGateway:
-    """A `Gateway` whose answers about one card leave that card's number out."""
+    """The gateway of one attempt: its answers leave the number of the attempt's card out."""
 
-    def __init__(self, gateway: Gateway, card: Mapping[str, Any], terminal: str) -> None:
+    def __init__(self, gateway: Gateway, card: Mapping[str, Any], terminal: Terminal) -> None:
         """Hear a gateway about a card, as an attempt has it.
 
-        :param terminal: the name of the terminal that it is asked at.
+        :param terminal: the one that the attempt was opened with.
         """
         self._gateway, self._ends, self._terminal = gateway, ends_of(card), terminal
-        self.capabilities = gateway.capabilities
-        self.built_in_bins = gateway.built_in_bins
 
-    def accepts(self, number: str) -> bool:
-        return self._gateway.accepts(number)
+    @property
+    def capabilities(self) -> Capabilities:
+        """Return the facts about the attempt's terminal that decide how a doubt is resolved."""
+        return self._gateway.capabilities_at(self._terminal)
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         return self._asked("authorize", lambda: self._gateway.authorize(request))
@@ -85,7 +84,10 @@ class HeardGateway:
         return self._asked("void", lambda: self._gateway.void(order))
 
     def voidable_until(self, captured_at: datetime) -> datetime | None:
-        return self._or(None, "voidable_until", lambda: self._gateway.voidable_until(captured_at))
+        def until() -> datetime | None:
+            return self._gateway.voidable_until(self._terminal, captured_at)
+
+        return self._or(None, "voidable_until", until)
 
     def refund(self, order: Order, *, reference: str, amount: int) -> Outcome:
         def ask() -> Outcome:
@@ -98,9 +100,6 @@ class HeardGateway:
             return self._gateway.inquire_refund(order, reference=reference)
 
         return self._inquired("inquire_refund", inquire)
-
-    def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:
-        return self._gateway.notices(terminal, after=after, limit=limit)
 
     def submit_evidence(
         self, order: Order, *, dispute: str, number: int, evidence: Mapping[str, str]
@@ -127,9 +126,6 @@ class HeardGateway:
     def inquire(self, order: Order) -> Standing:
         return self._inquired("inquire", lambda: self._gateway.inquire(order))
 
-    def statement(self, terminal: Terminal, *, after: str = "") -> Iterator[StatementLine] | None:
-        return self._gateway.statement(terminal, after=after)
-
     def _asked(self, operation: str, ask: Callable[[], Outcome]) -> Outcome:
         outcome = self._or(Outcome(Answer.UNKNOWN), operation, ask)
         self._count(operation, outcome.answer.value, outcome.exchange)
@@ -150,9 +146,9 @@ class HeardGateway:
         except doubt.PASSED_ON:
             raise
         except Exception as fault:  # noqa: BLE001 - It must not end the conversation.
-            doubt.note(fault, operation=operation, terminal=self._terminal)
+            doubt.note(fault, operation=operation, terminal=self._terminal.name)
             return in_doubt
 
     def _count(self, operation: str, result: str, exchange: Exchange) -> None:
-        CALLS.count(self._terminal, operation, result)
-        SECONDS.note(exchange.seconds, self._terminal, operation)
+        CALLS.count(self._terminal.name, operation, result)
+        SECONDS.note(exchange.seconds, self._terminal.name, operation)

@@ -1,18 +1,32 @@
-"""Terminals added and changed, and their credentials, which only their own adapter opens."""
+"""Terminals added, changed and tried; their secrets, which only their own adapter opens."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import transaction
 
+import acquirers
+from acquirers import doubt, references, set_up
+from acquirers.gateway import Order
 from acquirers.models import Terminal
+from acquirers.outcomes import Finding
+from acquirers.set_up import SetUpRefused, Values
 from core import clock, ids
+from core.cards import BRANDS
 from core.keyring import SealBroken, UnknownKey, ring
 from merchants import audit_log
 from merchants.models import Merchant
 
 log = structlog.get_logger(__name__)
+
+MOVES = {
+    Terminal.Status.ENABLED: "terminal.enabled",
+    Terminal.Status.DRAINING: "terminal.drained",
+    Terminal.Status.DISABLED: "terminal.disabled",
+}
 
 
 class CredentialsUnreadable(Exception):
@@ -24,49 +38,131 @@ def add(
     name: str,
     *,
     kind: str,
-    credentials: Mapping[str, str] | None = None,
+    values: Mapping[str, object] | None = None,
     merchant: Merchant | None = None,
+    **limits: Sequence[str],
 ) -> Terminal:
-    """Write a terminal down, enabled."""
+    """Write a terminal down, enabled; without a route it gets no payment.
+
+    :param kind: a name in `settings.ACQUIRERS`.
+    :param values: what its adapter is told, by the names that the kind declares.
+    :param merchant: whose contract it is; None for the installation's.
+    :param limits: `currencies` and `brands` of the contract; left out: all.
+    :raises SetUpRefused: an unknown kind, a bad name or limit, a field that is missing, unknown
+        or malformed.
+    """
+    set_up.require_name(name)
+    if Terminal.objects.filter(name=name).exists():
+        raise SetUpRefused("name: there is a terminal of that name.")
     terminal = Terminal(
         id=ids.new("term"), name=name, kind=kind, merchant=merchant, created_at=clock.now()
     )
-    terminal.sealed = _sealed(terminal, credentials)
+    _fill(terminal, values, limits)
     terminal.save(force_insert=True)
-    after = {"name": name, "kind": kind}
-    audit_log.record("terminal.added", merchant=merchant, subject=terminal.id, after=after)
+    _record("terminal.added", terminal, after=shown(terminal))
     return terminal
 
 
 @transaction.atomic
-def replace_credentials(terminal: Terminal, credentials: Mapping[str, str]) -> None:
-    """Replace the credentials whole; every process uses the new ones with its next call."""
-    terminal.sealed = _sealed(terminal, credentials)
-    terminal.save(update_fields=["sealed"])
-    # The names of the fields, and no value.
-    after = {"fields": sorted(credentials)}
-    audit_log.record(
-        "terminal.credentials_replaced",
-        merchant=terminal.merchant, subject=terminal.id, after=after,
-    )  # fmt: skip
+def replace(
+    terminal: Terminal, values: Mapping[str, object] | None, **limits: Sequence[str]
+) -> None:
+    """Replace values and limits whole; every process uses the new ones with its next call.
+
+    :raises SetUpRefused: as `add` does; nothing is changed then.
+    """
+    locked = Terminal.objects.select_for_update().get(id=terminal.id)
+    before = shown(locked)
+    _fill(locked, values, limits)
+    locked.save(update_fields=["currencies", "brands", "shown_values", "sealed"])
+    terminal.refresh_from_db()
+    _record("terminal.replaced", terminal, before=before, after=shown(terminal))
+
+
+@transaction.atomic
+def move(terminal: Terminal, status: str) -> None:
+    """Enable, drain or disable a terminal; it counts from the next call on in every process."""
+    locked = Terminal.objects.select_for_update().get(id=terminal.id)
+    if locked.status == status:
+        return
+    before, locked.status = locked.status, status
+    locked.save(update_fields=["status"])
+    terminal.refresh_from_db()
+    action = MOVES[Terminal.Status(status)]
+    _record(action, terminal, before={"status": before}, after={"status": status})
+
+
+def shown(terminal: Terminal) -> dict[str, Any]:
+    """Return a terminal as operators see it; never a secret."""
+    return {
+        "name": terminal.name,
+        "kind": terminal.kind,
+        "status": terminal.status,
+        "merchant": terminal.merchant_id,
+        "currencies": terminal.currencies,
+        "brands": terminal.brands,
+        "values": terminal.shown_values,
+        "has_secrets": terminal.sealed is not None,
+    }
+
+
+def problem_of(terminal: Terminal) -> str | None:
+    """Ask the bank for an order that cannot exist: address, TLS and credentials have to be right.
+
+    :returns: a sentence, with the bank's own code if it gave one; None if the bank answered.
+    """
+    if terminal.status == Terminal.Status.DISABLED:
+        return "The terminal is disabled: its bank is asked nothing."
+    order = Order(references.new(), terminal, terminal.merchant_id or "", 100, _currency(terminal))
+    standing = doubt.standing_of(acquirers.at(terminal), order)
+    if standing.finding is Finding.NO_RECORD:
+        return None
+    code, text = standing.exchange.code, standing.exchange.text
+    told = ": ".join(part for part in (code, text) if part)
+    return f"The bank did not answer that it has no such order ({told or 'no readable answer'})."
 
 
 def credentials_of(terminal: Terminal) -> dict[str, str]:
-    """Return the terminal's credentials, empty if it needs none. Only its adapter asks for them.
+    """Return everything that the terminal's adapter is told. Only its adapter asks for it.
 
     :raises CredentialsUnreadable: an operator has to look into it; nothing can be asked meanwhile.
     """
     if terminal.sealed is None:
-        return {}
+        return dict(terminal.shown_values)
     try:
-        return json.loads(ring().open(bytes(terminal.sealed), context=terminal.seal_context))
+        opened = json.loads(ring().open(bytes(terminal.sealed), context=terminal.seal_context))
     except (SealBroken, UnknownKey) as problem:
         log.error("terminal_credentials_unreadable", terminal=terminal.name)
         raise CredentialsUnreadable(terminal.name) from problem
+    return {**terminal.shown_values, **opened}
 
 
-def _sealed(terminal: Terminal, credentials: Mapping[str, str] | None) -> bytes | None:
-    if credentials is None:
+def _fill(
+    terminal: Terminal,
+    values: Mapping[str, object] | None,
+    limits: Mapping[str, Sequence[str]],
+) -> None:
+    if terminal.kind not in settings.ACQUIRERS:
+        known = ", ".join(sorted(settings.ACQUIRERS)) or "none"
+        raise SetUpRefused(f"kind: this installation has no such kind. It has: {known}.")
+    checked = set_up.checked(acquirers.fields_of(terminal.kind), values or {})
+    terminal.currencies = set_up.listed(
+        "currencies", limits.get("currencies", []), set_up.currencies()
+    )
+    terminal.brands = set_up.listed("brands", limits.get("brands", []), BRANDS)
+    terminal.shown_values, terminal.sealed = checked.shown, _sealed(terminal, checked)
+
+
+def _sealed(terminal: Terminal, values: Values) -> bytes | None:
+    if not values.secrets:
         return None
-    content = json.dumps(dict(credentials)).encode()
+    content = json.dumps(values.secrets).encode()
     return ring().seal(content, context=terminal.seal_context)
+
+
+def _currency(terminal: Terminal) -> str:
+    return terminal.currencies[0] if terminal.currencies else set_up.currencies()[0]
+
+
+def _record(action: str, terminal: Terminal, **change: Any) -> None:
+    audit_log.record(action, merchant=terminal.merchant, subject=terminal.id, **change)

@@ -33,6 +33,9 @@ class Migration(migrations.Migration):
                         max_length=8,
                     ),
                 ),
+                ("currencies", core.fields.JSONField(default=list)),
+                ("brands", core.fields.JSONField(default=list)),
+                ("shown_values", core.fields.JSONField(default=dict)),
                 ("sealed", models.BinaryField(null=True)),
                 ("created_at", models.DateTimeField()),
                 (
@@ -46,6 +49,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "permissions": [("manage_terminals", "Can set up terminals and routes")],
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("name",), name="a_terminal_has_a_name_of_its_own"
@@ -57,6 +61,70 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(("status__in", ["enabled", "draining", "disabled"])),
                         name="a_terminal_is_enabled_draining_or_disabled",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Route",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("currency", core.fields.CodeField(max_length=3, null=True)),
+                ("brand", core.fields.CodeField(max_length=20, null=True)),
+                ("domestic", models.BooleanField(null=True)),
+                ("program", core.fields.CodeField(max_length=20, null=True)),
+                ("installments_from", models.PositiveSmallIntegerField(default=1)),
+                ("installments_to", models.PositiveSmallIntegerField(null=True)),
+                ("priority", models.PositiveSmallIntegerField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+                (
+                    "terminal",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="routes",
+                        to="acquirers.terminal",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=(
+                            "merchant",
+                            "currency",
+                            "brand",
+                            "domestic",
+                            "program",
+                            "installments_from",
+                            "installments_to",
+                            "priority",
+                        ),
+                        name="no_two_routes_are_alike",
+                        nulls_distinct=False,
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("installments_from__gte", 1),
+                            models.Q(
+                                ("installments_to", None),
+                                ("installments_to__gte", models.F("installments_from")),
+                                _connector="OR",
+                            ),
+                        ),
+                        name="a_routes_installments_are_a_range",
                     ),
                 ],
             },

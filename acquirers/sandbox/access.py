@@ -20,7 +20,7 @@ class Access:
 
 
 def access_of(terminal: Terminal) -> Access:
-    """Return the way to the terminal's bank; credentials are `api_url` and `signing_key`."""
+    """Return the way to the terminal's bank; its values are `api_url` and `signing_key`."""
     named = terminals.credentials_of(terminal)
     key = named.get("signing_key", settings.TESTBANK_SIGNING_KEY)
     assert key is not None  # Only a live installation has none, and it has no test bank.

@@ -32,6 +32,7 @@ from acquirers.sandbox import (
     statements,
 )
 from acquirers.sandbox.access import access_of
+from acquirers.set_up import ADDRESS, PASSWORD, Field
 from acquirers.terminals import CredentialsUnreadable
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 from core import context, local_days
@@ -46,6 +47,10 @@ ISTANBUL = "Europe/Istanbul"
 class SandboxGateway:
     """The way to the test bank; through `session` tests run the bank in their own process."""
 
+    fields = (
+        Field("api_url", form=ADDRESS, is_required=False),
+        Field("signing_key", is_secret=True, form=PASSWORD, is_required=False),
+    )
     capabilities = Capabilities(
         references_are_idempotent=True,
         inquires_modifications=True,
@@ -58,9 +63,13 @@ class SandboxGateway:
     def __init__(self) -> None:
         self.session: requests.Session = wire.new_session()
 
-    def accepts(self, number: str) -> bool:
-        """Take the sandbox's cards and no other number."""
-        return number in cards.NUMBERS
+    def capabilities_at(self, terminal: Terminal) -> Capabilities:
+        """Return the same for all terminals."""
+        return self.capabilities
+
+    def accepts(self, terminal: Terminal, number: str) -> bool:
+        """Take every number: a sandbox lets in none but test cards."""
+        return True
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Send one authorisation, within the bank's time-out and the request's time budget."""
@@ -104,7 +113,7 @@ class SandboxGateway:
         """Release an authorised amount; safe to repeat."""
         return self._operate(order, "void", {})
 
-    def voidable_until(self, captured_at: datetime) -> datetime | None:
+    def voidable_until(self, terminal: Terminal, captured_at: datetime) -> datetime | None:
         """Return the next midnight in Istanbul, when the bank closes its day."""
         tomorrow = local_days.of(captured_at, ISTANBUL) + timedelta(days=1)
         return local_days.begins(tomorrow, ISTANBUL)

@@ -97,7 +97,7 @@ def _banks_line(attempt: Attempt) -> tuple[dict[str, str] | None, str | None]:
 def _read_line(attempt: Attempt) -> tuple[dict[str, str] | None, str | None]:
     reference = attempt.acquirer_reference
     # Its own beginning is just before it.
-    statement = acquirers.of(attempt).statement(attempt.terminal, after=reference[:-1])
+    statement = acquirers.at(attempt.terminal).statement(attempt.terminal, after=reference[:-1])
     if statement is None:
         return None, NO_STATEMENT
     line = next((one for one in statement if one.reference >= reference), None)

@@ -10,20 +10,23 @@ from typing import Any, NamedTuple, NoReturn
 from django.db import transaction
 
 import acquirers
-from acquirers import exchanges, references, slots, standings
+from acquirers import exchanges, references, routing, slots, standings
 from acquirers.conversation import leases, settling
 from acquirers.conversation.models import begun
 from acquirers.conversation.settling import Ask
+from acquirers.models import Terminal
 from acquirers.outcomes import Answer, Outcome
+from acquirers.routing import Payment
 from api import idempotency
 from core import clock, context, ids, rows
-from core.errors import LockTimeout, ParameterMissing
+from core.errors import LockTimeout, NotSetUp, ParameterMissing
 from ledger import accounts as ledger_accounts
 from merchants import accounts, sites
 from merchants.models import Merchant
 from payments.bank import attempts, authorization, inquiries
 from payments.bank.orders import order_of
 from payments.charging import installments, intents, methods, risk_gate
+from payments.charging.installments import ChosenPlan
 from payments.charging.methods import OfferedCard
 from payments.charging.terms import (
     RETURN_URL,
@@ -146,7 +149,7 @@ def confirm(
     if confirmation.get("return_url") and press is None:
         sites.require_return_url(merchant, confirmation["return_url"])
     intent = intents.find(merchant, intent_id)
-    acquirers.for_new(merchant, intent.currency, None)  # Without a terminal nothing is looked at.
+    routing.routes_of(merchant).require_open(intent.currency)
     if not _is_confirmable(intent):
         _refuse_on_locked_row(merchant, intent_id)
     terms, offered = terms_of_confirmation(merchant, intent, confirmation, press=press)
@@ -250,7 +253,7 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: ChargeTerms)
         id=ids.new("att"),
         merchant_id=intent.merchant_id,
         intent=intent,
-        terminal=terms.terminal,
+        terminal=_terminal_for(merchant, intent, terms, plan),
         acquirer_reference=references.new(),
         amount=intent.amount,
         surcharge=plan.surcharge,
@@ -274,6 +277,20 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: ChargeTerms)
     if judged.verdict.is_blocked:
         risk_gate.block(intent, attempt)
     return attempt
+
+
+def _terminal_for(
+    merchant: Merchant, intent: PaymentIntent, terms: ChargeTerms, plan: ChosenPlan
+) -> Terminal:
+    """Return the terminal that the attempt keeps.
+
+    :raises UpstreamUnavailable: no open route takes this card in this count any more.
+    """
+    payment = Payment(intent.currency, terms.card, plan.installments)
+    terminal = routing.routes_of(merchant).terminal_for(payment)
+    if terminal is None:
+        raise NotSetUp("This installation has no acquirer for this payment.")
+    return terminal
 
 
 def _ask_bank(attempt: Attempt, terms: ChargeTerms) -> PaymentIntent:

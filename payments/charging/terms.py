@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-import acquirers
-from acquirers.models import Terminal
 from core.errors import ParameterMissing
 from merchants.models import Merchant
 from payments.charging import methods
@@ -54,7 +52,6 @@ class ChargeTerms:
     billing: dict[str, Any] = field(repr=False)
     return_url: str | None
     requested: str
-    terminal: Terminal
     wish: Wish
     network: str | None = field(default=None, repr=False)
 
@@ -74,7 +71,6 @@ def terms_of_draft(draft: dict[str, Any], offered: OfferedCard) -> ChargeTerms:
         billing=methods.billing_of(draft["payment_method_data"]),
         return_url=draft.get("return_url"),
         requested=_requested(draft) or "automatic",
-        terminal=offered.terminal,
         wish=wish_of(draft),
     )
     _require_complete(terms)
@@ -112,7 +108,6 @@ def terms_of_confirmation(
         billing=billing,
         return_url=confirmation.get("return_url") or _own_return_url(intent),
         requested=_requested(confirmation) or intent.three_d_secure_requested,
-        terminal=offered.terminal if offered else acquirers.for_new(merchant, currency, None),
         wish=wish_of(confirmation),
         network=press.network if press else None,
     )

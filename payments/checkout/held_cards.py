@@ -6,7 +6,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-import acquirers
 from core import clock
 from payments.charging.methods import CardGone, OfferedCard
 from payments.checkout.models import CheckoutSession
@@ -49,13 +48,11 @@ def offer_again(session: CheckoutSession, held: Held) -> OfferedCard:
     """Return a held card as it is offered for the press that came.
 
     :raises CardGone: its security code is no longer held.
-    :raises UpstreamUnavailable: there is no acquirer.
     """
-    terminal = acquirers.for_new(session.merchant, session.intent.currency, None)
     cvc = vault_cvc.look(held.token)
     if cvc is None:
         raise CardGone
-    return OfferedCard(held.shown, terminal, cvc, token=held.token)
+    return OfferedCard(held.shown, cvc, token=held.token)
 
 
 def use(session: QuerySet[CheckoutSession], token: str | None) -> bool:

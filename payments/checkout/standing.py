@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-import acquirers
+from acquirers import routing
 from core import clock, local_days, money
 from core.errors import NotSetUp
 from merchants import accounts
@@ -49,7 +49,7 @@ def form_or_standing(visit: Visit, notice: str = "") -> HttpResponse:
         return visit.show("used_up" if is_used_up else "expired", status=410, notice=notice)
     try:
         accounts.require_charges(session.merchant)
-        acquirers.for_new(session.merchant, session.intent.currency, None)
+        routing.routes_of(session.merchant).require_open(session.intent.currency)
     except (MerchantRestricted, NotSetUp):
         return visit.show("unavailable", status=503)
     return form(visit, notices=(notice, _why_it_failed(session)))

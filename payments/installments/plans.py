@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import Q
 
+from acquirers import routing
+from acquirers.routing import Payment
 from core import money
 from merchants.models import InstallmentPlan, Merchant
 
@@ -44,10 +46,12 @@ def options(
 ) -> list[Option]:
     """Return every way to pay an amount with a card, at once first, then by count.
 
+    A count that no terminal of the merchant's routes takes is not among them.
+
     :param card: its facts, as they are frozen with a payment.
     :param amount: minor units, without surcharge.
     """
-    program = card["program"]
+    program, routes = card["program"], routing.routes_of(merchant)
     plans = _plans_for(merchant, card) if currency == CURRENCY else []
     offered = [
         Option(plan.installments, amount, plan.surcharge_rate_bps, program)
@@ -55,7 +59,8 @@ def options(
         if amount >= plan.minimum_amount
     ]
     at_once = Option(1, amount, program=program)
-    return [at_once, *(option for option in offered if min(option.parts) >= 1)]
+    priced = [at_once, *(option for option in offered if min(option.parts) >= 1)]
+    return [one for one in priced if routes.take(Payment(currency, card, one.installments))]
 
 
 def option(

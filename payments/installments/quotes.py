@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 
 import acquirers
+from acquirers import routing
 from merchants.models import Merchant
 from payments.installments import bins, plans
 from payments.installments.plans import Option
@@ -19,8 +20,8 @@ def quote(merchant: Merchant, *, bin: str, amount: int, currency: str) -> dict[s
     :param amount: minor units, without surcharge.
     :raises UpstreamUnavailable: there is no acquirer.
     """
-    gateway = acquirers.at(acquirers.for_new(merchant, currency, None))
-    card = bins.frozen(bins.facts_of(bin, built_in=gateway.built_in_bins), merchant)
+    routing.routes_of(merchant).require_open(currency)
+    card = bins.frozen(bins.facts_of(bin, built_in=acquirers.built_in_bins()), merchant)
     offered = plans.options(merchant, card, amount=amount, currency=currency)
     return {
         "object": "installment_quote",

@@ -24,8 +24,8 @@ ROOMS = (
 )
 # The adapters' own folders; the rest of the room is for every acquirer.
 OF_EVERY_ACQUIRER = ("acquirers/*.py", "acquirers/conversation/*.py", "acquirers/wire/*.py")
-# The one place that finds the adapter of a terminal's kind.
-FINDS_THE_ADAPTER = {"acquirers/__init__.py"}
+# The place that finds the adapter of a terminal's kind, and the one that sets a terminal up.
+MAY_NAME_THE_KIND = {"acquirers/__init__.py", "acquirers/terminals.py"}
 # The kinds, and the words of the test bank that our own enums do not have too.
 OURS = {"approved", "declined", "authentication_required", "pending", "unknown", "voided", "lapsed"}
 WORDS = {
@@ -60,12 +60,12 @@ def banks_words(path: Path) -> Iterator[str]:
 
 
 def found(root: Path) -> list[str]:
-    """Return each word with its place, but for the place that finds the adapters."""
+    """Return each word with its place, but for those that may name the kind."""
     read = [(path, path.relative_to(root).as_posix()) for path in sources(root)]
     return [
         f"{shown}: {word}"
         for path, shown in read
-        if shown not in FINDS_THE_ADAPTER
+        if shown not in MAY_NAME_THE_KIND
         for word in banks_words(path)
     ]
 

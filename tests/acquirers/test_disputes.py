@@ -122,7 +122,7 @@ def test_a_link_that_fails_tells_no_notices(fault: str, bank: BankTransport) -> 
 
 
 def test_credentials_that_do_not_open_tell_no_notices(bank: BankTransport) -> None:
-    terminal = terminals.add("broken", kind="sandbox", credentials={"signing_key": "k"})
+    terminal = terminals.add("broken", kind="sandbox", values={"signing_key": "k"})
     terminal.sealed = b"x" * 40
 
     with pytest.raises(NoticesUnreadable):

@@ -49,9 +49,6 @@ ASKED: dict[str, tuple[Callable[[HeardGateway], Any], Any]] = {
 class Raises:
     """An adapter of which each method raises."""
 
-    capabilities = SandboxGateway.capabilities
-    built_in_bins = SandboxGateway.built_in_bins
-
     def __init__(self, fault: Exception) -> None:
         self.fault = fault
 
@@ -63,7 +60,9 @@ class Raises:
 
 
 def heard(fault: Exception) -> HeardGateway:
-    return HeardGateway(cast(Any, Raises(fault)), {"bin": "424242", "last4": "4242"}, "test")
+    return HeardGateway(
+        cast(Any, Raises(fault)), {"bin": "424242", "last4": "4242"}, Terminal(name="test")
+    )
 
 
 @pytest.mark.parametrize("operation", ASKED)
@@ -76,7 +75,7 @@ def test_what_a_method_raises_is_doubt(operation: str) -> None:
     assert told == expected
     [line] = logged
     assert line["event"] == "adapter_failed"
-    assert (line["operation"], line["terminal"]) == (operation, "test")
+    assert (line["operation"], line["terminal"]) == (operation, Terminal(name="test"))
     assert line["fault"] == "KeyError"
     assert line["line"].startswith("tests.acquirers.test_doubt:")
     assert "4242" not in str(line)

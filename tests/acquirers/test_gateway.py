@@ -16,8 +16,7 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-import acquirers
-from acquirers import declines
+from acquirers import declines, routing
 from acquirers.gateway import AuthorizationRequest, IssuerFacts
 from acquirers.outcomes import Answer, Outcome
 from acquirers.sandbox import cards
@@ -29,7 +28,9 @@ from testbank import behaviours
 from testbank.handler import open_bank
 from testbank.models import Authorization
 from tests.stage.bank_transport import BankTransport, an_order, bank_in_process, sandbox
+from tests.stage.client import ApiClient
 from tests.stage.factories import MerchantFactory
+from vault.models import SealedCard
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -165,20 +166,24 @@ def test_the_same_request_twice_is_one_charge_and_one_outcome(bank: BankTranspor
     ],
 )
 def test_the_gateway_knows_the_issuers_of_its_cards(number: str, facts: IssuerFacts) -> None:
-    assert sandbox().accepts(number)
     assert sandbox().built_in_bins[number[:6]] == facts
 
 
-def test_the_gateway_takes_no_number_beside_its_cards() -> None:
-    assert not sandbox().accepts("4000056655665556")
-    assert not sandbox().accepts("4242424242424200")  # It begins like one of them.
+@pytest.mark.parametrize("number", ["4000056655665556", "4242424242424200"])
+def test_a_sandbox_takes_no_number_beside_its_cards(number: str, acme: ApiClient) -> None:
+    assert number not in cards.NUMBERS  # The last one begins like one of them.
+
+    refused = acme.pay(number)
+
+    assert refused.refusal[:2] == (400, "card_not_supported")
+    assert not SealedCard.objects.exists()
 
 
 def test_a_live_installation_without_an_acquirer_is_unavailable(settings: Any) -> None:
     settings.ACQUIRERS = {}
 
     with pytest.raises(UpstreamUnavailable):
-        acquirers.for_new(MerchantFactory(), "try", None)
+        routing.routes_of(MerchantFactory()).require_open("try")
 
 
 # --- Why a payment failed ---------------------------------------------------------------------

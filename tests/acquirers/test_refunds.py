@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from acquirers import standings
+from acquirers.models import Terminal
 from acquirers.outcomes import Answer, BankOperation, OperationKind, Outcome
 from core import clock
 from testbank import behaviours, days
@@ -169,13 +170,13 @@ def test_another_amount_is_not_this_refund(bank: BankTransport) -> None:
     ],
 )
 def test_the_banks_day_ends_at_midnight_in_istanbul(captured_at: datetime, until: datetime) -> None:
-    assert sandbox().voidable_until(captured_at) == until
+    assert sandbox().voidable_until(Terminal(), captured_at) == until
 
 
 def test_a_void_after_the_banks_day_is_settled_and_not_declined(bank: BankTransport) -> None:
     begin_at_noon()
     bank_orders.authorize(capture=True)
-    until = sandbox().voidable_until(clock.now())
+    until = sandbox().voidable_until(Terminal(), clock.now())
     end_the_day()
 
     outcome = sandbox().void(an_order())

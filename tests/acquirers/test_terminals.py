@@ -10,8 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 import acquirers
-from acquirers import terminals
+from acquirers import routing, terminals
 from acquirers.models import Terminal
+from acquirers.routing import Payment
 from acquirers.sandbox.access import access_of
 from core.errors import UpstreamUnavailable
 from core.keyring import ring
@@ -21,11 +22,13 @@ from tests.stage.bank_transport import IN_PROCESS_URL, BankTransport, sandbox
 from tests.stage.client import ApiClient
 from tests.stage.factories import AttemptFactory, MerchantFactory
 from tests.stage.key_change import KeyChange, rotate
+from tests.stage.routed import routed
 from tests.stage.sweeper import sweep_after
 from tests.stage.visitors import NAME, PASSWORD, an_operator
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
+SALE = Payment("try", {"brand": "visa", "domestic": False, "program": None})
 MANUAL = {"capture_method": "manual"}
 
 
@@ -52,7 +55,7 @@ def test_a_sandbox_begins_with_a_terminal_for_everybody(
 def test_a_merchants_own_terminal_is_nobody_elses(
     acme: ApiClient, globex: ApiClient, bank: BankTransport
 ) -> None:
-    own = terminals.add("acme", kind="sandbox", merchant=acme.merchant)
+    own = routed("acme", merchant=acme.merchant)
 
     acme.pay()
     globex.pay()
@@ -64,8 +67,8 @@ def test_a_merchants_own_terminal_is_nobody_elses(
 
 def test_both_ways_to_a_terminal_find_the_same_one(acme: ApiClient, bank: BankTransport) -> None:
     credentials = {"api_url": IN_PROCESS_URL}
-    older = terminals.add("older", kind="sandbox", merchant=acme.merchant)
-    newer = terminals.add("newer", kind="sandbox", merchant=acme.merchant, credentials=credentials)
+    older = routed("older", merchant=acme.merchant)
+    newer = routed("newer", merchant=acme.merchant, values=credentials)
     for retired, expected in [(None, newer), (newer, older), (older, default())]:
         if retired:
             set_status(retired, "draining")
@@ -73,7 +76,7 @@ def test_both_ways_to_a_terminal_find_the_same_one(acme: ApiClient, bank: BankTr
         paid = acme.pay()
 
         of_caller = Attempt.objects.get(intent_id=paid["id"]).terminal
-        assert of_caller == expected == acquirers.for_new(acme.merchant, "try", None)
+        assert of_caller == expected == routing.routes_of(acme.merchant).terminal_for(SALE)
 
 
 @pytest.mark.parametrize("status", ["draining", "disabled"])
@@ -93,11 +96,13 @@ def test_without_an_enabled_terminal_nothing_is_stored(
 
 
 def test_a_terminal_of_a_kind_without_an_adapter_is_none(settings: Any) -> None:
+    settings.ACQUIRERS = {"elsewhere": settings.ACQUIRERS["sandbox"]}
     merchant = MerchantFactory()
-    own = terminals.add("own", kind="elsewhere", merchant=merchant)
+    own = routed("own", kind="elsewhere", merchant=merchant)
+    settings.ACQUIRERS = {}
 
     with pytest.raises(UpstreamUnavailable):
-        acquirers.for_new(merchant, "try", None)
+        routing.routes_of(merchant).require_open("try")
     with pytest.raises(UpstreamUnavailable):
         acquirers.at(own)
 
@@ -139,7 +144,7 @@ def test_an_attempt_goes_to_its_own_terminal_to_the_end(
 ) -> None:
     paid = acme.pay(**MANUAL)
     elsewhere = {"api_url": "http://127.0.0.1:1"}
-    terminals.add("new", kind="sandbox", merchant=acme.merchant, credentials=elsewhere)
+    routed("new", merchant=acme.merchant, values=elsewhere)
 
     canceled = acme.post(f"/v1/payment_intents/{paid['id']}/cancel")
 
@@ -167,10 +172,10 @@ def test_changed_credentials_count_from_the_next_call_on(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     wrong, right = {"api_url": "http://127.0.0.1:1"}, {"api_url": IN_PROCESS_URL}
-    own = terminals.add("own", kind="sandbox", merchant=acme.merchant, credentials=wrong)
+    own = routed("own", merchant=acme.merchant, values=wrong)
     assert acme.pay()["last_payment_error"]["code"] == "processing_error"
 
-    terminals.replace_credentials(own, right)
+    terminals.replace(own, right)
 
     assert acme.pay()["status"] == "succeeded"
 
@@ -178,7 +183,7 @@ def test_changed_credentials_count_from_the_next_call_on(
 def test_credentials_are_the_terminals_and_what_they_leave_out_is_the_settings(
     settings: Any,
 ) -> None:
-    own = terminals.add("own", kind="sandbox", credentials={"signing_key": "its own"})
+    own = terminals.add("own", kind="sandbox", values={"signing_key": "its own"})
     own.refresh_from_db()
 
     assert access_of(own).signing_key == "its own"
@@ -190,10 +195,10 @@ def test_credentials_are_the_terminals_and_what_they_leave_out_is_the_settings(
 def test_credentials_that_do_not_open_send_nothing(
     acme: ApiClient, bank: BankTransport, caplog: pytest.LogCaptureFixture
 ) -> None:
-    own = terminals.add("own", kind="sandbox", merchant=acme.merchant, credentials={"a": "b"})
+    own = routed("own", merchant=acme.merchant, values={"signing_key": "its own"})
     bank.fault = "cut_after"
     unknown = acme.pay()
-    other = terminals.add("other", kind="sandbox", credentials={"a": "c"})
+    other = terminals.add("other", kind="sandbox", values={"signing_key": "another"})
     Terminal.objects.filter(id=own.id).update(sealed=other.sealed)
     bank.fault, asked = None, len(bank.seen)
 
@@ -208,7 +213,7 @@ def test_credentials_that_do_not_open_send_nothing(
 
 
 def test_credentials_follow_a_new_key(key_change: KeyChange) -> None:
-    own = terminals.add("own", kind="sandbox", credentials={"signing_key": "its own"})
+    own = terminals.add("own", kind="sandbox", values={"signing_key": "its own"})
     key_change.promote_and_restart()
 
     rotate()
@@ -219,7 +224,7 @@ def test_credentials_follow_a_new_key(key_change: KeyChange) -> None:
 
 
 def test_operators_see_a_terminal_without_its_credentials() -> None:
-    own = terminals.add("own", kind="sandbox", credentials={"signing_key": "its own"})
+    own = terminals.add("own", kind="sandbox", values={"signing_key": "its own"})
     an_operator()
     browser = Client()
     browser.login(username=NAME, password=PASSWORD)

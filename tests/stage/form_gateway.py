@@ -8,7 +8,7 @@ from dataclasses import replace
 from django.conf import settings
 from django.test import override_settings
 
-from acquirers import returned_forms, terminals
+from acquirers import returned_forms
 from acquirers.gateway import AuthenticationRequest, AuthorizationRequest, Order
 from acquirers.models import Terminal
 from acquirers.outcomes import Outcome
@@ -25,6 +25,7 @@ from acquirers.three_d_secure import (
 )
 from tests.stage.bank_transport import sandbox
 from tests.stage.oldbank.gateway import revealed
+from tests.stage.routed import routed
 
 GATE = "https://gate.bank.example/3d/start"
 ORIGINS = ("https://gate.bank.example", "https://acs.bank.example")
@@ -87,4 +88,4 @@ def form_bank() -> Iterator[Terminal]:
     """Let every merchant's payments go to the bank with a gate."""
     path = f"{__name__}.{FormGateway.__name__}"
     with override_settings(ACQUIRERS={**settings.ACQUIRERS, KIND: path}):
-        yield terminals.add("with-a-gate", kind=KIND)
+        yield routed("with-a-gate", kind=KIND)

@@ -31,6 +31,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "accounts": ("merchants.change_merchant_terms", "installments.import_bins"),
     "people": ("merchants.manage_people",),
     "operators": ("merchants.manage_operators",),
+    "banks": ("acquirers.manage_terminals",),
     "cases": ("cases.resolve_case",),
     "risk": ("intents.judge_fraud", "risk.manage_lists"),
     "money": (

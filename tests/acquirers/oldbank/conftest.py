@@ -7,10 +7,11 @@ import pytest
 import acquirers
 from acquirers import references
 from acquirers.gateway import Order
+from acquirers.models import Terminal
 from tests.stage.factories import MerchantFactory
 from tests.stage.oldbank.gateway import OldBankGateway
 from tests.stage.oldbank.process import OldBank
-from tests.stage.oldbank.way import OldBankWay, old_bank_behind
+from tests.stage.oldbank.way import KIND, OldBankWay, old_bank_behind
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def way(db: None, old_bank: OldBank) -> Iterator[OldBankWay]:
 @pytest.fixture
 def order(way: OldBankWay) -> Order:
     merchant = MerchantFactory()
-    terminal = acquirers.for_new(merchant, "try", None)
+    terminal = Terminal.objects.get(kind=KIND)
     return Order(references.new(), terminal, merchant.id, 12500, "try")
 
 

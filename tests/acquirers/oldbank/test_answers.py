@@ -137,7 +137,7 @@ def test_wrong_credentials_charge_nothing_and_name_the_banks_code(
     change: str, gateway: OldBankGateway, order: Order, old_bank: OldBank
 ) -> None:
     told = terminals.credentials_of(order.terminal)
-    terminals.replace_credentials(order.terminal, {**told, change: "7"})
+    terminals.replace(order.terminal, {**told, change: "7"})
 
     refused = pay(gateway, order)
 

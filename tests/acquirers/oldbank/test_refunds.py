@@ -7,6 +7,7 @@ import pytest
 
 from acquirers import standings
 from acquirers.gateway import Order
+from acquirers.models import Terminal
 from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome
 from core import clock
 from testbank import behaviours
@@ -26,7 +27,7 @@ AFTERNOON = timedelta(hours=15)
 @pytest.fixture(autouse=True)
 def _the_day_is_long(way: OldBankWay, gateway: OldBankGateway) -> None:
     """Move both clocks to an afternoon: hours are left of the bank's day."""
-    until = gateway.voidable_until(clock.now())
+    until = gateway.voidable_until(Terminal(), clock.now())
     assert until is not None
     clock.advance(until + timedelta(days=1) - timedelta(hours=22) + AFTERNOON - clock.now())
 
@@ -46,7 +47,7 @@ def lines(old_bank: OldBank) -> list[tuple[str, str, int]]:
 
 
 def end_the_day(gateway: OldBankGateway) -> None:
-    until = gateway.voidable_until(clock.now())
+    until = gateway.voidable_until(Terminal(), clock.now())
     assert until is not None
     clock.advance(until - clock.now())
 
@@ -213,7 +214,7 @@ def test_what_was_not_captured_is_released_on_any_day(
 def test_its_day_ends_before_midnight(
     captured_at: datetime, until: datetime, gateway: OldBankGateway
 ) -> None:
-    assert gateway.voidable_until(captured_at) == until
+    assert gateway.voidable_until(Terminal(), captured_at) == until
 
 
 # --- A bank that answers badly, and what it has not --------------------------------------------

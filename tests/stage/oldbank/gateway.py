@@ -31,6 +31,7 @@ from acquirers.models import Terminal
 from acquirers.noticed import Notice
 from acquirers.outcomes import Answer, Finding, Outcome, Standing
 from acquirers.sandbox import cards
+from acquirers.set_up import ADDRESS, PASSWORD, Field
 from acquirers.terminals import CredentialsUnreadable, credentials_of
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 from core import context, keyring, urls
@@ -50,6 +51,14 @@ NUMERIC = {"try": "949", "usd": "840", "eur": "978", "gbp": "826"}
 class OldBankGateway:
     """The way to the old bank; addresses and passwords are the terminal's credentials."""
 
+    fields = (
+        Field("api_url", form=ADDRESS),
+        Field("gate_url", form=ADDRESS),
+        Field("terminal"),
+        Field("user"),
+        Field("password", is_secret=True, form=PASSWORD),
+        Field("store_key", is_secret=True, form=PASSWORD),
+    )
     capabilities = Capabilities(
         references_are_idempotent=False,
         inquires_modifications=True,
@@ -64,9 +73,13 @@ class OldBankGateway:
             raise ImproperlyConfigured("The old bank belongs to the tests: this one is live.")
         self.session: requests.Session = wire.new_session()
 
-    def accepts(self, number: str) -> bool:
-        """Take the sandbox's cards and no other number."""
-        return number in cards.NUMBERS
+    def capabilities_at(self, terminal: Terminal) -> Capabilities:
+        """Return the same for all terminals."""
+        return self.capabilities
+
+    def accepts(self, terminal: Terminal, number: str) -> bool:
+        """Take every number: a sandbox lets in none but test cards."""
+        return True
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
         """Send one sale or pre-authorisation, with the card or with the proof."""
@@ -102,7 +115,7 @@ class OldBankGateway:
         """Ask for the whole history: the plain inquiry hides the payment behind a modification."""
         return self._ask(order, "History", {}, answers.standing)
 
-    def voidable_until(self, captured_at: datetime) -> datetime | None:
+    def voidable_until(self, terminal: Terminal, captured_at: datetime) -> datetime | None:
         """Return the next ten in the evening in Istanbul, when the bank closes its day."""
         here = captured_at.astimezone(ISTANBUL)
         end = datetime.combine(here.date(), DAY_ENDS, ISTANBUL)

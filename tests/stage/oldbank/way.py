@@ -14,7 +14,6 @@ from django.conf import settings
 from django.test import override_settings
 
 import acquirers
-from acquirers import terminals
 from acquirers.models import Terminal
 from acquirers.wire.http import _TimedAdapter
 from core import clock
@@ -23,6 +22,7 @@ from tests.stage.bank_transport import bank_in_process
 from tests.stage.oldbank.ledger import OldBook
 from tests.stage.oldbank.process import OldBank
 from tests.stage.oldbank.terminals import FIRST, Account
+from tests.stage.routed import routed
 
 KIND = "oldbank"
 ADAPTER = "tests.stage.oldbank.gateway.OldBankGateway"
@@ -110,7 +110,7 @@ def credentials_at(bank: OldBank, account: Account = FIRST) -> dict[str, str]:
 def add_terminal(bank: OldBank, account: Account = FIRST) -> Terminal:
     """Let the installation's new payments go to the old bank."""
     name = f"old-bank-{account.terminal}"
-    return terminals.add(name, kind=KIND, credentials=credentials_at(bank, account))
+    return routed(name, kind=KIND, values=credentials_at(bank, account))
 
 
 @contextmanager
