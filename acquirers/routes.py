@@ -14,6 +14,7 @@ from merchants.models import Merchant
 
 # Of a route without a priority of its own.
 PRIORITY = 100
+LAST = 32_767
 # Routes are few. One change at a time sees all that there are.
 ONE_AT_A_TIME = "LOCK TABLE acquirers_route IN SHARE ROW EXCLUSIVE MODE"
 
@@ -66,6 +67,8 @@ def _check_conditions(route: Route) -> None:
         set_up.listed("currency", route.currency, set_up.currencies())
     if route.brand is not None:
         set_up.listed("brand", route.brand, BRANDS)
+    if not 0 <= route.priority <= LAST:
+        raise SetUpRefused(f"priority: a number from 0 to {LAST}.")
     first, last = route.installments_from, route.installments_to
     if first < 1 or (last is not None and last < first):
         raise SetUpRefused("installments: a count from 1 on, or two of them, such as 2-12.")
