@@ -53,7 +53,7 @@ def at(terminal: "Terminal") -> "Gateway":
 
 
 def fields_of(kind: str) -> "tuple[Field, ...]":
-    """Return the values that a terminal of a kind is told.
+    """Return the fields that a terminal of a kind has.
 
     :param kind: a name in `settings.ACQUIRERS`.
     """

@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from acquirers.models import BankExchange, Terminal
+from acquirers.models import BankExchange, Route, Terminal
 from core.admin import ReadOnlyAdmin
 
 
@@ -11,7 +11,22 @@ class TerminalAdmin(ReadOnlyAdmin):
     list_display = ("name", "kind", "status", "merchant", "created_at")
     list_filter = ("status", "kind")
     list_select_related = ("merchant",)
-    fields = ("id", "name", "kind", "status", "merchant", "created_at")
+    fields = (
+        "id", "name", "kind", "status", "merchant", "currencies", "brands", "shown_values",
+        "created_at",
+    )  # fmt: skip
+
+
+@admin.register(Route)
+class RouteAdmin(ReadOnlyAdmin):
+    """Rules by which payments go to terminals."""
+
+    list_display = (
+        "terminal", "merchant", "currency", "brand", "domestic", "program", "installments_from",
+        "installments_to", "priority",
+    )  # fmt: skip
+    list_filter = ("terminal",)
+    list_select_related = ("terminal", "merchant")
 
 
 @admin.register(BankExchange)

@@ -144,7 +144,7 @@ class Gateway(Protocol):
     is taken for doubt (`acquirers.doubt`): `UNKNOWN` for a request too.
     """
 
-    # The values that a terminal of this kind is told.
+    # The values that a terminal of this kind has.
     fields: tuple[Field, ...]
     # By prefixes of 6 to 8 digits, for where the table of BINs has none as long or longer.
     built_in_bins: Mapping[str, IssuerFacts]

@@ -1,4 +1,4 @@
-"""What a terminal is told: each adapter declares its fields, and here they are checked and parted.
+"""The values of terminals: each adapter declares its fields, and here they are checked and parted.
 
 A secret never leaves this room but sealed; a message names a field, and never its value.
 """
@@ -25,7 +25,7 @@ class SetUpRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value that a kind of terminal is told.
+    """One value that a kind of terminal has.
 
     :param form: a regular expression that the whole value matches.
     :param default: what counts where the value is left out; None if it is required, or if the
@@ -55,7 +55,7 @@ def checked(fields: Iterable[Field], values: Mapping[str, object]) -> Values:
     """Return a terminal's values, parted by what may be shown; defaults are filled in.
 
     :param values: by the names that the kind declares.
-    :raises SetUpRefused: a field is missing, unknown or malformed, or a live installation is told
+    :raises SetUpRefused: a field is missing, unknown or malformed, or a live installation gets
         an address without TLS; the text names the field.
     """
     declared = {field.name: field for field in fields}

@@ -45,7 +45,7 @@ def add(
     """Write a terminal down, enabled; without a route it gets no payment.
 
     :param kind: a name in `settings.ACQUIRERS`.
-    :param values: what its adapter is told, by the names that the kind declares.
+    :param values: values for its adapter, by the names that the kind declares.
     :param merchant: whose contract it is; None for the installation's.
     :param limits: `currencies` and `brands` of the contract; left out: all.
     :raises SetUpRefused: an unknown kind, a bad name or limit, a field that is missing, unknown
@@ -123,7 +123,7 @@ def problem_of(terminal: Terminal) -> str | None:
 
 
 def credentials_of(terminal: Terminal) -> dict[str, str]:
-    """Return everything that the terminal's adapter is told. Only its adapter asks for it.
+    """Return all values of the terminal, secret or not. Only its adapter asks for it.
 
     :raises CredentialsUnreadable: an operator has to look into it; nothing can be asked meanwhile.
     """

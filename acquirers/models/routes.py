@@ -62,7 +62,7 @@ class Route(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Return the rule in words, such as `try visa 2-12 at 10`."""
+        """Return the rule as a line, such as `try visa 2-12 at 10`."""
         until = "" if self.installments_to is None else self.installments_to
         of_all = self.installments_from == 1 and self.installments_to is None
         parts = [

@@ -29,7 +29,7 @@ class Terminal(models.Model):
     # The contract's currencies and brands of cards; empty: all.
     currencies = JSONField(default=list)
     brands = JSONField(default=list)
-    # What the kind's adapter is told and may be shown, such as addresses.
+    # Values for the kind's adapter that may be shown, such as addresses.
     shown_values = JSONField(default=dict)
     # Its secrets: a JSON object of texts; null if it needs none.
     sealed = SealedField(null=True)

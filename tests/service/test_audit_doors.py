@@ -113,6 +113,10 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
      ("merchant.opened", "member.added", "website.added", "callback.added", "key.created")),
     (("unlock_sign_in", "LOCKED", "--reason", "x"), ("sign_in.unlocked",)),
     (("createsuperuser", "--noinput", "--email", "s@pay.example"), ("operator.made",)),
+    (("acquirer", "set", "new"), ("terminal.added",)),
+    (("acquirer", "set", "sandbox"), ("terminal.replaced",)),
+    (("acquirer", "drain", "sandbox"), ("terminal.drained",)),
+    (("acquirer", "route", "sandbox", "--brand", "visa"), ("route.added",)),
     (("changepassword", "OPERATOR", "--reason", "x"), ("password.changed",)),
 ]  # fmt: skip
 # Commands that change nothing that the log is about.
@@ -166,8 +170,9 @@ class Doors:
             "OPERATOR": self.listing.email, "LOCKED": self.listing.email,
             "ENTRY": str(entry.pk) if entry else "",
         }  # fmt: skip
-        # `changepassword` asks for it.
-        with patch("getpass.getpass", return_value="another long password"):
+        # `changepassword` asks for it; a terminal's values come by standard input.
+        given = patch("sys.stdin", StringIO('{"kind": "sandbox"}'))
+        with patch("getpass.getpass", return_value="another long password"), given:
             call_command(*[names.get(word, word) for word in line], stdout=StringIO())
 
     def prepare(self, line: Sequence[str]) -> None:

@@ -42,6 +42,7 @@ TABLES_WITHOUT = {
     "merchants_audithead": "The chain's name has the merchant, if the chain is one's.",
     "merchants_requestlog": "Null for a request without a key that we know.",
     "acquirers_terminal": "Null for the installation's own, which serves every merchant.",
+    "acquirers_route": "Null for the installation's own, which lead every merchant's payments.",
     "notices_inbox": "A terminal's, which may serve every merchant.",
     "notices_notice": "A bank may tell of what we do not know.",
     "transfers_transfernotice": "A bank may tell of what we do not know.",
@@ -70,6 +71,7 @@ TABLES_WITHOUT = {
 REFERENCES_WITHOUT: dict[str, str] = {}
 UNIQUE_KEYS_WITHOUT = {
     "acquirers_bankexchange_pkey": OWN_ID,
+    "acquirers_route_pkey": OWN_ID,
     "cases_case_pkey": OWN_ID,
     "cases_casechange_pkey": OWN_ID,
     "cases_casenote_pkey": OWN_ID,
