@@ -71,7 +71,6 @@ TABLES_WITHOUT = {
 REFERENCES_WITHOUT: dict[str, str] = {}
 UNIQUE_KEYS_WITHOUT = {
     "acquirers_bankexchange_pkey": OWN_ID,
-    "acquirers_route_pkey": OWN_ID,
     "cases_case_pkey": OWN_ID,
     "cases_casechange_pkey": OWN_ID,
     "cases_casenote_pkey": OWN_ID,

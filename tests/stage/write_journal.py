@@ -19,6 +19,8 @@ WATCHED = {
     "merchants_negativelimit": "",
     "merchants_installmentplan": "",
     "merchants_riskrule": "",
+    "acquirers_terminal": "",
+    "acquirers_route": "",
     "merchants_payoutaccount": "",
     "merchants_payoutschedule": "",
     "ledger_holidaychange": "",
