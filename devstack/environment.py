@@ -17,6 +17,7 @@ LIVE = {
     "INSTALLATION": "live",
     "BASE_URL": "https://pay.example",
     "EMAIL_URL": "smtp+tls://pay:password@mail.example:587",
+    "KEK_PROVIDER": "components",
 }
 
 
@@ -37,6 +38,7 @@ def sandbox(
         "BASE_URL": base_url,
         "SECRET_KEY": secret_key,
         "KEYRING_FILE": str(keyring_file),
+        "KEK_FILE": str(kek_file(keyring_file)),
         "STATIC_ROOT": str(static_root),
         "DATABASE_URL": storage.database_url,
         "BANK_DATABASE_URL": storage.bank_database_url,
@@ -70,5 +72,9 @@ def throw_away(storage: Storage, directory: Path) -> dict[str, str]:
 
 
 def make_keyring(path: Path) -> Path:
-    keyring.create(path)
+    keyring.create(path, kek_file=kek_file(path))
     return path
+
+
+def kek_file(keyring_file: Path) -> Path:
+    return keyring_file.with_name("kek")

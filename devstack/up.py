@@ -167,11 +167,14 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
 
 
 def _provide_keys(path: Path, places: storage.Storage, everything: dict[str, str]) -> None:
-    """Make the key ring, or add what one of an earlier version lacks."""
+    """Make the key ring, or bring one of an earlier version to this one."""
     try:
         if not path.exists():
             finish(begin(["create_keyring", path], everything))
-        elif keyring.missing_purposes(path):
+            return
+        if not keyring.is_wrapped(path):
+            finish(begin(["keyring", "wrap"], everything))
+        if keyring.missing_purposes(path, kek_file=environment.kek_file(path)):
             # It asks the database whether rows were made with what is missing.
             storage.make_if_missing(places.owners_urls[0])
             finish(begin(["keyring", "add-purpose"], everything))

@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 from django.core.checks import register
 
-from vault.checks import key_ring_loads
+from vault.checks import key_ring_loads, keys_are_in_date
 
 
 class VaultConfig(AppConfig):
@@ -9,3 +9,4 @@ class VaultConfig(AppConfig):
 
     def ready(self) -> None:
         register(key_ring_loads)
+        register(keys_are_in_date, deploy=True)

@@ -1,13 +1,17 @@
 """Checks at the start: without its keys a process would seal cards that no other can open."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
+from django.core.checks import Warning as CheckWarning
 from django.db import DatabaseError, connection
 
 from core import keyring
+from core.keyring import dates
+from core.keyring.file import content_of
 from vault import peers, sealed_rows
 
 log = structlog.get_logger(__name__)
@@ -82,3 +86,31 @@ def _has_another(key_id: str) -> str:
         f"{peers.here()} has another key under the name {key_id} than the one which rows of the "
         f"database are sealed with: put a copy in its place that has the right {key_id}."
     )
+
+
+def keys_are_in_date(databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
+    """Warn of keys that are due, and of a key-encryption key on the mount of the key ring.
+
+    Like the looks at the stores it is asked for with `--database`: the others need nothing that
+    an installation has.
+    """
+    if not databases:
+        return []
+    try:
+        content = content_of(settings.KEYRING_FILE)
+        found = list(dates.due(content))
+        if settings.LIVEMODE:
+            found += _where_it_lies(content)
+    except keyring.KeyRingError:
+        return []  # `key_ring_loads` tells it.
+    return [CheckWarning(sentence, id="vault.W001") for sentence in found]
+
+
+def _where_it_lies(content: Mapping[str, Any]) -> Iterator[str]:
+    if content["provider"] != settings.KEK_PROVIDER:
+        yield (
+            f"The key ring is wrapped by {content['provider']} and not by {settings.KEK_PROVIDER}: "
+            "run `manage.py keyring wrap`."
+        )
+    if settings.KEYRING_FILE.stat().st_dev == settings.KEK_FILE.stat().st_dev:
+        yield "KEK_FILE is on the same mount as KEYRING_FILE: one backup or copy has both."

@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from django.conf import settings
 from django.utils import timezone
 
 from audit.daily import runs
 from audit.daily.models import DailyRun
 from audit.reconciliation import reading
+from core import keyring
+from core.keyring import dates
+from core.keyring.file import content_of
 
 Job, Status = DailyRun.Job, DailyRun.Status
 # So late the runs of a day may be done.
@@ -23,7 +27,18 @@ def sentences() -> list[str]:
         f"reconcile: the files from {run.left_out_from} to {run.left_out_until} were not read"
         for run in runs.left_out()
     ]
-    return said
+    return [*said, *keys_due()]
+
+
+def keys_due() -> list[str]:
+    """Return a sentence for each key that has been used or kept for too long.
+
+    A key ring that does not load is a finding of its own.
+    """
+    try:
+        return list(dates.due(content_of(settings.KEYRING_FILE)))
+    except keyring.KeyRingError as error:
+        return [str(error)]
 
 
 def _of(job: DailyRun.Job) -> Iterator[str]:

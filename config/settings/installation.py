@@ -74,6 +74,21 @@ if LIVEMODE and is_weak(SECRET_KEY):
 KEYRING_FILE = Path(
     required("KEYRING_FILE", "the path of the key ring, made by `manage.py create_keyring`")
 )
+# The key that wraps the key ring's keys comes from custodians' components, or from a file.
+KEK_PROVIDER = env.str("KEK_PROVIDER", default="components" if LIVEMODE else "file")
+if KEK_PROVIDER not in ("file", "components"):
+    raise environ.ImproperlyConfigured("Set KEK_PROVIDER to file or components.")
+if LIVEMODE and KEK_PROVIDER == "file" and not env.bool("ALLOW_KEK_FILE_IN_LIVE", default=False):
+    raise environ.ImproperlyConfigured(
+        "Set KEK_PROVIDER to components: with KEK_PROVIDER=file one person who copies two files has"
+        " all keys. If you accept that, set ALLOW_KEK_FILE_IN_LIVE to true."
+    )
+# Where processes read that key: on a tmpfs with components, on a disk of its own with a file.
+IN_MEMORY = Path("/run/pay/kek")
+KEK_FILE = Path(
+    env.str("KEK_FILE", default="").strip()
+    or (IN_MEMORY if KEK_PROVIDER == "components" else KEYRING_FILE.with_name("kek"))
+)
 # The file with the mark by which a restored copy is known (core.installation); beat's host has it.
 MARK_FILE = Path(env.str("MARK_FILE", default=str(KEYRING_FILE.with_name("mark"))))
 # The release of the service, for people who compare its processes.

@@ -1,5 +1,6 @@
 """The key ring: every key of the installation, in one file, and what is done with them.
 
+The file holds them wrapped by a key-encryption key, which lies apart from it (`core.keyring.kek`).
 Never derived from SECRET_KEY: that one is rotated when sessions leak, these when cards do.
 """
 
@@ -17,13 +18,15 @@ from core.keyring.changes import (
     require_retired,
     retire,
 )
-from core.keyring.file import MAC_PURPOSES, KeyRingError, create, load
+from core.keyring.content import MAC_PURPOSES
+from core.keyring.file import create, is_wrapped, load, wrap
+from core.keyring.kek import KeyRingError
 from core.keyring.sealing import KeyRing, SealBroken, UnknownKey
 
 __all__ = [
     "MAC_PURPOSES", "KeyRing", "KeyRingError", "SealBroken", "UnknownKey",
-    "add", "complete", "create", "load", "missing_purposes", "promote", "purge", "put_back",
-    "require_retired", "retire", "ring",
+    "add", "complete", "create", "is_wrapped", "load", "missing_purposes", "promote", "purge",
+    "put_back", "require_retired", "retire", "ring", "wrap",
 ]  # fmt: skip
 
 

@@ -7,18 +7,17 @@ is retired. What the processes that run hold is the caller's to ask (`vault.peer
 from pathlib import Path
 from typing import Any
 
-from core.keyring.file import (
+from core.keyring import dates
+from core.keyring.content import (
     MAC_PURPOSES,
-    KeyRingError,
-    content_of,
-    load,
     missing_of,
     new_key,
     new_key_id,
     parsed,
-    replacing,
     retired_in,
 )
+from core.keyring.file import content_of, load, replacing
+from core.keyring.kek import KeyRingError
 
 
 def add(path: Path) -> str:
@@ -29,6 +28,7 @@ def add(path: Path) -> str:
     with replacing(path) as content:
         key_id = new_key_id()
         content["encryption"][key_id] = new_key()
+        _about(content)[key_id] = dates.made()
     return key_id
 
 
@@ -42,7 +42,10 @@ def promote(path: Path, key_id: str) -> None:
         _require_secondary(content, key_id)
         if key_id in retired_in(content):
             raise KeyRingError(f"{key_id} is retired: it seals nothing any more.")
+        _stamp(content, content["primary"], "superseded")
         content["primary"] = key_id
+        _stamp(content, key_id, "active")
+        _about(content)[key_id]["active_since"] = _about(content)[key_id].pop("active_at")
 
 
 def retire(path: Path, key_id: str) -> None:
@@ -56,6 +59,7 @@ def retire(path: Path, key_id: str) -> None:
         if key_id in retired_in(content):
             raise KeyRingError(f"{key_id} is retired already.")
         content["retired"] = [*retired_in(content), key_id]
+        _stamp(content, key_id, "retired")
 
 
 def purge(path: Path, key_id: str) -> None:
@@ -68,6 +72,7 @@ def purge(path: Path, key_id: str) -> None:
         _require_retired(content, key_id)
         content["retired"] = [other for other in retired_in(content) if other != key_id]
         del content["encryption"][key_id]
+        _stamp(content, key_id, "purged")
 
 
 def require_retired(path: Path, key_id: str) -> None:
@@ -87,15 +92,20 @@ def put_back(path: Path, name: str, *, copy: Path) -> None:
         cannot be used, or another process is changing the file.
     """
     kind = "mac" if name in MAC_PURPOSES else "encryption"
-    key = _usable(copy)[kind].get(name)
+    copied = _usable(copy)
+    key = copied[kind].get(name)
     if key is None:
         raise KeyRingError(f"The key ring at {copy} holds no key {name!r}.")
     with replacing(path, is_incomplete=True) as content:
         if name in content[kind]:
             raise KeyRingError(f"The key ring at {path} has a key {name} already.")
         content[kind][name] = key
+        known = _about(content).get(name) or copied.get("about", {}).get(name, {})
+        _about(content)[name] = {date: at for date, at in known.items() if "purged" not in date}
+        _stamp(content, name, "put_back")
         if kind == "encryption":
             content["retired"] = [*retired_in(content), name]
+            _stamp(content, name, "retired")
 
 
 def complete(path: Path) -> list[str]:
@@ -109,20 +119,31 @@ def complete(path: Path) -> list[str]:
             # Again: another process may have added them by now.
             missing = missing_of(content)
             content["mac"] |= {purpose: new_key() for purpose in missing}
+            _about(content).update({purpose: dates.made(is_active=True) for purpose in missing})
     return missing
 
 
-def missing_purposes(path: Path) -> list[str]:
+def missing_purposes(path: Path, *, kek_file: Path | None = None) -> list[str]:
     """Return the purposes that a file is too old to have keys of.
 
+    :param kek_file: of its key-encryption key, by default KEK_FILE.
     :raises KeyRingError: the file cannot be used.
     """
-    return missing_of(_usable(path))
+    return missing_of(_usable(path, kek_file=kek_file))
 
 
-def _usable(path: Path) -> dict[str, Any]:
+def _about(content: dict[str, Any]) -> dict[str, Any]:
+    about: dict[str, Any] = content.setdefault("about", {})
+    return about
+
+
+def _stamp(content: dict[str, Any], name: str, step: str) -> None:
+    _about(content)[name] = dates.stamped(_about(content).get(name, {}), step)
+
+
+def _usable(path: Path, *, kek_file: Path | None = None) -> dict[str, Any]:
     """Return a file's content, of which purposes that are younger may be missing."""
-    content = content_of(path)
+    content = content_of(path, kek_file=kek_file, may_be_clear=True)
     parsed(path, content, is_incomplete=True)
     return content
 

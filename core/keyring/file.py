@@ -2,63 +2,142 @@
 
 A key that is lost takes with it all that was sealed with it, so no change is made in
 place: after a crash the file is the old one or the new one, never a mix
-(`core.keyring.changes` has the changes). Members that this version does not know stay.
+(`core.keyring.changes` has the changes, `core.keyring.content` what the file holds).
 """
 
-import base64
-import binascii
 import json
 import os
-import re
-import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from core import ids
-from core.keyring.sealing import KEY_BYTES, KeyRing
+from django.conf import settings
 
-# The first purposes, which every key ring was made with; a file without one of them has lost it.
-FIRST_PURPOSES = ("api_key", "card_fingerprint", "idempotency", "link")
-# Purposes that the service learnt later: `complete` adds them to older files.
-LATER_PURPOSES = (
-    "audit_log",
-    "email_fingerprint",
-    "network_fingerprint",
-    "second_factor",
-    "session",
+from core.keyring import dates, kek
+from core.keyring.content import (
+    FILE_VERSION,
+    fresh,
+    malformed,
+    parsed,
+    read_json,
+    unwrapped,
+    wrapped,
 )
-MAC_PURPOSES = FIRST_PURPOSES + LATER_PURPOSES
-FILE_VERSION = 1
-# They are compared with what the database makes of a blob's first bytes: nothing to escape.
-KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")
+from core.keyring.kek import KeyRingError
+from core.keyring.sealing import KeyRing
 
 
-class KeyRingError(Exception):
-    """The key ring's file cannot be used; the text says how to fix it."""
-
-
-def load(path: Path) -> KeyRing:
+def load(path: Path, *, kek_file: Path | None = None) -> KeyRing:
     """Read a key ring.
 
-    :raises KeyRingError: it is missing, readable by others, or malformed.
+    :param kek_file: of its key-encryption key, by default KEK_FILE.
+    :raises KeyRingError: it is missing, readable by others, or malformed, or its key-encryption key
+        is missing.
     """
-    return parsed(path, content_of(path))
+    return parsed(path, content_of(path, kek_file=kek_file))
 
 
-def create(path: Path) -> None:
+def create(
+    path: Path, *, kek_file: Path | None = None, wrapping: kek.Wrapping | None = None
+) -> None:
     """Write a new key ring, readable by its owner only.
 
-    :raises KeyRingError: something is there already, or the place cannot be written.
+    :param kek_file: the place of a key-encryption key that is made now, by default KEK_FILE.
+    :param wrapping: one that has been made.
+    :raises KeyRingError: something is there already, or a place cannot be written.
     """
     taken = (
         f"There is a file at {path} already, and a lost key ring cannot be replaced: "
         "move it away yourself if you are sure."
     )
-    with _new_private_file(path, taken=taken) as file:
-        _write(file, _fresh())
+    file = _new_private_file(path, taken=taken)
+    try:
+        with file:
+            made = wrapping or kek.in_file(kek.new_installation(), kek_file or settings.KEK_FILE)
+            _write(file, wrapped(_wrapped_by(made, fresh()), made.kek))
+    except BaseException:
+        path.unlink()
+        raise
     _keep_directory(path.parent)
+
+
+def wrap(path: Path, wrapping: kek.Wrapping) -> None:
+    """Wrap all keys of a file by a new key-encryption key; before that they may be in clear.
+
+    :raises KeyRingError: the file cannot be used, or another process is changing it.
+    """
+    with _replaced(path) as file:
+        content = content_of(path, may_be_clear=True)
+        parsed(path, content, is_incomplete=True)
+        _hand_over(file, path)
+        _write(file, wrapped(_wrapped_by(wrapping, content), wrapping.kek))
+
+
+def installation_of(path: Path) -> str:
+    """Return the id of a ring's installation; a new one for a file that is in clear.
+
+    :raises KeyRingError: the file cannot be used.
+    """
+    return str(stored_in(path).get("installation") or kek.new_installation())
+
+
+def is_wrapped(path: Path) -> bool:
+    """Return whether the file's keys are wrapped.
+
+    :raises KeyRingError: the file cannot be used.
+    """
+    return bool(stored_in(path)["version"] == FILE_VERSION)
+
+
+def stored_in(path: Path) -> dict[str, Any]:
+    """Return what the file holds as JSON, its keys wrapped.
+
+    :raises KeyRingError: it is missing, readable by others, or no JSON.
+    """
+    try:
+        return read_json(path, kek.read_private(path, name="The key ring"))
+    except FileNotFoundError as error:
+        raise KeyRingError(
+            f"There is no key ring at {path}: make one with `manage.py create_keyring`, "
+            "or set KEYRING_FILE to where it is."
+        ) from error
+    except OSError as error:
+        raise KeyRingError(
+            f"Cannot read the key ring at {path} ({error.strerror}): "
+            "let the service's user own it, with mode 0400."
+        ) from error
+
+
+def content_of(
+    path: Path, *, kek_file: Path | None = None, may_be_clear: bool = False
+) -> dict[str, Any]:
+    """Return what the file holds, its keys in clear.
+
+    :param may_be_clear: whether it may be from before keys were wrapped.
+    :raises KeyRingError: it cannot be used, or its key-encryption key is missing.
+    """
+    stored = stored_in(path)
+    if stored["version"] == FILE_VERSION:
+        try:
+            ours = str(stored["installation"]), str(stored["kek"])
+        except KeyError as error:
+            raise malformed(path, error) from None
+        return unwrapped(path, stored, kek.find(kek_file or settings.KEK_FILE, *ours))
+    if may_be_clear:
+        return stored
+    raise KeyRingError(
+        f"The key ring at {path} is from before this version: its keys are in clear. Run "
+        "`manage.py keyring wrap`, keep a new copy of it, and destroy the copies of before."
+    )
+
+
+def _wrapped_by(wrapping: kek.Wrapping, content: dict[str, Any]) -> dict[str, Any]:
+    about = dict(content.get("about", {}))
+    about["kek"] = dates.made(is_active=True)
+    changed = {**content, "provider": wrapping.provider, "about": about}
+    changed["components"] = list(wrapping.checks)
+    return changed
 
 
 @contextmanager
@@ -68,6 +147,19 @@ def replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str, 
     :param is_incomplete: purposes that are younger than the file may be missing.
     :raises KeyRingError: the file cannot be used, or another process is changing it.
     """
+    with _replaced(path) as file:
+        stored = stored_in(path)
+        content = content_of(path)
+        parsed(path, content, is_incomplete=is_incomplete)
+        yield content
+        _hand_over(file, path)
+        ours = kek.find(settings.KEK_FILE, stored["installation"], stored["kek"])
+        _write(file, wrapped(content, ours))
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[IO[str]]:
+    """Yield a draft that then takes the file's place; it keeps others from changing the file."""
     path = path.resolve()  # The file itself: a link to it stays a link.
     draft = path.with_name(f"{path.name}.new")
     taken = (
@@ -75,14 +167,9 @@ def replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str, 
         f"if nobody is, delete {draft}."
     )
     file = _new_private_file(draft, taken=taken)
-    # From here on the draft is ours, and keeps others from changing the same key ring.
     try:
         with file:
-            content = content_of(path)
-            parsed(path, content, is_incomplete=is_incomplete)
-            yield content
-            _hand_over(file, path)
-            _write(file, content)
+            yield file
         draft.replace(path)
     except BaseException:
         draft.unlink()
@@ -125,133 +212,3 @@ def _keep_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-# --- Its content ------------------------------------------------------------------------------
-
-
-def _fresh() -> dict[str, Any]:
-    key_id = new_key_id()
-    return {
-        "version": FILE_VERSION,
-        "primary": key_id,
-        "encryption": {key_id: new_key()},
-        "mac": {purpose: new_key() for purpose in MAC_PURPOSES},
-        "cvc": new_key(),
-    }
-
-
-def missing_of(content: dict[str, Any]) -> list[str]:
-    """Return the purposes that the content of a file is too old to have keys of."""
-    return [purpose for purpose in LATER_PURPOSES if purpose not in content["mac"]]
-
-
-def retired_in(content: dict[str, Any]) -> list[str]:
-    """Return the keys that open and never seal again; an older file names none."""
-    return content.get("retired", [])
-
-
-def new_key_id() -> str:
-    return f"k_{ids.random_base62(10)}"
-
-
-def new_key() -> str:
-    return base64.b64encode(os.urandom(KEY_BYTES)).decode("ascii")
-
-
-def content_of(path: Path) -> Any:
-    """Return what the file holds as JSON.
-
-    :raises KeyRingError: it is missing, readable by others, or no JSON.
-    """
-    try:
-        return json.loads(_read_private(path))
-    except FileNotFoundError as error:
-        raise KeyRingError(
-            f"There is no key ring at {path}: make one with `manage.py create_keyring`, "
-            "or set KEYRING_FILE to where it is."
-        ) from error
-    except OSError as error:
-        raise KeyRingError(
-            f"Cannot read the key ring at {path} ({error.strerror}): "
-            "let the service's user own it, with mode 0400."
-        ) from error
-    except ValueError as error:
-        raise _malformed(path, error) from None
-
-
-def _read_private(path: Path) -> bytes:
-    with path.open("rb") as file:
-        if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
-            raise KeyRingError(
-                f"The key ring at {path} can be used by others than its owner: "
-                f"run `chmod 0400 {path}`."
-            )
-        return file.read()
-
-
-class _Malformed(ValueError):
-    """Says what is wrong with the file without quoting it."""
-
-
-def parsed(path: Path, content: Any, *, is_incomplete: bool = False) -> KeyRing:
-    """Return the key ring that a file's content is.
-
-    :raises KeyRingError: it is malformed, or from before this version.
-    """
-    try:
-        missing = missing_of(content)
-        ring = _ring(content, [purpose for purpose in MAC_PURPOSES if purpose not in missing])
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _malformed(path, error) from None
-    if missing and not is_incomplete:
-        raise KeyRingError(
-            f"The key ring at {path} is from before this version: it has no key for "
-            f"{', '.join(missing)}. Run `manage.py keyring add-purpose`, and keep a new copy of it."
-        )
-    return ring
-
-
-def _ring(content: Any, purposes: Sequence[str]) -> KeyRing:
-    if content["version"] != FILE_VERSION:
-        raise _Malformed(f"its version is not {FILE_VERSION}")
-    primary = content["primary"]
-    if primary not in content["encryption"]:
-        raise _Malformed("its primary key id is not among its encryption keys")
-    if not all(KEY_ID.fullmatch(name) for name in content["encryption"]):
-        raise _Malformed("a key id is not 1 to 255 letters, digits, - and _")
-    retired = retired_in(content)
-    if not set(retired) <= content["encryption"].keys() - {primary}:
-        raise _Malformed("a retired key is its primary one, or not among its encryption keys")
-    return KeyRing(
-        primary=primary,
-        retired=retired,
-        encryption={name: _key(text) for name, text in content["encryption"].items()},
-        mac={purpose: _key(content["mac"][purpose]) for purpose in purposes},
-        cvc=_key(content["cvc"]),
-    )
-
-
-def _key(text: Any) -> bytes:
-    try:
-        key = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError, TypeError):
-        raise _Malformed("a key is not base64") from None
-    if len(key) != KEY_BYTES:
-        raise _Malformed(f"a key is not {KEY_BYTES} bytes long")
-    return key
-
-
-def _malformed(path: Path, error: Exception) -> KeyRingError:
-    # Without the error itself: its text may quote the file.
-    return KeyRingError(
-        f"The key ring at {path} is malformed ({_reason(error)}): restore it from your backup."
-    )
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, _Malformed):
-        return str(error)
-    if isinstance(error, KeyError):
-        return f"{error.args[0]} is missing"
-    return "it is not the JSON of a key ring"

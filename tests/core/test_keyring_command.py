@@ -1,6 +1,5 @@
 """`manage.py keyring`: an operator changes the key step by step."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from tests.stage.key_change import (
     seal_with_a_lost_key,
     take_out,
 )
+from tests.stage.key_ring_files import without_purposes
 from tests.stage.second_factors import add_app
 from tests.stage.visitors import an_operator
 from vault import sealed_rows
@@ -44,7 +44,7 @@ def test_the_command_shows_what_each_key_seals(merchant: Merchant, key_change: K
     key_change.promote_and_restart()
     seal_many(merchant, 1)
 
-    lines = keyring_command("show").splitlines()
+    lines = keyring_command("show").splitlines()[:3]
 
     others = (
         "0 acquirers.Terminal.sealed, 0 merchants.IdempotencyKey.sealed_response, "
@@ -161,11 +161,7 @@ def old_file(tmp_path: Path) -> Path:
     """A key ring from before the audit log."""
     path = tmp_path / "old"
     keyring.create(path)
-    content = json.loads(path.read_text())
-    del content["mac"]["audit_log"]
-    path.unlink()
-    path.write_text(json.dumps(content))
-    path.chmod(0o400)
+    without_purposes(path, "audit_log")
     return path
 
 
@@ -201,11 +197,7 @@ def test_lost_keys_of_second_factors_are_not_made_anew(tmp_path: Path) -> None:
     add_app(an_operator())
     path = tmp_path / "lost"
     keyring.create(path)
-    content = json.loads(path.read_text())
-    del content["mac"]["second_factor"]
-    path.unlink()
-    path.write_text(json.dumps(content))
-    path.chmod(0o400)
+    without_purposes(path, "second_factor")
 
     with pytest.raises(CommandError, match="Second factors were made with the key"):
         keyring_command("--file", path, "add-purpose")

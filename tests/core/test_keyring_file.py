@@ -12,6 +12,8 @@ import pytest
 
 from core import keyring
 from core.keyring import KeyRingError, UnknownKey
+from core.keyring.file import content_of
+from tests.stage.key_ring_files import put_in_clear, rewrite, without_purposes
 
 
 @pytest.fixture
@@ -19,12 +21,6 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "keyring.json"
     keyring.create(path)
     return path
-
-
-def rewrite(path: Path, **changes: object) -> None:
-    content = json.loads(path.read_text()) | changes
-    path.chmod(0o600)
-    path.write_text(json.dumps({key: value for key, value in content.items() if value}))
 
 
 def test_a_new_key_ring_is_private_and_loads(path: Path) -> None:
@@ -72,7 +68,7 @@ def test_a_key_ring_that_others_can_use_says_how_to_close_it(path: Path, mode: i
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"version": 2}, "version is not 1"),
+        ({"version": 3}, "version is not 2"),
         ({"primary": "k_gone"}, "primary key id is not among"),
         ({"encryption": None}, "encryption is missing"),
         ({"encryption": ["k"]}, "primary key id is not among"),
@@ -85,15 +81,17 @@ def test_a_key_ring_that_others_can_use_says_how_to_close_it(path: Path, mode: i
         ({"cvc": "!secret!"}, "a key is not base64"),
         ({"cvc": base64.b64encode(b"short").decode()}, "not 32 bytes long"),
         ({"mac": {"link": "x"}}, "api_key is missing"),
+        ({"about": {"cvc": {"made_at": "soon"}}}, "not the JSON of a key ring"),
+        ({"about": {"cvc": {"made_at": "2999-01-01T00:00:00+00:00"}}}, "cvc lies in the future"),
     ],
 )
 def test_a_malformed_key_ring_says_what_is_wrong(
     path: Path, changes: dict[str, object], reason: str
 ) -> None:
-    rewrite(path, **changes)
+    put_in_clear(path, **changes)
 
     with pytest.raises(KeyRingError, match=reason):
-        keyring.load(path)
+        keyring.missing_purposes(path)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '"x"', "\xff"])
@@ -109,7 +107,7 @@ def test_a_file_that_is_no_key_ring_is_refused_without_quoting_it(path: Path, co
 
 
 def keys_in(path: Path) -> dict:
-    content = json.loads(path.read_text())
+    content = content_of(path)
     return {"cvc": content["cvc"], **content["mac"], **content["encryption"]}
 
 
@@ -295,10 +293,10 @@ def test_a_link_to_the_file_stays_a_link(path: Path) -> None:
 
 
 def test_a_malformed_key_ring_is_not_changed(path: Path) -> None:
-    rewrite(path, cvc=None)
+    put_in_clear(path, cvc=None)
 
     with pytest.raises(KeyRingError, match="cvc is missing"):
-        keyring.add(path)
+        keyring.complete(path)
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -307,9 +305,7 @@ def test_a_malformed_key_ring_is_not_changed(path: Path) -> None:
 
 def make_old(path: Path) -> bytes:
     """Take a younger purpose out of the file, and return what the file then is."""
-    content = json.loads(path.read_text())
-    del content["mac"]["audit_log"]
-    rewrite(path, mac=content["mac"])
+    without_purposes(path, "audit_log")
     return path.read_bytes()
 
 
@@ -321,22 +317,19 @@ def test_a_file_that_is_too_old_says_how_to_complete_it(path: Path) -> None:
 
 
 def test_an_old_file_is_completed_and_keeps_its_keys(path: Path) -> None:
-    old = json.loads(make_old(path))
+    make_old(path)
+    old = keys_in(path)
 
     assert keyring.complete(path) == ["audit_log"]
 
     assert keyring.complete(path) == []
-    content = json.loads(path.read_text())
     assert keyring.load(path).mac("audit_log", b"x")
-    del content["mac"]["audit_log"]
-    assert content == old
+    assert keys_in(path).items() - old.items() == {("audit_log", keys_in(path)["audit_log"])}
     assert stat.S_IMODE(path.stat().st_mode) == 0o400
 
 
 def test_a_first_purpose_that_is_lost_is_not_made_anew(path: Path) -> None:
-    mac = json.loads(path.read_text())["mac"]
-    del mac["api_key"], mac["audit_log"]
-    rewrite(path, mac=mac)
+    without_purposes(path, "api_key", "audit_log")
 
     for change in (keyring.complete, keyring.missing_purposes, keyring.load):
         with pytest.raises(KeyRingError, match="api_key is missing"):

@@ -211,6 +211,8 @@ SANDBOX = "acquirers.sandbox"
         ),
         ({"METRICS_BIND": "9464"}, "Set METRICS_BIND to host:port"),
         ({**LIVE, "BASE_URL": "http://pay.example"}, "Set BASE_URL to "),
+        ({"KEK_PROVIDER": "usb"}, "Set KEK_PROVIDER to file or components."),
+        ({**LIVE, "KEK_PROVIDER": "file"}, "Set KEK_PROVIDER to components: "),
         ({"TESTBANK_PUBLIC_URL": "bank.example"}, "Set TESTBANK_PUBLIC_URL to "),
         ({**LIVE, "EMAIL_URL": "memorymail://"}, "Set EMAIL_URL to "),
         ({**LIVE, "SECRET_KEY": "hunter2"}, "Set SECRET_KEY to "),

@@ -16,6 +16,7 @@ import pytest
 from django.conf import settings
 from django.db import connections
 
+from core.keyring.file import content_of
 from core.redis import client as redis
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import every_row
@@ -155,7 +156,7 @@ def test_nothing_that_is_stored_has_a_place_for_a_cvc(written: Written) -> None:
 
 
 def _keys_of_the_ring() -> list[str]:
-    ring = json.loads(Path(settings.KEYRING_FILE).read_text())
+    ring = content_of(Path(settings.KEYRING_FILE))
     return [*ring["encryption"].values(), *ring["mac"].values(), ring["cvc"]]
 
 

@@ -5,6 +5,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from core import keyring
+from core.keyring import kek
+from vault import custodians
 
 
 class Command(BaseCommand):
@@ -14,11 +16,15 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("path", nargs="?", type=Path, help="default: KEYRING_FILE")
+        custodians.add_argument(parser)
 
     def handle(self, *_args: Any, **options: Any) -> None:
         path = options["path"] or settings.KEYRING_FILE
         try:
-            keyring.create(path)
+            if path.exists():
+                keyring.create(path)  # Refused before a custodian has written anything down.
+            made = custodians.make(kek.new_installation(), options["components"], self.stdout)
+            keyring.create(path, wrapping=made)
         except keyring.KeyRingError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Wrote a new key ring to {path}.")

@@ -7,9 +7,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, ProgrammingError
 
 from core import keyring
+from core.keyring import components, dates
+from core.keyring.file import content_of, installation_of, stored_in
 from merchants import audit_log, second_factors
 from merchants.models import AuditHead
-from vault import peers, sealed_rows
+from vault import custodians, peers, sealed_rows
 
 # By purpose, a look at whether anything was made with its key.
 MADE_WITH: dict[str, Callable[[], bool]] = {
@@ -33,6 +35,9 @@ class Command(BaseCommand):
         steps.add_parser("show", help="which keys there are, and what each of them seals")
         steps.add_parser("add", help="add a key that seals nothing yet")
         steps.add_parser("add-purpose", help="make the keys that this version knows of first")
+        steps.add_parser("open", help="enter a custodian's component, after a start of the host")
+        wrap = steps.add_parser("wrap", help="wrap all keys by a new key-encryption key")
+        custodians.add_argument(wrap)
         for name, meaning in (
             ("promote", "seal with this key, from every process's next start on"),
             ("remove", "retire a key: it opens what it has sealed, and seals nothing any more"),
@@ -46,7 +51,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         path = options["file"] or settings.KEYRING_FILE
         step = getattr(self, f"_{options['step'].replace('-', '_')}")
-        given = [options[name] for name in ("key_id", "copy") if name in options]
+        given = [options[name] for name in ("key_id", "copy", "components") if name in options]
         try:
             step(path, *given)
         except keyring.KeyRingError as error:
@@ -62,6 +67,15 @@ class Command(BaseCommand):
         for key_id in sorted(ring.key_ids.union(*counts.values())):
             sealed = ", ".join(f"{counts[label].get(key_id, 0)} {label}" for label in counts)
             self.stdout.write(f"{key_id}  {_role(ring, key_id)}  {sealed}")
+        content = content_of(path)
+        for one in dates.records(content):
+            self.stdout.write(f"{one.name}  {one.purpose}  {_history(one)}")
+        self.stdout.write(
+            f"installation {content['installation']}, wrapped by {content['kek']} of "
+            f"{content['provider']}"
+        )
+        for sentence in dates.due(content):
+            self.stdout.write(f"DUE  {sentence}")
         for process in peers.living().order_by("host", "kind", "id"):
             lacks = sorted(ring.key_ids - set(process.key_ids))
             self.stdout.write(
@@ -93,6 +107,42 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Added a key for {', '.join(added)}. Keep a new copy of {path}, give it to every "
             "machine, then start every process anew."
+        )
+
+    def _open(self, path: Path) -> None:
+        stored, owner = stored_in(path), path.stat()
+        for tries_left in reversed(range(custodians.TRIES)):
+            try:
+                component = custodians.typed("Component: ")
+                done = components.enter(stored, component, kek_file=settings.KEK_FILE, owner=owner)
+                break
+            except components.WrongComponent as refusal:
+                if not tries_left:
+                    raise
+                self.stderr.write(str(refusal))
+        if done.missing:
+            self.stdout.write(
+                f"Component {done.number} is entered. Now the other custodian runs this command."
+            )
+            return
+        keyring.load(path)
+        self.stdout.write(
+            f"The key ring is open: {settings.KEK_FILE} has its key. Start the service."
+        )
+
+    def _wrap(self, path: Path, files: list[Path]) -> None:
+        was_clear = not keyring.is_wrapped(path)
+        if not was_clear:
+            keyring.missing_purposes(path)  # Refused before anybody has written anything down.
+        keyring.wrap(path, custodians.make(installation_of(path), files, self.stdout))
+        self.stdout.write(
+            f"Wrapped all keys of {path} by a new key of {settings.KEK_PROVIDER}. Bring the file "
+            "to every host, and "
+            + (
+                "destroy every copy of before: its keys are in clear."
+                if was_clear
+                else f"the key that {settings.KEK_FILE} has; processes that run need no restart."
+            )
         )
 
     def _promote(self, path: Path, key_id: str) -> None:
@@ -133,6 +183,17 @@ class Command(BaseCommand):
             f"every host, start every process anew"
             f"{'' if is_of_hashes else ', then run `manage.py vault_rotate`'}."
         )
+
+
+def _history(one: dates.KeyRecord) -> str:
+    told = [
+        f"{step} {one.about[date][:10]}"
+        + (f" by {by}" if (by := one.about.get(f"{step}_by")) else "")
+        for step in ("made", "active", "superseded", "retired", "put_back", "purged")
+        if (date := f"{step}_since" if step == "active" else f"{step}_at") in one.about
+    ]
+    due = [f"due {one.due_at:%Y-%m-%d}"] if one.due_at else []
+    return ", ".join([*told, *due]) or "of before dates were kept"
 
 
 def _role(ring: keyring.KeyRing, key_id: str) -> str:
