@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import structlog
 
 from acquirers.noticed import Notice
-from acquirers.outcomes import Exchange, Outcome, Standing
+from acquirers.outcomes import BankOperation, Exchange, Outcome, Standing
 from acquirers.three_d_secure import Authenticated, FormPost, NotAuthenticated, Redirect, Return
 from core.cards import LONGEST_NUMBER, SHORTEST_NUMBER, is_luhn_part, luhn_sums
 from core.secrets_in_text import REDACTED
@@ -75,26 +75,32 @@ def left_out(told: Reply, ends: Ends) -> Reply:
     if exchange is not told.exchange:
         changes["exchange"] = exchange
     if isinstance(told, Standing):
-        numbers = [one.number for one in told.operations]
-        if _echoed((("operations", number) for number in numbers), ends):
-            changes["operations"] = tuple(
-                replace(one, number=None) if _is_echo(one.number, ends) else one
-                for one in told.operations
-            )
+        operations = tuple(_of_operation(one, ends) for one in told.operations)
+        if operations != told.operations:
+            changes["operations"] = operations
     return replace(told, **changes) if changes else told
+
+
+def _of_operation(operation: BankOperation, ends: Ends) -> BankOperation:
+    numbers = _numbers(operation.numbers, ends)
+    return operation if numbers == operation.numbers else replace(operation, numbers=numbers)
 
 
 def _of_exchange(exchange: Exchange, ends: Ends) -> Exchange:
     echoed = _echoed((("code", exchange.code), ("text", exchange.text)), ends)
-    numbers = {
-        name: value
-        for name, value in exchange.numbers.items()
-        if not _echoed((("numbers", name), ("numbers", value)), ends)
-    }
+    numbers = _numbers(exchange.numbers, ends)
     if not echoed and len(numbers) == len(exchange.numbers):
         return exchange
     shown: dict[str, Any] = dict.fromkeys(echoed, REDACTED)
     return replace(exchange, **shown, numbers=numbers)
+
+
+def _numbers(numbers: Mapping[str, str], ends: Ends) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in numbers.items()
+        if not _echoed((("numbers", name), ("numbers", value)), ends)
+    }
 
 
 def of_beginning(begun: Redirect | FormPost, ends: Ends) -> Redirect | FormPost | None:

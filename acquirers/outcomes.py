@@ -84,12 +84,13 @@ class BankOperation:
 
     :param state: APPROVED, DECLINED, AUTHENTICATION_REQUIRED or PENDING.
     :param amount: in minor units; None if the bank does not say.
+    :param numbers: the bank's of this very operation, by the adapter's plain names.
     """
 
     deed: OperationKind
     state: Answer
     amount: int | None = None
-    number: str | None = None
+    numbers: Mapping[str, str] = field(default_factory=dict)
     at: datetime | None = None
 
 

@@ -3,7 +3,8 @@
 The one place where an answer is derived from a standing; it asks no bank.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome, Standing
 
@@ -41,7 +42,8 @@ def modification(standing: Standing, deed: OperationKind) -> Outcome:
     :param deed: CAPTURE or VOID.
     """
     answer, captured = _of_modification(standing, deed)
-    return Outcome(answer, captured=captured, exchange=standing.exchange, is_from_inquiry=True)
+    exchange = replace(standing.exchange, numbers=_numbers(standing, deed))
+    return Outcome(answer, captured=captured, exchange=exchange, is_from_inquiry=True)
 
 
 def refund(standing: Standing) -> Outcome:
@@ -117,6 +119,12 @@ def _captured(standing: Standing) -> int | None:
 
 def _has(standing: Standing, deed: OperationKind) -> bool:
     return any(one.state is Answer.APPROVED for one in _of(standing, deed))
+
+
+def _numbers(standing: Standing, deed: OperationKind) -> Mapping[str, str]:
+    """Return the bank's numbers of the last operation that it approved, and not the payment's."""
+    approved = [one for one in _of(standing, deed) if one.state is Answer.APPROVED]
+    return approved[-1].numbers if approved else {}
 
 
 def _is_open(standing: Standing, deed: OperationKind) -> bool:

@@ -37,7 +37,8 @@ def standing(told: Any, order: str, reference: str, course: Course) -> Standing:
         state, amount = TO_REFUNDS[told["result"]], answers.amount(told["amount"])
     except answers.UNREADABLE:
         return Standing(Finding.UNKNOWN, exchange=course.ended())
-    found = BankOperation(OperationKind.REFUND, state, amount, number)
+    numbers = {"network_reference": number} if number else {}
+    found = BankOperation(OperationKind.REFUND, state, amount, numbers)
     exchange = course.ended(code=facts["response_code"])
     return Standing(Finding.FOUND, (found,), exchange=exchange, **facts)
 

@@ -84,12 +84,13 @@ def test_every_field_of_an_outcome_is_looked_at(caplog: pytest.LogCaptureFixture
 
 def test_every_field_of_a_standing_is_looked_at() -> None:
     told = echo(ECHOES["between digits"])
-    done = BankOperation(OperationKind.CAPTURE, Answer.APPROVED, 5, told)
+    numbers = {"stan": told, told: "7", "batch": "9"}
+    done = BankOperation(OperationKind.CAPTURE, Answer.APPROVED, 5, numbers)
     texts, exchange = dict.fromkeys(echoes.TEXTS, told), Exchange(numbers={told: "7"})
 
     heard = left_out(Standing(Finding.FOUND, (done,), **texts, exchange=exchange), CARD)
 
-    assert heard == Standing(Finding.FOUND, (replace(done, number=None),))
+    assert heard == Standing(Finding.FOUND, (replace(done, numbers={"batch": "9"}),))
     assert heard.exchange.numbers == {}
 
 

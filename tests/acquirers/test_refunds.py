@@ -59,7 +59,7 @@ def test_an_inquiry_is_about_this_refund_alone(bank: BankTransport) -> None:
     [booked] = Refund.objects.filter(reference=BACK)
     number = booked.network_reference
     assert standing.operations == (
-        BankOperation(OperationKind.REFUND, Answer.APPROVED, 5000, number),
+        BankOperation(OperationKind.REFUND, Answer.APPROVED, 5000, {"network_reference": number}),
     )
 
 

@@ -115,8 +115,8 @@ COMMANDS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("createsuperuser", "--noinput", "--email", "s@pay.example"), ("operator.made",)),
     (("acquirer", "set", "new"), ("terminal.added",)),
     (("acquirer", "set", "sandbox"), ("terminal.replaced",)),
-    (("acquirer", "drain", "sandbox"), ("terminal.drained",)),
     (("acquirer", "route", "sandbox", "--brand", "visa"), ("route.added",)),
+    (("acquirer", "drain", "sandbox"), ("terminal.drained",)),
     (("changepassword", "OPERATOR", "--reason", "x"), ("password.changed",)),
 ]  # fmt: skip
 # Commands that change nothing that the log is about.

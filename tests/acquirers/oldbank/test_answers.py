@@ -188,19 +188,30 @@ def test_a_capture_that_comes_twice_is_asked_about(gateway: OldBankGateway, orde
 
 
 @pytest.mark.parametrize("known", ["both", "payment", "none"])
-def test_a_void_after_a_capture_names_the_capture(
+def test_a_void_after_a_capture_has_to_name_the_capture(
     known: str, gateway: OldBankGateway, order: Order
 ) -> None:
     order = held(gateway, order)
-    captured = gateway.capture(order, amount=5000)
-    numbers = {
-        "both": {**order.numbers, **captured.exchange.numbers},
-        "payment": order.numbers,
-        "none": {},
-    }
+    captured = gateway.capture(order, amount=5000).exchange.numbers
+    named = {f"capture.{name}": number for name, number in captured.items()}
+    numbers = {"both": {**order.numbers, **named}, "payment": order.numbers, "none": {}}
+    is_named = known == "both"
 
-    assert gateway.void(replace(order, numbers=numbers[known])).answer is Answer.APPROVED
-    assert standings.authorization(gateway.inquire(order)).answer is Answer.VOIDED
+    outcome = gateway.void(replace(order, numbers=numbers[known]))
+
+    assert outcome.answer is (Answer.APPROVED if is_named else Answer.UNKNOWN)
+    left = standings.authorization(gateway.inquire(order)).answer
+    assert left is (Answer.VOIDED if is_named else Answer.APPROVED)
+
+
+def test_a_capture_that_is_found_has_its_own_numbers(gateway: OldBankGateway, order: Order) -> None:
+    order = held(gateway, order)
+    told = gateway.capture(order, amount=5000).exchange.numbers
+
+    found = standings.modification(gateway.inquire(order), OperationKind.CAPTURE)
+
+    assert (found.answer, dict(found.exchange.numbers)) == (Answer.APPROVED, dict(told))
+    assert told["trans_id"] != order.numbers["trans_id"]
 
 
 def test_a_refused_void_leaves_the_payment(gateway: OldBankGateway, order: Order) -> None:

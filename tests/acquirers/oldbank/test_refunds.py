@@ -96,7 +96,7 @@ def test_an_inquiry_is_about_one_refund_and_the_sale_stays_to_be_seen(
     [found] = gateway.inquire_refund(order, reference=AGAIN).operations
 
     assert found == BankOperation(
-        OperationKind.REFUND, Answer.APPROVED, 7000, found.number, found.at
+        OperationKind.REFUND, Answer.APPROVED, 7000, found.numbers, found.at
     )
     sale = standings.authorization(gateway.inquire(order))
     assert (sale.answer, sale.captured) == (Answer.APPROVED, 12500)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.stage import bank_books
+from tests.stage.bank_days import begin_at_noon
 from tests.stage.books import captured_by_bank
 from tests.stage.both_banks import OLD
 from tests.stage.client import ApiClient
@@ -74,6 +75,25 @@ def test_a_modification_with_a_bad_answer_is_found_out(
     assert answer["status"] == "processing"
     assert acme.payment(payment_id)["status"] == ENDED[action]
     assert acme.pending() == sum(bank_books.order().taken)
+
+
+@pytest.mark.parametrize("fault", ["", "hang"], ids=["answered", "found_out"])
+def test_captured_money_is_voided_by_the_captures_number(
+    fault: str, acme: ApiClient, bank: OldBankWay
+) -> None:
+    begin_at_noon()
+    payment_id = acme.pay(capture_method="manual")["id"]
+    if fault:
+        bank.bank.misbehave(fault)
+    acme.post(f"{PATH}/{payment_id}/capture")
+    sweep_after(10)
+    asked = len(bank.seen)
+
+    back = acme.refund(payment_id)
+
+    assert (back["status"], back["method"]) == ("succeeded", "void")
+    assert [kind for kind, _order, _terminal in bank.seen[asked:]] == ["Void"]
+    assert (bank_books.order().state, acme.pending()) == ("voided", 0)
 
 
 @pytest.mark.parametrize("kind", length(short=PLAIN[3::4], full=PLAIN))

@@ -19,7 +19,7 @@ from acquirers.outcomes import (
 from acquirers.wire import Received, xml
 
 CONTENT_TYPE = "text/xml"
-NO_RECORD, NUMBER_MISSING, NOT_THE_LAST = "E-2400", "E-3202", "E-3203"
+NO_RECORD = "E-2400"
 # The issuer's no. `92` is in no table: the bank itself does not know yet.
 DECLINES = {*BY_RESPONSE_CODE, "06"} - {"1A", "65"}
 # (result, code): anything else is unknown. An order that has succeeded already (E-3001), a proof
@@ -105,17 +105,6 @@ def _listed(received: Received, order: Order, course: Course, *, request_type: s
     return _standing(lines, course) if lines and is_whole else unknown
 
 
-def last_number(standing: Standing) -> str | None:
-    """Return the bank's number of the last payment or capture, which a void has to name."""
-    is_money = (OperationKind.AUTHORIZATION, OperationKind.CAPTURE)
-    approved = [
-        one.number
-        for one in standing.operations
-        if one.deed in is_money and one.state is Answer.APPROVED
-    ]
-    return approved[-1] if approved else None
-
-
 def _about(received: Received, order: Order, request_type: str) -> dict[str, str]:
     """Return the answer's elements; each comes once, but for the lines.
 
@@ -181,10 +170,8 @@ def _operations(line: Mapping[str, str]) -> list[BankOperation]:
     if line["kind"] == "S" and line["state"] == "A":
         deeds.append(OperationKind.CAPTURE)
     at = datetime.fromtimestamp(float(line["at"]), UTC)
-    return [
-        BankOperation(deed, _state(line), int(line["amount"]), line["trans_id"], at)
-        for deed in deeds
-    ]
+    numbers = {"trans_id": line["trans_id"], "host_ref": line["host_ref"]}
+    return [BankOperation(deed, _state(line), int(line["amount"]), numbers, at) for deed in deeds]
 
 
 def _state(line: Mapping[str, str]) -> Answer:

@@ -6,7 +6,6 @@ installation refuses it.
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime, time, timedelta
 from urllib.parse import urlencode
 from xml.sax.saxutils import escape
@@ -90,25 +89,16 @@ class OldBankGateway:
         """Take money of a pre-authorisation; the bank takes it once."""
         sent = {"Amount": written(amount), "Currency": NUMERIC[order.currency]}
         outcome = self._change(order, "Capture", lambda: sent)
-        numbers = {f"capture.{name}": told for name, told in outcome.exchange.numbers.items()}
         return Outcome(
             outcome.answer,
             response_code=outcome.response_code,
             captured=amount if outcome.answer is Answer.APPROVED else None,
-            exchange=replace(outcome.exchange, numbers=numbers),
+            exchange=outcome.exchange,
         )
 
     def void(self, order: Order) -> Outcome:
         """Release the order; the bank wants the number of the last payment or capture of it."""
-        known = order.numbers.get("capture.trans_id") or order.numbers.get("trans_id")
-        outcome = self._void(order, known)
-        if outcome.exchange.code not in (answers.NUMBER_MISSING, answers.NOT_THE_LAST):
-            return outcome
-        # Nothing has happened: a capture was learnt by an inquiry, or by nobody so far.
-        number = answers.last_number(self.inquire(order))
-        return self._void(order, number) if number else outcome
-
-    def _void(self, order: Order, number: str | None) -> Outcome:
+        number = order.numbers.get("capture.trans_id") or order.numbers.get("trans_id")
         return self._change(order, "Void", lambda: {"TransId": number} if number else {})
 
     def inquire(self, order: Order) -> Standing:
