@@ -30,6 +30,7 @@ EVERY = {
     "merchants.tasks.forget_sessions": 3600.0,
     "audit.daily.tasks.forget_old": 3600.0,
     "audit.daily.tasks.digest_days": 600.0,
+    "merchants.tasks.watch_unused_accounts": 3600.0,
     "merchants.tasks.log_audit_heads": 86_400.0,
 }
 # A run of these lasts for longer than the time in between. The next one begins at once, by a

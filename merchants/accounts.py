@@ -98,6 +98,10 @@ def open_account(
     :raises django.core.exceptions.ValidationError: no name, e-mail address or country.
     """
     merchant, owner, password = admit(Application(name, email, websites, callbacks, country))
+    if password and settings.LIVEMODE:
+        # Its reader is not the one who made it. A sandbox's may stay.
+        User.objects.filter(pk=owner.pk).update(is_password_printed=True)
+        owner.is_password_printed = True
     _key, secret = keys.create(merchant, name="First key", created_by=owner)
     return Opened(merchant, owner, secret, password)
 

@@ -55,7 +55,7 @@ VERBS = {
     "holiday": ("added", "removed"),
     "installation": ("opened",),
     "operator": ("invited", "withdrawn", "added", "changed", "made"),
-    "person": ("switched_off", "switched_on"),
+    "person": ("switched_off", "switched_on", "locked_unused", "came_back"),
     "sign_in": ("succeeded", "refused", "locked", "unlocked"),
     "session": ("ended",),
     "mfa": ("added", "removed", "refused"),

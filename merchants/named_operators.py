@@ -20,7 +20,9 @@ def find(email: str, *, permission: str | None) -> User:
     :param permission: the desk's for the same act; None if any operator may.
     :raises OperatorRefused: they are no operator who can sign in, or may not do it.
     """
-    rows = User.objects.filter(email=email_key(email), is_active=True, is_staff=True)
+    rows = User.objects.filter(
+        email=email_key(email), is_active=True, is_staff=True, locked_unused_at=None
+    )
     person = rows.first()
     if person is None:
         raise OperatorRefused(f"--as names no operator: {email}.")
@@ -49,4 +51,6 @@ def are_needed() -> bool:
 def with_an_app() -> QuerySet[User]:
     """Return the operators who can sign in and have an authenticator app."""
     apps = Authenticator.objects.filter(type=Authenticator.Type.TOTP)
-    return User.objects.filter(is_active=True, is_staff=True, pk__in=apps.values("user_id"))
+    return User.objects.filter(
+        is_active=True, is_staff=True, locked_unused_at=None, pk__in=apps.values("user_id")
+    )

@@ -50,6 +50,9 @@ class NotOneOfTheLast:
 
         :raises merchants.passwords.PasswordsBusy: too many are being looked at in this moment.
         """
+        if user and user.is_password_printed and check_password(password, user.password):
+            text = _("This is the password that was made for you: choose one of your own.")
+            raise ValidationError(text, code="password_printed")
         if user is None or not user.is_staff:
             return
         if any(check_password(password, one) for one in [user.password, *user.former_passwords]):
@@ -67,8 +70,11 @@ def replace(user: User, password: str) -> None:
     row = User.objects.select_for_update(no_key=True).get(pk=user.pk)
     before = [row.password, *row.former_passwords][: LAST_ONES - 1] if row.is_staff else []
     # Not the count of wrong ones, which another request may be changing.
-    User.objects.filter(pk=row.pk).update(password=hashed, former_passwords=before)
+    User.objects.filter(pk=row.pk).update(
+        password=hashed, former_passwords=before, is_password_printed=False
+    )
     user.password, user.former_passwords = hashed, before
+    user.is_password_printed = False
 
 
 # --- What is guessed soon ---------------------------------------------------------------------

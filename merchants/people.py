@@ -49,8 +49,12 @@ def take_off_second_factors(by: User, user: User, *, reason: str) -> bool:
 
 @transaction.atomic(durable=True)
 def change_password(user: User, password: str, *, reason: str | None) -> None:
-    """Give a person another password on the machine, and sign them out everywhere."""
+    """Give a person another password on the machine, and sign them out everywhere.
+
+    They choose their own at the next sign-in.
+    """
     password_rules.replace(user, password)
+    User.objects.filter(pk=user.pk).update(is_password_printed=True)
     sessions.end_all_of(user)
     audit_log.record_of_person("password.changed", user, reason=reason)
 

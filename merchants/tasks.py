@@ -1,7 +1,7 @@
 from celery import shared_task
 
 from core import context
-from merchants import audit_chains, audit_tallies
+from merchants import audit_chains, audit_tallies, unused_accounts
 from merchants.sessions import SessionStore
 
 
@@ -14,6 +14,12 @@ def forget_sessions() -> None:
 def write_audit_tallies() -> None:
     with context.work():
         audit_tallies.write_due()
+
+
+@shared_task
+def watch_unused_accounts() -> None:
+    with context.work():
+        unused_accounts.watch()
 
 
 @shared_task

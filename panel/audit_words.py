@@ -82,6 +82,8 @@ WORDS: dict[str, str | Promise] = {
     "operator.made": _("Operator made on the machine"),
     "person.switched_off": _("Account switched off"),
     "person.switched_on": _("Account switched on"),
+    "person.locked_unused": _("Account locked after 90 days without use"),
+    "person.came_back": _("Account opened again by mail"),
     "sign_in.succeeded": _("Signed in"),
     "sign_in.refused": _("Sign-ins refused"),
     "sign_in.locked": _("Sign-in locked after wrong tries"),

@@ -3,26 +3,33 @@
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.stagekit import clear_login
 from allauth.core import context as allauth
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.internal.flows import did_use_passwordless_login
 from django.conf import settings
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from core import mail
 from core.context import ActorKind, act_as
 from core.http import client_address
-from merchants import password_rules, second_factors, sessions, sign_in
+from merchants import password_rules, second_factors, sessions, sign_in, unused_accounts
 from merchants.models import User
 from panel import languages
 from panel.account import new_browsers
 
 # The one address that answers a script: it asks there for the options of a passkey.
 ASKED_BY_SCRIPT = "mfa_login_webauthn"
+LOCKED_UNUSED = gettext_lazy(
+    "Nobody used your account for 90 days, so it was locked. Type your address: the mail opens it."
+)
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -61,6 +68,14 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def set_password(self, user: User, password: str) -> None:
         password_rules.replace(user, password)
+
+    def pre_login(self, request: HttpRequest, user: Any, **hook: Any) -> HttpResponse | None:
+        """Lead a person whose account is locked, for it was unused, to the mail that opens it."""
+        if unused_accounts.is_locked(user):
+            clear_login(request)
+            messages.warning(request, str(LOCKED_UNUSED))
+            return redirect("account_reset_password")
+        return super().pre_login(request, user, **hook)
 
     def post_login(self, request: HttpRequest, user: User, **hook: Any) -> HttpResponse:
         act_as(ActorKind.USER, str(user.pk), user.email)

@@ -30,6 +30,17 @@ TO_MAKE_ONE = frozenset(
 )  # fmt: skip
 
 
+# The same of a person whose password was made by a command.
+TO_CHOOSE_ONE = frozenset(
+    {
+        "account_change_password", "account_login", "account_logout", "account_reauthenticate",
+        "account_reset_password", "account_reset_password_done", "account_reset_password_from_key",
+        "account_reset_password_from_key_done", "mfa_reauthenticate",
+        "mfa_reauthenticate_webauthn", "panel:look",
+    }
+)  # fmt: skip
+
+
 class Doors:
     """Refuse what is asked at another host or from another network, and lead people on.
 
@@ -56,7 +67,10 @@ class Doors:
             return None
         context.act_as(ActorKind.USER, str(request.user.pk), request.user.get_username())
         match = request.resolver_match
-        if match and match.view_name in TO_MAKE_ONE:
+        name = match.view_name if match else None
+        if request.user.is_password_printed:
+            return None if name in TO_CHOOSE_ONE else _to("account_change_password")
+        if name in TO_MAKE_ONE:
             return None
         return _to("mfa_index") if second_factors.is_missing(request.user) else None
 

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from core import context
 from core.context import ActorKind
 from core.errors import DomainError
-from merchants import audit_log, second_factors, sessions
+from merchants import audit_log, second_factors, sessions, unused_accounts
 from merchants.filters import AUDIT_LOG
 from merchants.models import AuditEntry, Member, User
 from merchants.second_factors import has_one
@@ -82,7 +82,9 @@ class PasswordReset(_Recorded, account.PasswordResetFromKeyView):
     def form_valid(self, form: Any) -> HttpResponse:
         user = self.changed_user()
         context.act_as(ActorKind.USER, str(user.pk), user.email)
-        return super().form_valid(form)
+        response = super().form_valid(form)
+        unused_accounts.come_back(user)
+        return response
 
     def changed_user(self) -> User:
         return self.reset_user

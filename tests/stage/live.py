@@ -186,6 +186,8 @@ def _open_acme() -> dict[str, str]:
         price = '[{"currency": "try", "bps": 250, "fixed": 25}]'
         _command("merchant", "prices", merchant, price, *why)
         _command("merchant", "status", merchant, "active", *why)
+        # The owner has chosen this one.
+        User.objects.update(is_password_printed=False)
         User.objects.create_superuser(OPERATOR, PASSWORD)
     second_factors.add_app(User.objects.get(email=opened["panel_email"]))
     return opened

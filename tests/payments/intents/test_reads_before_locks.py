@@ -81,7 +81,7 @@ LOCK_FIRST = (
     "acquirers.notices.tasks.take_in", "acquirers.transfers.tasks.take_in",
     "ledger.tasks.advance_checkpoints", "ledger.tasks.settle_due", "payouts.tasks.pay_out_daily",
     "audit.daily.tasks.run_due", "audit.daily.tasks.forget_old", "audit.daily.tasks.digest_days",
-    "merchants.tasks.write_audit_tallies",
+    "merchants.tasks.write_audit_tallies", "merchants.tasks.watch_unused_accounts",
     "payouts.topups.tasks.tell_bank",
     # It reads the heads, and writes nothing.
     "merchants.tasks.log_audit_heads",
