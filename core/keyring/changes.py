@@ -20,13 +20,14 @@ from core.keyring.file import content_of, load, replacing
 from core.keyring.kek import KeyRingError
 
 
-def add(path: Path) -> str:
+def add(path: Path, *, key_id: str | None = None) -> str:
     """Add a new encryption key, which seals nothing yet, and return its id.
 
+    :param key_id: by default a new one.
     :raises KeyRingError: the file cannot be used, or another process is changing it.
     """
     with replacing(path) as content:
-        key_id = new_key_id()
+        key_id = key_id or new_key_id()
         content["encryption"][key_id] = new_key()
         _about(content)[key_id] = dates.made()
     return key_id

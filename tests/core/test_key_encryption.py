@@ -17,6 +17,7 @@ from audit.daily import overdue
 from core import keyring
 from core.keyring import KeyRingError, components, kek
 from core.keyring.file import content_of, stored_in
+from merchants.models import AuditEntry
 from tests.stage.key_change import keyring_command
 from tests.stage.key_ring_files import put_in_clear, replace, rewrite
 from vault.checks import keys_are_in_date
@@ -289,6 +290,7 @@ def type_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     return type_in
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_two_custodians_open_the_ring_one_after_the_other(
     custodians: list[str], type_in: Callable[..., str], settings: Any, order: tuple[int, int]
@@ -306,6 +308,7 @@ def test_two_custodians_open_the_ring_one_after_the_other(
     assert keyring.load(settings.KEYRING_FILE)
     assert [file.name for file in settings.KEK_FILE.parent.iterdir()] == ["kek"]
     assert settings.KEK_FILE.stat().st_mode & 0o777 == 0o400
+    assert AuditEntry.objects.filter(action="key_ring.opened").count() == 1
     with pytest.raises(CommandError, match="is open already"):
         type_in(custodians[0])
 

@@ -1,17 +1,22 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import structlog
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError, ProgrammingError
+from django.core.management.base import CommandError, CommandParser
+from django.db import DatabaseError, ProgrammingError, transaction
 
+from api.commands import AuditedCommand
 from core import keyring
 from core.keyring import components, dates
 from core.keyring.file import content_of, installation_of, stored_in
-from merchants import audit_log, second_factors
+from merchants import audit_log, operators, second_factors
 from merchants.models import AuditHead
 from vault import custodians, peers, sealed_rows
+
+log = structlog.get_logger(__name__)
 
 # By purpose, a look at whether anything was made with its key.
 MADE_WITH: dict[str, Callable[[], bool]] = {
@@ -24,10 +29,14 @@ MADE_OF = {
 }
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Change the key ring while the service runs (docs/operate/keys.md)."
     # A key ring that does not load is told in one sentence, not as a failed check.
     requires_system_checks = []
+    permission = operators.MANAGE
+    people = 2
+    # `open` is the custodians', and what a later version needs is nobody's choice.
+    reading = frozenset({"show", "open", "add-purpose"})
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--file", type=Path, help="the key ring (default: KEYRING_FILE)")
@@ -48,6 +57,20 @@ class Command(BaseCommand):
         put_back.add_argument("key_id", metavar="KEY", help="an id, or a purpose of hashes")
         put_back.add_argument("--from", type=Path, required=True, metavar="COPY", dest="copy")
 
+    def needs_operators(self, options: dict[str, Any]) -> bool:
+        # Second factors are sealed by the ring: one that does not load proves nobody's code.
+        return _loads() and super().needs_operators(options)
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """Run the command; the database is asked for operators before its own step is."""
+        try:
+            return super().execute(*args, **options)
+        except DatabaseError as error:
+            raise CommandError(
+                "The database does not answer, and it says what the keys seal and who may change "
+                "them; nothing was changed."
+            ) from error
+
     def handle(self, *_args: Any, **options: Any) -> None:
         path = options["file"] or settings.KEYRING_FILE
         step = getattr(self, f"_{options['step'].replace('-', '_')}")
@@ -56,10 +79,6 @@ class Command(BaseCommand):
             step(path, *given)
         except keyring.KeyRingError as error:
             raise CommandError(str(error)) from error
-        except DatabaseError as error:
-            raise CommandError(
-                "The database does not tell what the keys seal; nothing was changed."
-            ) from error
 
     def _show(self, path: Path) -> None:
         ring = keyring.load(path)
@@ -85,7 +104,9 @@ class Command(BaseCommand):
             )
 
     def _add(self, path: Path) -> None:
-        key_id = keyring.add(path)
+        key_id = keyring.new_key_id()
+        with _noted("key_added", path, key_id):
+            keyring.add(path, key_id=key_id)
         self.stdout.write(
             f"Added {key_id}. Once every process has started anew with this file: "
             f"manage.py keyring promote {key_id}"
@@ -126,6 +147,7 @@ class Command(BaseCommand):
             )
             return
         keyring.load(path)
+        _note_opening(path, stored["installation"])
         self.stdout.write(
             f"The key ring is open: {settings.KEK_FILE} has its key. Start the service."
         )
@@ -134,7 +156,9 @@ class Command(BaseCommand):
         was_clear = not keyring.is_wrapped(path)
         if not was_clear:
             keyring.missing_purposes(path)  # Refused before anybody has written anything down.
-        keyring.wrap(path, custodians.make(installation_of(path), files, self.stdout))
+        installation = installation_of(path)
+        with _noted("wrapped", path, installation):
+            keyring.wrap(path, custodians.make(installation, files, self.stdout))
         self.stdout.write(
             f"Wrapped all keys of {path} by a new key of {settings.KEK_PROVIDER}. Bring the file "
             "to every host, and "
@@ -147,7 +171,8 @@ class Command(BaseCommand):
 
     def _promote(self, path: Path, key_id: str) -> None:
         peers.require_held(key_id)
-        keyring.promote(path, key_id)
+        with _noted("key_promoted", path, key_id):
+            keyring.promote(path, key_id)
         self.stdout.write(
             f"{key_id} is primary. Once every process has started anew with this file: "
             "manage.py vault_rotate"
@@ -155,7 +180,8 @@ class Command(BaseCommand):
 
     def _remove(self, path: Path, key_id: str) -> None:
         _require_unused(key_id)
-        keyring.retire(path, key_id)
+        with _noted("key_retired", path, key_id):
+            keyring.retire(path, key_id)
         self.stdout.write(
             f"Retired {key_id}: it opens what it has sealed, and seals nothing any more. Bring the "
             f"file to every host. `manage.py keyring purge {key_id}` takes the key out for good."
@@ -169,20 +195,49 @@ class Command(BaseCommand):
         peers.require_sealing_with(keyring.load(path).primary)
         # Only now: a process that seals with the key would do so again after the look.
         _require_unused(key_id)
-        keyring.purge(path, key_id)
+        with _noted("key_purged", path, key_id):
+            keyring.purge(path, key_id)
         self.stdout.write(
             f"Took {key_id} out for good. Keep it with the backups of the database that still "
             "need it."
         )
 
     def _put_back(self, path: Path, name: str, copy: Path) -> None:
-        keyring.put_back(path, name, copy=copy)
+        with _noted("key_put_back", path, name):
+            keyring.put_back(path, name, copy=copy)
         is_of_hashes = name in keyring.MAC_PURPOSES
         self.stdout.write(
             f"Put {name} back{'' if is_of_hashes else ' as a retired key'}. Bring the file to "
             f"every host, start every process anew"
             f"{'' if is_of_hashes else ', then run `manage.py vault_rotate`'}."
         )
+
+
+@contextmanager
+def _noted(verb: str, path: Path, subject: str) -> Iterator[None]:
+    """Commit a row of the audit log if the block changes the file; its code is of the ring, too."""
+    with transaction.atomic():
+        if _loads():
+            after = {"file": str(path)}
+            audit_log.record(f"key_ring.{verb}", merchant=None, subject=subject, after=after)
+        yield
+
+
+def _note_opening(path: Path, installation: str) -> None:
+    try:
+        with _noted("opened", path, installation):
+            pass
+    except DatabaseError as error:
+        # A host that starts may reach its database later than its custodians come.
+        log.warning("opening_not_noted", error=type(error).__name__)
+
+
+def _loads() -> bool:
+    try:
+        keyring.load(settings.KEYRING_FILE)
+    except keyring.KeyRingError:
+        return False
+    return True
 
 
 def _history(one: dates.KeyRecord) -> str:
