@@ -216,10 +216,12 @@ class Command(AuditedCommand):
 @contextmanager
 def _noted(verb: str, path: Path, subject: str) -> Iterator[None]:
     """Commit a row of the audit log if the block changes the file; its code is of the ring, too."""
+    if not _loads():
+        yield
+        return
     with transaction.atomic():
-        if _loads():
-            after = {"file": str(path)}
-            audit_log.record(f"key_ring.{verb}", merchant=None, subject=subject, after=after)
+        after = {"file": str(path)}
+        audit_log.record(f"key_ring.{verb}", merchant=None, subject=subject, after=after)
         yield
 
 
