@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
+from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome, Reason
 from core.errors import Explained
 
 TRY_AGAIN_LATER = "try_again_later"
@@ -90,6 +90,8 @@ BY_RESPONSE_CODE = {
     "93": _declined("restricted_card", DECLINED, DO_NOT_TRY_AGAIN),
     "96": PROCESSING_ERROR,
 }
+
+BY_REASON = {Reason(decline.decline_code): decline for decline in BY_RESPONSE_CODE.values()}
 
 DECLINES = (
     GENERIC_DECLINE, AUTHENTICATION_FAILED, AUTHENTICATION_ABANDONED, FRAUD_BLOCKED,
@@ -262,8 +264,19 @@ EXPLAINED_ADVICE_CODES = {
 
 def explain(outcome: Outcome) -> Decline:
     """Return the reason of an outcome that charged nothing: declined, never sent, or released."""
-    if outcome.answer in (*NEVER_AT_THE_BANK, Answer.VOIDED, Answer.LAPSED):
+    is_over = outcome.answer in (*NEVER_AT_THE_BANK, Answer.VOIDED, Answer.LAPSED)
+    if is_over and not outcome.blames_the_payment:
         return PROCESSING_ERROR
     if outcome.risk_level == "highest":
         return FRAUD_BLOCKED
-    return BY_RESPONSE_CODE.get(outcome.response_code or "", GENERIC_DECLINE)
+    return of_refusal(outcome) or GENERIC_DECLINE
+
+
+def of_refusal(outcome: Outcome) -> Decline | None:
+    """Return what a refusal's reason or response code means; None if it gives none that is known.
+
+    A reason comes first: where the adapter gives one, it knows better than the code.
+    """
+    if outcome.reason:
+        return BY_REASON[outcome.reason]
+    return BY_RESPONSE_CODE.get(outcome.response_code or "")

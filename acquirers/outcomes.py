@@ -22,6 +22,25 @@ class Answer(enum.Enum):
     LAPSED = "lapsed"  # Derived from a standing: authorised once, and expired at the bank.
 
 
+class Reason(enum.Enum):
+    """The reason of a refusal, by the names that `decline_code` shows (`acquirers.declines`)."""
+
+    AUTHENTICATION_REQUIRED = "authentication_required"
+    CARD_NOT_SUPPORTED = "card_not_supported"
+    DO_NOT_HONOR = "do_not_honor"
+    EXPIRED_CARD = "expired_card"
+    FRAUDULENT = "fraudulent"
+    INCORRECT_CVC = "incorrect_cvc"
+    INCORRECT_NUMBER = "incorrect_number"
+    INSUFFICIENT_FUNDS = "insufficient_funds"
+    LOST_CARD = "lost_card"
+    PROCESSING_ERROR = "processing_error"
+    RESTRICTED_CARD = "restricted_card"
+    SERVICE_NOT_ALLOWED = "service_not_allowed"
+    STOLEN_CARD = "stolen_card"
+    TRANSACTION_NOT_ALLOWED = "transaction_not_allowed"
+
+
 # Answers about one request: it certainly did nothing at the bank, an earlier one may have.
 NEVER_SENT = (Answer.NOT_SENT, Answer.NOT_CHARGED)
 NEVER_AT_THE_BANK = (*NEVER_SENT, Answer.NO_RECORD)
@@ -49,7 +68,10 @@ class Exchange:
 class Outcome:
     """The bank's answer to a request. A decline is an outcome, not an exception.
 
-    :param response_code: ISO 8583, as the bank wrote it.
+    :param response_code: ISO 8583, as a network said it; None where the bank has codes of its own.
+    :param reason: of a refusal, where the response code does not say it. `NOT_CHARGED` with one is
+        a matter of the payment (card, amount, installments, a rule about fraud); without one the
+        terminal's set-up is wrong.
     :param risk_level: `normal`, `elevated` or `highest`; `risk_score` is 0 to 100.
     :param captured: in minor units; None if the bank did not say.
     :param is_from_inquiry: derived from a standing, and no answer to the request itself.
@@ -66,6 +88,12 @@ class Outcome:
     exchange: Exchange = field(default=Exchange(), compare=False)
     is_from_inquiry: bool = field(default=False, compare=False)
     after: "Outcome | None" = field(default=None, compare=False, repr=False)
+    reason: Reason | None = None
+
+    @property
+    def blames_the_payment(self) -> bool:
+        """Return whether the acquirer refused this payment itself before it asked the bank."""
+        return self.answer is Answer.NOT_CHARGED and self.reason is not None
 
 
 class OperationKind(enum.Enum):
@@ -117,3 +145,4 @@ class Standing:
     risk_level: str | None = None
     risk_score: int | None = None
     exchange: Exchange = field(default=Exchange(), compare=False)
+    reason: Reason | None = None

@@ -22,7 +22,7 @@ def watched(terminal: Terminal, outcome: Outcome) -> Outcome:
     if outcome.answer in UNTOLD:
         return outcome
     with _lock:
-        is_refused = outcome.answer is Answer.NOT_CHARGED
+        is_refused = outcome.answer is Answer.NOT_CHARGED and not outcome.blames_the_payment
         _in_a_row[terminal.id] = _in_a_row[terminal.id] + 1 if is_refused else 0
         count = _in_a_row[terminal.id]
     if count and count % ALERT_AFTER == 0:

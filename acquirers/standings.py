@@ -23,6 +23,7 @@ def authorization(standing: Standing) -> Outcome:
     return Outcome(
         answer=answer,
         response_code=standing.response_code,
+        reason=standing.reason,
         authorization_code=standing.authorization_code,
         network_reference=standing.network_reference,
         risk_level=standing.risk_level,
@@ -54,6 +55,7 @@ def refund(standing: Standing) -> Outcome:
     return Outcome(
         answer=_of_refund(standing),
         response_code=standing.response_code,
+        reason=standing.reason,
         network_reference=standing.network_reference,
         exchange=standing.exchange,
         is_from_inquiry=True,

@@ -137,7 +137,8 @@ def _failed(intent: PaymentIntent, attempt: Attempt, outcome: Outcome) -> Paymen
     attempt.error = error_of(attempt, reason, outcome)
     DECLINED.count_after_commit(attempt.error["reason"])
     # A bank that cannot answer says nothing about the card.
-    attempt.is_declined = outcome.answer is Answer.DECLINED and reason is not PROCESSING_ERROR
+    is_refused = outcome.answer is Answer.DECLINED or outcome.blames_the_payment
+    attempt.is_declined = is_refused and reason is not PROCESSING_ERROR
     if outcome.answer is Answer.AUTHENTICATION_REQUIRED:
         attempt.authentication_demanded = True
     return fail(intent, attempt, AttemptStatus.FAILED)
@@ -186,9 +187,10 @@ def _hold_nothing(intent: PaymentIntent) -> None:
 def error_of(attempt: Attempt, reason: Decline, outcome: Outcome) -> dict[str, Any]:
     """Return the error of a failed attempt, which the payment shows as `last_payment_error`.
 
-    An answer that never came from the bank is an `api_error` without a decline code (contract 2).
+    An answer that never came from the bank is an `api_error` without a decline code (contract 2),
+    unless the acquirer refused the card or the amount by itself.
     """
-    is_ours = outcome.answer in NEVER_AT_THE_BANK
+    is_ours = outcome.answer in NEVER_AT_THE_BANK and not outcome.blames_the_payment
     decline_code = None if is_ours else reason.decline_code
     return {
         "type": "api_error" if is_ours else "card_error",

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from acquirers import declines
 from acquirers.conversation import answers, leases, schedule
 from acquirers.conversation.kinds import Effect, Facts, Kind, Said, still_open
+from acquirers.declines import Decline
 from acquirers.exchanges import Spoken
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, OperationKind, Outcome
@@ -103,7 +104,7 @@ class Refunds(Kind[Refund]):
             case Answer.APPROVED:
                 return _succeed(row, outcome)
             case Answer.DECLINED:
-                reason = reason_of(outcome.response_code) or FailureReason.DECLINED
+                reason = _failure(declines.of_refusal(outcome)) or FailureReason.DECLINED
                 return Effect(steps.end_failed(row, reason))
             case Answer.SETTLED if row.method == Method.VOID:
                 return _become_refund(row, goes_on=said.goes_on)
@@ -142,7 +143,10 @@ def reason_of(response_code: str | None) -> FailureReason | None:
 
     :param response_code: ISO 8583.
     """
-    decline = declines.BY_RESPONSE_CODE.get(response_code or "")
+    return _failure(declines.BY_RESPONSE_CODE.get(response_code or ""))
+
+
+def _failure(decline: Decline | None) -> FailureReason | None:
     return FAILURES.get(decline.decline_code or "") if decline else None
 
 

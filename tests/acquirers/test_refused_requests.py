@@ -7,15 +7,17 @@ from unittest.mock import patch
 import pytest
 import structlog
 
-from acquirers import refused_requests
+from acquirers import declines, refused_requests
 from acquirers.models import Terminal
-from acquirers.outcomes import Answer, Exchange, Outcome
+from acquirers.outcomes import Answer, Exchange, Outcome, Reason
 from acquirers.sandbox.gateway import SandboxGateway
+from payments.intents.models import Attempt
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 
 EXCHANGE = Exchange(code="GVPS/92/0651", text="Hash mismatch")
 REFUSED, APPROVED = Outcome(Answer.NOT_CHARGED, exchange=EXCHANGE), Outcome(Answer.APPROVED)
+OF_THE_CARD = Outcome(Answer.NOT_CHARGED, exchange=EXCHANGE, reason=Reason.INCORRECT_NUMBER)
 UNKNOWN, NOT_SENT = Outcome(Answer.UNKNOWN), Outcome(Answer.NOT_SENT)
 
 
@@ -43,6 +45,9 @@ def alerts(*outcomes: Outcome, terminal: str = "term_1") -> list[tuple[str, str,
         ([REFUSED] * 3, 1),
         ([REFUSED] * 7, 2),
         ([REFUSED, REFUSED, APPROVED, REFUSED, REFUSED], 0),
+        # The acquirer has looked at the payment, so that the set-up is right.
+        ([OF_THE_CARD] * 7, 0),
+        ([REFUSED, REFUSED, OF_THE_CARD, REFUSED, REFUSED], 0),
         # The acquirer may not have seen these.
         ([REFUSED, UNKNOWN, REFUSED, NOT_SENT, REFUSED], 1),
         ([APPROVED, UNKNOWN, NOT_SENT], 0),
@@ -61,9 +66,9 @@ def test_terminals_are_counted_apart() -> None:
 
 
 @contextmanager
-def everything_refused() -> Iterator[None]:
+def everything_refused(outcome: Outcome = REFUSED) -> Iterator[None]:
     def refuse(*_question: object, **_details: object) -> Outcome:
-        return REFUSED
+        return outcome
 
     with patch.multiple(SandboxGateway, authorize=refuse, capture=refuse, void=refuse):
         yield
@@ -96,3 +101,31 @@ def test_a_refused_capture_or_void_changes_nothing(
     assert answer.refusal == (503, "upstream_unavailable", None)
     assert acme.payment(held["id"])["status"] == "requires_capture"
     assert acme.post(f"/v1/payment_intents/{held['id']}/{door}").status == 200
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+@pytest.mark.parametrize("reason", Reason)
+def test_a_reason_without_a_response_code_is_shown_as_any_other(
+    reason: Reason, acme: ApiClient, bank: BankTransport
+) -> None:
+    decline = declines.BY_REASON[reason]
+
+    with everything_refused(Outcome(Answer.NOT_CHARGED, exchange=EXCHANGE, reason=reason)):
+        paid = acme.pay()
+
+    error = paid["last_payment_error"]
+    assert (error["type"], error["code"]) == ("card_error", decline.code)
+    assert (error["decline_code"], error["network_decline_code"]) == (reason.value, None)
+    assert error["advice_code"] == decline.advice_code
+    assert Attempt.objects.get().is_declined is (decline is not declines.PROCESSING_ERROR)
+
+
+@pytest.mark.django_db(databases=["default", "bank"])
+def test_a_declined_refund_fails_for_its_reason(acme: ApiClient, bank: BankTransport) -> None:
+    paid = acme.pay()
+    declined = Outcome(Answer.DECLINED, exchange=EXCHANGE, reason=Reason.EXPIRED_CARD)
+
+    with patch.object(SandboxGateway, "refund", lambda *_, **__: declined):
+        back = acme.refund(paid["id"], 100)
+
+    assert (back["status"], back["failure_reason"]) == ("failed", "expired_or_canceled_card")

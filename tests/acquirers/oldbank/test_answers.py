@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acquirers import standings, terminals
 from acquirers.gateway import AuthorizationRequest, Order
-from acquirers.outcomes import Answer, Finding, OperationKind, Outcome
+from acquirers.outcomes import Answer, Finding, OperationKind, Outcome, Reason
 from core import clock
 from core.cards import CardData
 from core.money import MAX_REQUESTED_MINOR
@@ -28,11 +28,16 @@ CAPTURE_FAILS, VOID_FAILS = "4000001100000066", "4000001100000074"
 
 
 def pay(
-    gateway: OldBankGateway, order: Order, number: str = GOOD, *, capture: bool = True
+    gateway: OldBankGateway,
+    order: Order,
+    number: str = GOOD,
+    *,
+    capture: bool = True,
+    cvc: str = "123",
 ) -> Outcome:
     merchant = Merchant.objects.get(id=order.merchant_id)
     sealed = vault_cards.seal(merchant.id, CardData(number, 12, 2034), now=clock.now())
-    request = AuthorizationRequest(order=order, capture=capture, sealed=sealed, cvc="123")
+    request = AuthorizationRequest(order=order, capture=capture, sealed=sealed, cvc=cvc)
     return gateway.authorize(request)
 
 
@@ -144,6 +149,15 @@ def test_wrong_credentials_charge_nothing_and_name_the_banks_code(
     assert (refused.answer, refused.exchange.code) == (Answer.NOT_CHARGED, "E-2001")
     assert gateway.inquire(order).finding is Finding.UNKNOWN
     assert old_bank.book() == []
+
+
+def test_a_refusal_for_what_the_payer_typed_gives_its_reason_and_no_invented_code(
+    gateway: OldBankGateway, order: Order
+) -> None:
+    refused = pay(gateway, order, cvc="12")
+
+    assert (refused.answer, refused.reason) == (Answer.NOT_CHARGED, Reason.INCORRECT_CVC)
+    assert (refused.response_code, refused.exchange.code) == (None, "E-1010")
 
 
 # --- Standings and modifications --------------------------------------------------------------

@@ -14,6 +14,7 @@ from acquirers.outcomes import (
     Finding,
     OperationKind,
     Outcome,
+    Reason,
     Standing,
 )
 from acquirers.wire import Received, xml
@@ -39,6 +40,14 @@ ANSWERS = {
     ("Error", "E-3201"): Answer.DECLINED,
     ("Error", "E-3204"): Answer.SETTLED,
     ("Error", "E-3205"): Answer.DECLINED,
+}
+# Refused before the bank was asked, for what the payment brought and not for the set-up.
+REASONS = {
+    "E-1004": Reason.TRANSACTION_NOT_ALLOWED,
+    "E-1006": Reason.INCORRECT_NUMBER,
+    "E-1007": Reason.EXPIRED_CARD,
+    "E-1009": Reason.TRANSACTION_NOT_ALLOWED,
+    "E-1010": Reason.INCORRECT_CVC,
 }
 DEEDS = {
     "S": OperationKind.AUTHORIZATION,
@@ -76,6 +85,7 @@ def outcome(received: Received, order: Order, request_type: str, course: Course)
         authorization_code=told.get("AuthCode") or None,
         network_reference=told.get("HostRef") or None,
         exchange=_exchange(told, course),
+        reason=REASONS.get(told["Code"]),
     )
 
 
