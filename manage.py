@@ -4,13 +4,19 @@
 import os
 import sys
 
+import django
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
+from django.core.management import ManagementUtility, execute_from_command_line
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
-        execute_from_command_line(sys.argv)
+        if sys.argv[1:2] == ["version"]:
+            # Django's own shows Django's version, as --version still does.
+            django.setup()
+            ManagementUtility().fetch_command("version").run_from_argv(sys.argv)
+        else:
+            execute_from_command_line(sys.argv)
     except ImproperlyConfigured as problem:
         # The sentence that fixes it, and no traceback around it.
         sys.exit(str(problem))

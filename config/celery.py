@@ -22,6 +22,7 @@ from core.keyring import KeyRingError
 from core.metrics import Counter, Label
 from core.metrics import address as metrics_address
 from core.postgresql.waits import require_bounded_waits
+from core.release import require_borne_schema
 from vault import peers
 from vault.checks import require_keys
 
@@ -92,6 +93,7 @@ def _begin(kind: ProcessKind) -> None:
     """End a process without keys, adapters or bounded waits; Celery forgets other exceptions."""
     try:
         require_bounded_waits()
+        require_borne_schema()
         require_keys()
         require_adapters()
         peers.join(kind)

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple, cast
 
 import structlog
 from django.db import connections
-from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
@@ -25,6 +24,7 @@ from psycopg.errors import (
 
 from core import keyring, redis
 from core.once import once
+from core.release import own_migrations
 
 # An answer comes then, without those who have not answered.
 PATIENCE_SECONDS = 0.8
@@ -78,7 +78,7 @@ def look() -> Findings:
 
 def prepare() -> None:
     """Read the migrations of this release now, so that the first look is in time."""
-    _own_migrations()
+    own_migrations()
 
 
 class Look(NamedTuple):
@@ -187,12 +187,7 @@ def _migrations(raw: Connection) -> Finding:
     except UndefinedTable:
         return "not_applied"
     # Others may be there: of the next version, which is being installed beside this one.
-    return "ok" if _own_migrations() <= applied else "not_applied"
-
-
-@once
-def _own_migrations() -> frozenset[tuple[str, str]]:
-    return frozenset(MigrationLoader(None).disk_migrations)
+    return "ok" if own_migrations() <= applied else "not_applied"
 
 
 def _connected() -> Connection:

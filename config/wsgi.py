@@ -11,6 +11,7 @@ from core import connections
 from core.http import with_whole_bodies, with_whole_paths
 from core.memory import keep_what_is_loaded
 from core.postgresql.waits import require_bounded_waits
+from core.release import require_borne_schema
 from panel.static_files import require_collected
 from vault import peers
 from vault.checks import require_keys
@@ -20,6 +21,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 application = with_whole_paths(with_whole_bodies(get_wsgi_application()))
 # Now, so that a process that must not run stops before it takes a request.
 require_bounded_waits()
+require_borne_schema()
 require_keys()
 require_adapters()
 require_collected()

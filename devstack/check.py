@@ -68,6 +68,7 @@ def checks(directory: Path) -> list[Check]:
         Check("moments", [sys.executable, "-m", "devstack.moments"], sandbox),
         Check("imports", ["lint-imports"], sandbox),
         Check("migrations", [*manage, "makemigrations", "--check", "--dry-run"], sandbox),
+        Check("upgrade", [sys.executable, "-m", "devstack.migration_linter"], sandbox),
         Check("schema", [*manage, "write_schema", "--check"], sandbox),
         Check("linter", [sys.executable, "-m", "devstack.schema_linter"], sandbox),
         Check("deployment", [*manage, "check", "--deploy", "--fail-level", "WARNING"], live),

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import environ
 
 from config.settings.secret_files import with_secrets
+from core.version import VERSION
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # Each of these may come from a file, named by the variable with _FILE at its end.
@@ -92,7 +93,7 @@ KEK_FILE = Path(
 # The file with the mark by which a restored copy is known (core.installation); beat's host has it.
 MARK_FILE = Path(env.str("MARK_FILE", default=str(KEYRING_FILE.with_name("mark"))))
 # The release of the service, for people who compare its processes.
-RELEASE = env.str("RELEASE", default="0.1.0")
+RELEASE = env.str("RELEASE", default=VERSION)
 if len(RELEASE) > 100:
     raise environ.ImproperlyConfigured("Set RELEASE to 100 characters at most.")
 DEBUG = False

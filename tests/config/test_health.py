@@ -91,15 +91,15 @@ def test_a_database_without_room_is_not_ready(sessions_with: Any) -> None:
 
 
 def test_a_migration_that_is_not_applied_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    more = health._own_migrations() | {("core", "9999_of_the_next_version")}
-    monkeypatch.setattr(health, "_own_migrations", lambda: more)
+    more = health.own_migrations() | {("core", "9999_of_the_next_version")}
+    monkeypatch.setattr(health, "own_migrations", lambda: more)
 
     assert ready() == (503, {**OK, "migrations": "not_applied"})
 
 
 def test_migrations_of_the_next_version_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    fewer = health._own_migrations() - {max(health._own_migrations())}
-    monkeypatch.setattr(health, "_own_migrations", lambda: fewer)
+    fewer = health.own_migrations() - {max(health.own_migrations())}
+    monkeypatch.setattr(health, "own_migrations", lambda: fewer)
 
     assert ready() == (200, OK)
 

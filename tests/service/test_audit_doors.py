@@ -127,7 +127,7 @@ OTHER_COMMANDS = {
     "keyring",
     "audit", "bank", "bank_settlement_file", "check", "check_money", "check_payment_page", "clock",
     "create_keyring", "deliver_webhooks", "migrate", "reconcile", "status",
-    "vault_rotate", "verify_audit_log", "write_schema", "write_states",
+    "vault_rotate", "verify_audit_log", "version", "write_schema", "write_states",
 }  # fmt: skip
 ADMIN = {
     "disputes_dispute_open": "dispute.opened",

@@ -7,6 +7,7 @@ from core import heartbeat
 from core.keyring import KeyRingError
 from core.metrics import address
 from core.postgresql.waits import require_bounded_waits
+from core.release import require_borne_schema
 from vault import peers
 from vault.checks import require_keys
 from webhooks import upkeep
@@ -22,6 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         require_bounded_waits()
+        require_borne_schema()
         try:
             require_keys()
             peers.join("sender")
