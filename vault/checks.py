@@ -112,5 +112,8 @@ def _where_it_lies(content: Mapping[str, Any]) -> Iterator[str]:
             f"The key ring is wrapped by {content['provider']} and not by {settings.KEK_PROVIDER}: "
             "run `manage.py keyring wrap`."
         )
-    if settings.KEYRING_FILE.stat().st_dev == settings.KEK_FILE.stat().st_dev:
+    if (
+        content["provider"] != "pkcs11"
+        and settings.KEYRING_FILE.stat().st_dev == settings.KEK_FILE.stat().st_dev
+    ):
         yield "KEK_FILE is on the same mount as KEYRING_FILE: one backup or copy has both."

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 
-from core.keyring import KeyRingError, components, kek
+from core.keyring import KeyRingError, components, kek, token
 
 TRIES = 3
 # Clears the screen and what was scrolled out of it.
@@ -32,6 +32,8 @@ def make(installation: str, files: Sequence[Path], out: Any) -> kek.Wrapping:
     """
     if settings.KEK_PROVIDER == "file":
         return kek.in_file(installation, settings.KEK_FILE)
+    if settings.KEK_PROVIDER == "pkcs11":
+        return token.make(installation)
     components.require_memory(settings.KEK_FILE)
     texts = [components.new_component() for _ in range(components.CUSTODIANS)]
     made = components.wrapping_of(installation, texts)

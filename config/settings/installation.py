@@ -13,7 +13,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # Each of these may come from a file, named by the variable with _FILE at its end.
 SECRETS = (
     "SECRET_KEY", "DATABASE_URL", "OWNER_DATABASE_URL", "BANK_DATABASE_URL",
-    "OWNER_BANK_DATABASE_URL", "REDIS_URL", "EMAIL_URL",
+    "OWNER_BANK_DATABASE_URL", "REDIS_URL", "EMAIL_URL", "PKCS11_PIN",
 )  # fmt: skip
 
 
@@ -77,8 +77,8 @@ KEYRING_FILE = Path(
 )
 # The key that wraps the key ring's keys comes from custodians' components, or from a file.
 KEK_PROVIDER = env.str("KEK_PROVIDER", default="components" if LIVEMODE else "file")
-if KEK_PROVIDER not in ("file", "components"):
-    raise environ.ImproperlyConfigured("Set KEK_PROVIDER to file or components.")
+if KEK_PROVIDER not in ("file", "components", "pkcs11"):
+    raise environ.ImproperlyConfigured("Set KEK_PROVIDER to file, components or pkcs11.")
 if LIVEMODE and KEK_PROVIDER == "file" and not env.bool("ALLOW_KEK_FILE_IN_LIVE", default=False):
     raise environ.ImproperlyConfigured(
         "Set KEK_PROVIDER to components: with KEK_PROVIDER=file one person who copies two files has"
@@ -90,6 +90,13 @@ KEK_FILE = Path(
     env.str("KEK_FILE", default="").strip()
     or (IN_MEMORY if KEK_PROVIDER == "components" else KEYRING_FILE.with_name("kek"))
 )
+# The token of KEK_PROVIDER=pkcs11: library of its maker, label, label of its key, PIN.
+PKCS11_MODULE = PKCS11_TOKEN = PKCS11_PIN = ""
+if KEK_PROVIDER == "pkcs11":
+    PKCS11_MODULE = required("PKCS11_MODULE", "the path of the library of the token's maker")
+    PKCS11_TOKEN = required("PKCS11_TOKEN", "the label of the token")
+    PKCS11_PIN = required("PKCS11_PIN", "the PIN of the token, best by PKCS11_PIN_FILE")
+PKCS11_KEY = env.str("PKCS11_KEY", default="pay-kek")
 # The file with the mark by which a restored copy is known (core.installation); beat's host has it.
 MARK_FILE = Path(env.str("MARK_FILE", default=str(KEYRING_FILE.with_name("mark"))))
 # The release of the service, for people who compare its processes.

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from django.conf import settings
 
-from core.keyring import dates, kek
+from core.keyring import dates, kek, token
 from core.keyring.content import (
     FILE_VERSION,
     fresh,
@@ -119,11 +119,7 @@ def content_of(
     """
     stored = stored_in(path)
     if stored["version"] == FILE_VERSION:
-        try:
-            ours = str(stored["installation"]), str(stored["kek"])
-        except KeyError as error:
-            raise malformed(path, error) from None
-        return unwrapped(path, stored, kek.find(kek_file or settings.KEK_FILE, *ours))
+        return unwrapped(path, stored, _kek_of(path, stored, kek_file))
     if may_be_clear:
         return stored
     raise KeyRingError(
@@ -136,8 +132,18 @@ def _wrapped_by(wrapping: kek.Wrapping, content: dict[str, Any]) -> dict[str, An
     about = dict(content.get("about", {}))
     about["kek"] = dates.made(is_active=True)
     changed = {**content, "provider": wrapping.provider, "about": about}
-    changed["components"] = list(wrapping.checks)
+    changed["components"], changed["sealed"] = list(wrapping.checks), wrapping.sealed
     return changed
+
+
+def _kek_of(path: Path, stored: dict[str, Any], kek_file: Path | None) -> kek.Kek:
+    try:
+        ours = str(stored["installation"]), str(stored["kek"])
+    except KeyError as error:
+        raise malformed(path, error) from None
+    if stored.get("provider") == "pkcs11":
+        return token.find(stored)
+    return kek.find(kek_file or settings.KEK_FILE, *ours)
 
 
 @contextmanager
@@ -153,8 +159,7 @@ def replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str, 
         parsed(path, content, is_incomplete=is_incomplete)
         yield content
         _hand_over(file, path)
-        ours = kek.find(settings.KEK_FILE, stored["installation"], stored["kek"])
-        _write(file, wrapped(content, ours))
+        _write(file, wrapped(content, _kek_of(path, stored, None)))
 
 
 @contextmanager

@@ -85,13 +85,15 @@ class Kek:
 class Wrapping(NamedTuple):
     """A new key-encryption key, and what the ring's file says of it.
 
-    :param provider: what keeps it: `file` or `components`.
+    :param provider: what keeps it: `file`, `components` or `pkcs11`.
     :param checks: the check value of each component.
+    :param sealed: the key, as a token has sealed it.
     """
 
     kek: Kek
     provider: str
     checks: tuple[str, ...] = ()
+    sealed: str | None = None
 
 
 def derived(key: bytes, info: str) -> bytes:

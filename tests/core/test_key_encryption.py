@@ -169,9 +169,9 @@ def test_the_ring_says_when_each_step_was_made_and_by_whom(path: Path) -> None:
     assert "purged_at" not in about[new]
 
 
-def age(path: Path, name: str, **dates: str) -> None:
+def age(path: Path, name: str, **instants: str) -> None:
     about = content_of(path)["about"]
-    rewrite(path, about={**about, name: {**about[name], **dates}})
+    rewrite(path, about={**about, name: {**about[name], **instants}})
 
 
 @pytest.mark.django_db
