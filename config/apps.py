@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.conf import settings
 from django.core.checks import register
 
 
@@ -8,6 +9,8 @@ class ServiceConfig(AppConfig):
     def ready(self) -> None:
         from api import authentication
         from config import caller, deployment
+        from core import hardening
 
+        hardening.forbid_core_dumps(is_live=settings.LIVEMODE)
         authentication.register(**caller.PARTS)
         register(deployment.stores_are_ready, deploy=True)

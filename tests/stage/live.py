@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
+from django.conf import settings
 from django.core.management import call_command
 from django.test import override_settings
 
@@ -166,7 +167,8 @@ def live_installation(directory: Path, bank: OldBank) -> Iterator[LiveInstallati
     """Run it, with Acme opened by an operator's commands and the old bank behind it."""
     ring()
     bank.reset()
-    add_terminal(bank)
+    with override_settings(ACQUIRERS={**settings.ACQUIRERS, KIND: ADAPTER}):
+        add_terminal(bank)
     live = LiveInstallation(WebProcess(directory / "live.log", **SETTINGS), _open_acme())
     try:
         yield live
