@@ -7,6 +7,7 @@ import pytest
 from core import context
 from payments.checkout import creation, expiry
 from payments.checkout.models import CheckoutSession
+from payments.checkout.states import ExpirationReason
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import SESSIONS, ends, opened, over, session, waiting
@@ -76,7 +77,7 @@ def test_a_confirm_that_began_before_the_job_is_not_cut_off(
 
     def run_out() -> None:
         with context.work():
-            looked.append(expiry._run_out(made["id"]))
+            looked.append(expiry._run_out(made["id"], ExpirationReason.TIME))
 
     bank.meanwhile = run_out
     paid = acme.post(f"/v1/payment_intents/{made['payment_intent']}/confirm", confirmation())
