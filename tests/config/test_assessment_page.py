@@ -18,7 +18,7 @@ ROOMS = (
     "panel", "payments", "payouts", "vault", "webhooks",
 )  # fmt: skip
 USES = re.compile(
-    r"^(?:import|from) (?:hashlib|hmac|ssl|cryptography|argon2)|salted_hmac\("
+    r"^ *(?:import|from) (?:hashlib|hmac|ssl|cryptography|argon2|pkcs11)|salted_hmac\("
     r"|Argon2PasswordHasher|\.mac\(",
     re.M,
 )

@@ -13,8 +13,8 @@ from devstack.state import ROOT
 PO = ROOT / "locale" / "tr" / "LC_MESSAGES" / "django.po"
 CALLS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy"}
 ROOMS = [
-    "core", "merchants", "api", "cases", "panel", "payments", "webhooks", "config", "templates",
-    "testbank",
+    "core", "merchants", "api", "audit", "cases", "panel", "payments", "webhooks", "config",
+    "templates", "testbank",
 ]  # fmt: skip
 # The operators' pages are English.
 ENGLISH = [ROOT / "templates" / "admin", ROOT / "templates" / "desk", ROOT / "panel" / "operators"]
