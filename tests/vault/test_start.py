@@ -1,7 +1,5 @@
 """No process starts that could not open what others have sealed (architecture: vault)."""
 
-import base64
-import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +9,8 @@ import pytest
 from django.db import connection
 
 from core import keyring
-from core.keyring.sealing import KEY_BYTES
+from core.keyring.content import new_key
+from core.keyring.file import replacing
 from core.models import Process
 from merchants.models import IdempotencyKey
 from tests.stage.bank_transport import BankTransport
@@ -117,12 +116,8 @@ def test_a_kept_answer_of_a_lost_key_stops_the_start(
 
 def put_other_bytes(path: Path) -> None:
     """Give every key of the ring other bytes under its own name, as a wrong hand at a merge may."""
-    content = json.loads(path.read_text())
-    wrong = base64.b64encode(b"w" * KEY_BYTES).decode()
-    content["encryption"] = dict.fromkeys(content["encryption"], wrong)
-    path.chmod(0o600)
-    path.write_text(json.dumps(content))
-    path.chmod(0o400)
+    with replacing(path) as content:
+        content["encryption"] = {name: new_key() for name in content["encryption"]}
 
 
 def a_kept_answer(acme: ApiClient) -> None:
