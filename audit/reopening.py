@@ -5,15 +5,17 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from audit.reconciliation.models import Difference
 from audit.restored import Comparison
 from core import clock, installation, money
-from merchants import audit_log, notices
+from merchants import accounts, audit_log, notices
 from merchants.models import Merchant
 from merchants.states import MerchantStatus
 
+TOO_HIGH = "A payout or a refund was lost in the restore: the balance is too high."
 SUBJECT = _("Payments of a short time may be missing from our records")
 
 
@@ -21,10 +23,14 @@ SUBJECT = _("Payments of a short time may be missing from our records")
 def open_installation(made: Comparison, *, held_at: datetime, reason: str) -> None:
     """Open a held copy for all that it does otherwise.
 
+    Merchants whose balance is too high are not paid out, until an operator allows it again.
+
     :param made: the comparison with the banks that the operator has seen.
     :param held_at: when it was held.
     :param reason: the operator's, kept in the audit log.
     """
+    for merchant in _merchants_with_a_balance_too_high():
+        accounts.change(merchant, {"payouts_enabled": False}, reason=TOO_HIGH)
     installation.open_here()
     after = {
         "held_at": clock.unix(held_at), "looked_at": made.looked_at, "lost": len(made.lost),
@@ -33,6 +39,18 @@ def open_installation(made: Comparison, *, held_at: datetime, reason: str) -> No
     audit_log.record(
         "installation.opened", merchant=None, subject="installation", after=after, reason=reason
     )
+
+
+def _merchants_with_a_balance_too_high() -> QuerySet[Merchant]:
+    """Return the merchants from whose balance money has left that the copy still has.
+
+    A scheduled payout would pay it a second time.
+    """
+    lost = Difference.objects.filter(
+        type__in=("transfer_out", "refund"), bank__undated=True, closed_at=None
+    )
+    rows = Merchant.objects.filter(pk__in=lost.values("merchant_id"), payouts_enabled=True)
+    return rows.order_by("pk")
 
 
 def tell_merchants(*, copy_is_of: datetime | None, held_at: datetime) -> int:

@@ -42,7 +42,7 @@ class HeldWithCopy(Task):  # type: ignore[misc]  # Celery has no types.
     """A task that does nothing in a held copy: its message may be older than the restore."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self.request.called_directly and installation.is_held():
+        if not self.request.called_directly and installation.look():
             return None
         return super().__call__(*args, **kwargs)
 

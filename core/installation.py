@@ -91,6 +91,12 @@ def is_held() -> bool:
         return bool(cursor.fetchone()[0])
 
 
+def look() -> bool:
+    """Return whether the database is held, and note it for this process, which may not beat."""
+    _known[0] = is_held()
+    return _known[0]
+
+
 def require_open() -> None:
     """:raises HeldCopy: the database is held at this moment."""
     if is_held():
@@ -139,7 +145,7 @@ def compare(raw: Connection) -> None:
     """Hold the database if the file on this host, where there is one, is younger."""
     path = settings.MARK_FILE
     if _is_evidence(path):
-        _hold_for(raw, _contradiction(raw, _read(path)))
+        _hold_a_copy(raw, path)
 
 
 def keep(raw: Connection) -> None:
@@ -150,6 +156,8 @@ def keep(raw: Connection) -> None:
     :raises ImproperlyConfigured: the file cannot be written.
     """
     path = settings.MARK_FILE
+    # By itself: a file that cannot be written must not undo it.
+    _hold_a_copy(raw, path)
     with raw.transaction():
         # A mark that the server loses with its memory would hold the installation for nothing.
         raw.execute("SET LOCAL synchronous_commit = on")
@@ -163,6 +171,13 @@ def keep(raw: Connection) -> None:
         raw.execute(MARK, [following])
         raw.execute(FORGET, [KEPT_DAYS])
     _write(path, Mark(following))
+
+
+def _hold_a_copy(raw: Connection, path: Path) -> None:
+    # The row first: whoever founds it has written the file before.
+    if raw.execute("SELECT 1 FROM core_installation").fetchone():
+        raw.execute(f"{HOLD} AND {IS_HELD_COLUMN}", [MOVED])
+        _hold_for(raw, _contradiction(raw, _read(path)))
 
 
 def _contradiction(raw: Connection, mark: Mark | None) -> str | None:

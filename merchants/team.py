@@ -176,7 +176,8 @@ def require_another_owner(row: Member) -> None:
     if row.role != Member.Role.OWNER:
         return
     owners = Member.objects.for_merchant(row.merchant).filter(role=Member.Role.OWNER)
-    if not owners.filter(user__is_active=True).exclude(pk=row.pk).exists():
+    able = owners.filter(user__is_active=True, user__locked_unused_at=None)
+    if not able.exclude(pk=row.pk).exists():
         raise LastOwner
 
 

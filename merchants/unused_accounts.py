@@ -6,7 +6,7 @@ mail for a new password, and signs in with the second factor that they have
 (docs/reference/signing-in.md). All moments are in real time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 import structlog
@@ -37,8 +37,9 @@ def watch(now: datetime | None = None) -> tuple[int, int]:
     """
     now = now or timezone.now()
     warned = sum(_warned(person, now) for person in _unused_since(now - UNUSED + WARNED_BEFORE))
-    locked = sum(_locked(person, now) for person in _unused_since(now - UNUSED))
-    return warned, locked
+    # Those who stay open are left out before any lock is taken.
+    unused = (person for person in _unused_since(now - UNUSED) if not _is_last(person))
+    return warned, sum(_locked(person, now) for person in unused)
 
 
 @transaction.atomic
@@ -63,11 +64,14 @@ def open_people() -> QuerySet[User]:
     return User.objects.filter(is_active=True, locked_unused_at=None)
 
 
-def _unused_since(moment: datetime) -> list[User]:
-    """Return open accounts without a sign-in or a look since a moment, those unused longest."""
+def _unused_since(moment: datetime) -> Iterator[User]:
+    """Yield all open accounts without a sign-in or a look since a moment."""
     used = Greatest(Coalesce("last_login", "date_joined"), "date_joined", Max("sessions__seen_at"))
-    rows = open_people().annotate(used_at=used)
-    return list(rows.filter(used_at__lt=moment).order_by("used_at")[:CHUNK])
+    rows = open_people().annotate(used_at=used).filter(used_at__lt=moment).order_by("pk")
+    chunk = list(rows[:CHUNK])
+    while chunk:
+        yield from chunk
+        chunk = list(rows.filter(pk__gt=chunk[-1].pk)[:CHUNK])
 
 
 @transaction.atomic(durable=True)

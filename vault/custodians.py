@@ -30,8 +30,9 @@ def make(installation: str, files: Sequence[Path], out: Any) -> kek.Wrapping:
 
     :raises KeyRingError: a place cannot be written, or a custodian did not type their component.
     """
+    owner = _owner_of(settings.KEYRING_FILE)
     if settings.KEK_PROVIDER == "file":
-        return kek.in_file(installation, settings.KEK_FILE)
+        return kek.in_file(installation, settings.KEK_FILE, owner=owner)
     if settings.KEK_PROVIDER == "pkcs11":
         return token.make(installation)
     components.require_memory(settings.KEK_FILE)
@@ -41,7 +42,7 @@ def make(installation: str, files: Sequence[Path], out: Any) -> kek.Wrapping:
         _write(files, texts)
     else:
         _show(texts, made.checks, out)
-    kek.keep(settings.KEK_FILE, made.kek, owner=_owner_of(settings.KEYRING_FILE))
+    kek.keep(settings.KEK_FILE, made.kek, owner=owner)
     return made
 
 

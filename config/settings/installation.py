@@ -90,8 +90,11 @@ KEK_FILE = Path(
     env.str("KEK_FILE", default="").strip()
     or (IN_MEMORY if KEK_PROVIDER == "components" else KEYRING_FILE.with_name("kek"))
 )
-# The token of KEK_PROVIDER=pkcs11: library of its maker, label, label of its key, PIN.
-PKCS11_MODULE = PKCS11_TOKEN = PKCS11_PIN = ""
+# The token of KEK_PROVIDER=pkcs11: library of its maker, label, label of its key, PIN. A ring that
+# moves to another provider is opened by it once more.
+PKCS11_MODULE = env.str("PKCS11_MODULE", default="")
+PKCS11_TOKEN = env.str("PKCS11_TOKEN", default="")
+PKCS11_PIN = env.str("PKCS11_PIN", default="")
 if KEK_PROVIDER == "pkcs11":
     PKCS11_MODULE = required("PKCS11_MODULE", "the path of the library of the token's maker")
     PKCS11_TOKEN = required("PKCS11_TOKEN", "the label of the token")

@@ -106,13 +106,14 @@ def new_installation() -> str:
     return ids.new("ins")
 
 
-def in_file(installation: str, kek_file: Path) -> Wrapping:
+def in_file(installation: str, kek_file: Path, *, owner: os.stat_result | None = None) -> Wrapping:
     """Make a key-encryption key at random, and keep it in its file.
 
+    :param owner: of the ring's file, who has to read this one, too.
     :raises KeyRingError: the file cannot be read or written.
     """
     kek = Kek(installation, os.urandom(KEK_BYTES))
-    keep(kek_file, kek)
+    keep(kek_file, kek, owner=owner)
     return Wrapping(kek, "file")
 
 

@@ -19,6 +19,9 @@ except ImportError:  # Only an installation with a token needs it (requirements-
     pkcs11 = None  # type: ignore[assignment]
 
 TAG_BITS = 128
+# CKF_USER_PIN_FINAL_TRY of PKCS#11: the last try is for a person, and not for processes that are
+# started again and again.
+FINAL_TRY = 0x20000
 
 
 def make(installation: str) -> Wrapping:
@@ -64,6 +67,11 @@ def _session(**options: Any) -> Iterator[Any]:
         )
     try:
         token = pkcs11.lib(str(settings.PKCS11_MODULE)).get_token(token_label=settings.PKCS11_TOKEN)
+        if token.flags & FINAL_TRY:
+            raise KeyRingError(
+                "Wrong PINs were tried at the token, and one more locks it. So no process tries "
+                "one: set PKCS11_PIN_FILE right, and sign in once by the token's own program."
+            )
         with token.open(user_pin=settings.PKCS11_PIN, **options) as session:
             yield session
     except (pkcs11.exceptions.PinIncorrect, pkcs11.exceptions.PinLenRange):

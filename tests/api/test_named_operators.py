@@ -5,14 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.core import mail
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from api import commands
 from core import context
-from merchants import accounts
+from merchants import accounts, sign_in
 from merchants.accounts import Opened
-from merchants.models import AuditEntry, User
+from merchants.models import AuditEntry, AuditTally, User
+from merchants.models.people import WRONG_IN_A_ROW_MAX
 from tests.stage.second_factors import add_app, code, wrong_code
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -72,15 +75,57 @@ def test_nothing_is_changed_without_an_operator_in_live(
     assert AuditEntry.objects.count() == rows
 
 
-@pytest.mark.parametrize("typed", ["", "1234567", wrong_code()])
-def test_a_wrong_code_changes_nothing_and_counts(
-    monkeypatch: pytest.MonkeyPatch, shop: Opened, ada: User, typed: str
+@pytest.mark.parametrize(
+    ("typed", "said", "count"),
+    [
+        ("", "Type the six digits", 0),
+        ("1234567", "Type the six digits", 0),
+        ('{"kind": "sandbox"}', "Type the six digits", 0),
+        (wrong_code(), "is wrong, or was used", 1),
+    ],
+)
+def test_a_wrong_code_changes_nothing_and_leaves_a_row(
+    monkeypatch: pytest.MonkeyPatch, shop: Opened, ada: User, typed: str, said: str, count: int
 ) -> None:
-    with pytest.raises(CommandError, match="is wrong, or was used"):
+    with pytest.raises(CommandError, match=said):
         run(monkeypatch, *prices(shop), "--as", ADA, typed=typed)
 
     ada.refresh_from_db()
-    assert ada.wrong_in_a_row == 1
+    assert ada.wrong_in_a_row == 0
+    assert AuditTally.objects.filter(action="mfa.refused").count() == count
+
+
+def test_a_locked_sign_in_locks_no_command(
+    monkeypatch: pytest.MonkeyPatch, shop: Opened, ada: User
+) -> None:
+    for _ in range(WRONG_IN_A_ROW_MAX):
+        sign_in.count(ADA)
+
+    row = run(monkeypatch, *prices(shop), "--as", ADA, typed=code())
+
+    assert row.action == "price.changed"
+    ada.refresh_from_db()
+    assert ada.last_login is not None  # The account is in use.
+
+
+def test_taking_the_apps_off_does_not_end_the_rule(
+    monkeypatch: pytest.MonkeyPatch, shop: Opened, ada: User
+) -> None:
+    Authenticator.objects.update(type=Authenticator.Type.WEBAUTHN)
+
+    with pytest.raises(CommandError, match="Say which operator"):
+        run(monkeypatch, *prices(shop))
+    with pytest.raises(CommandError, match="has no authenticator app"):
+        run(monkeypatch, *prices(shop), "--as", ADA, typed=code())
+
+
+def test_an_account_that_is_locked_as_unused_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, shop: Opened, ada: User
+) -> None:
+    User.objects.filter(pk=ada.pk).update(locked_unused_at=timezone.now())
+
+    with pytest.raises(CommandError, match="is locked, for it was unused"):
+        run(monkeypatch, *prices(shop), "--as", ADA, typed=code())
 
 
 def test_a_code_is_used_up(monkeypatch: pytest.MonkeyPatch, shop: Opened, ada: User) -> None:

@@ -1,18 +1,25 @@
 """A key of a live installation is changed by two operators, and each act leaves a row."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
 from core import keyring
+from core.keyring import kek
 from core.keyring.file import content_of
 from merchants.models import AuditEntry, User
 from tests.stage.key_change import KeyChange, keyring_command
 from tests.stage.key_ring_files import without_purposes
 from tests.stage.second_factors import add_app, code
+from vault import custodians
+from vault.management.commands import keyring as of_keys
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -46,7 +53,7 @@ def run(patch: pytest.MonkeyPatch, *words: str, people: tuple[str, ...], codes: 
         ((ADA,), 2, "takes 2 different operators"),
         ((ADA, ADA), 2, "takes 2 different operators"),
         ((ADA, ADA.upper()), 2, "takes 2 different operators"),
-        ((ADA, BEN), 1, "code of ben@pay.example is wrong"),
+        ((ADA, BEN), 1, "six digits that the app of ben@pay.example"),
         ((ADA, CEM), 2, "cem@pay.example may not do this"),
     ],
 )
@@ -69,6 +76,48 @@ def test_no_step_is_made_by_less_than_two_people(  # noqa: PLR0913  # A case and
 
     assert operators.path.read_bytes() == before
     assert not rows.exists()
+
+
+def test_no_transaction_is_open_while_custodians_write(
+    operators: KeyChange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    make = custodians.make
+
+    def watched(*arguments: Any) -> kek.Wrapping:
+        seen.append(AuditEntry.objects.filter(action="key_ring.wrapped").count())
+        return make(*arguments)
+
+    monkeypatch.setattr(custodians, "make", watched)
+    run(monkeypatch, "wrap", people=(ADA, BEN), codes=2)
+
+    assert seen == [0]
+    assert AuditEntry.objects.filter(action="key_ring.wrapped").count() == 1
+
+
+def test_a_change_whose_row_was_lost_is_not_called_none(
+    operators: KeyChange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def dies_at_its_commit(**_: object) -> Iterator[None]:
+        yield
+        raise OperationalError("the connection was lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(of_keys, "transaction", SimpleNamespace(atomic=dies_at_its_commit))
+        with pytest.raises(CommandError, match=r"was changed \(key_promoted\)"):
+            run(monkeypatch, "promote", operators.new, people=(ADA, BEN), codes=2)
+
+    assert keyring.load(operators.path).primary == operators.new
+
+
+def test_a_ring_that_is_not_the_services_own_is_changed_by_nobody_alone(
+    operators: KeyChange, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    own, settings.KEYRING_FILE = settings.KEYRING_FILE, Path("/nowhere/keyring")
+
+    with pytest.raises(CommandError, match="Set KEYRING_FILE to"):
+        run(monkeypatch, f"--file={own}", "promote", operators.new, people=(), codes=0)
 
 
 def test_two_people_change_the_key_and_ring_and_log_name_both(

@@ -8,7 +8,7 @@ from django.core import mail
 from django.urls import reverse
 from django.utils import timezone
 
-from merchants import accounts, tasks, unused_accounts
+from merchants import accounts, tasks, team, unused_accounts
 from merchants.models import AuditEntry, Member, Merchant, Session, User
 from tests.stage.client import ApiClient
 from tests.stage.second_factors import CODE, add_app, code, send_code
@@ -53,6 +53,27 @@ def lock(user: User) -> User:
 def actions(user: User) -> list[str]:
     rows = AuditEntry.objects.filter(chain=f"user:{user.pk}").order_by("sequence")
     return list(rows.values_list("action", flat=True))
+
+
+def test_those_who_stay_open_keep_no_other_from_the_watch(
+    merchant: Merchant, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners = User.objects.filter(memberships__merchant=merchant, memberships__role="owner")
+    assert unused(owners.get(), 200).pk < ada.pk
+    monkeypatch.setattr(unused_accounts, "CHUNK", 1)
+
+    assert lock(ada).locked_unused_at is not None
+    assert owners.get().locked_unused_at is None
+
+
+def test_an_owner_who_is_locked_is_no_other_owner(merchant: Merchant) -> None:
+    [owner] = Member.objects.filter(merchant=merchant, role="owner")
+    other = person(ADA)
+    join(other, merchant, "owner")
+    User.objects.filter(pk=other.pk).update(locked_unused_at=timezone.now())
+
+    with pytest.raises(team.LastOwner):
+        team.require_another_owner(owner)
 
 
 def test_a_week_before_the_person_and_the_owners_are_told_once(

@@ -191,7 +191,10 @@ class Drain:
 
     async def _take_up(self) -> None:
         capacity = self._in_flight.capacity()
-        if not self._may_be_due or capacity.slots <= 0 or installation.known_to_be_held():
+        if installation.known_to_be_held():
+            self._may_be_due = self._are_many_due = False  # The next look is in a second.
+            return
+        if not self._may_be_due or capacity.slots <= 0:
             return
         # Before the claim begins: a wake-up that comes meanwhile counts.
         self._may_be_due = False

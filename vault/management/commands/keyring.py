@@ -59,7 +59,12 @@ class Command(AuditedCommand):
 
     def needs_operators(self, options: dict[str, Any]) -> bool:
         # Second factors are sealed by the ring: one that does not load proves nobody's code.
-        return _loads() and super().needs_operators(options)
+        if _loads():
+            return super().needs_operators(options)
+        other = options["file"]
+        if other and _loads(other) and super().needs_operators(options):
+            raise CommandError(f"Set KEYRING_FILE to {other}: operators are proved by its keys.")
+        return False
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """Run the command; the database is asked for operators before its own step is."""
@@ -157,8 +162,10 @@ class Command(AuditedCommand):
         if not was_clear:
             keyring.missing_purposes(path)  # Refused before anybody has written anything down.
         installation = installation_of(path)
+        # Before the transaction: custodians who write on paper take minutes.
+        wrapping = custodians.make(installation, files, self.stdout)
         with _noted("wrapped", path, installation):
-            keyring.wrap(path, custodians.make(installation, files, self.stdout))
+            keyring.wrap(path, wrapping)
         self.stdout.write(
             f"Wrapped all keys of {path} by a new key of {settings.KEK_PROVIDER}. Bring the file "
             "to every host, and "
@@ -219,10 +226,20 @@ def _noted(verb: str, path: Path, subject: str) -> Iterator[None]:
     if not _loads():
         yield
         return
-    with transaction.atomic():
-        after = {"file": str(path)}
-        audit_log.record(f"key_ring.{verb}", merchant=None, subject=subject, after=after)
-        yield
+    is_changed = False
+    try:
+        with transaction.atomic():
+            after = {"file": str(path)}
+            audit_log.record(f"key_ring.{verb}", merchant=None, subject=subject, after=after)
+            yield
+            is_changed = True
+    except DatabaseError as error:
+        if not is_changed:
+            raise
+        raise CommandError(
+            f"{path} was changed ({verb}), and the database went away before its row in the audit "
+            "log was kept: write the change down by hand."
+        ) from error
 
 
 def _note_opening(path: Path, installation: str) -> None:
@@ -234,9 +251,9 @@ def _note_opening(path: Path, installation: str) -> None:
         log.warning("opening_not_noted", error=type(error).__name__)
 
 
-def _loads() -> bool:
+def _loads(path: Path | None = None) -> bool:
     try:
-        keyring.load(settings.KEYRING_FILE)
+        keyring.load(path or settings.KEYRING_FILE)
     except keyring.KeyRingError:
         return False
     return True
