@@ -122,8 +122,8 @@ for _ in range(4):
 
 
 ADD_TERMINAL = (
-    "import django, json, sys; django.setup(); from acquirers import terminals as t;"
-    " t.add('old-bank-1', kind=sys.argv[1], credentials=json.loads(sys.argv[2]))"
+    "import django, json, sys; django.setup(); from tests.stage.routed import routed;"
+    " routed('old-bank-1', kind=sys.argv[1], values=json.loads(sys.argv[2]))"
 )
 
 
