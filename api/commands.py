@@ -15,6 +15,8 @@ from merchants import named_operators
 from merchants.models import User
 from merchants.operator_rights import OperatorRefused
 
+# Of the name that the audit log keeps.
+NAME_MAX = 254
 CGROUP = Path("/proc/self/cgroup")
 
 
@@ -44,14 +46,14 @@ class AuditedCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> Any:
         """Run the command in the operator's name, else in the machine's user's who typed it."""
         name = type(self).__module__.rpartition(".")[2]
-        login = _login_name()
+        login = context.login_name()
         with context.work():
             context.act_as(ActorKind.COMMAND, name, login)
             self.operators = self._named(options)
             if self.operators:
                 who = " and ".join(one.email for one in self.operators)
                 said = f"{who} by manage.py {name} as {login}"
-                context.act_as(ActorKind.OPERATOR, str(self.operators[0].pk), said)
+                context.act_as(ActorKind.OPERATOR, str(self.operators[0].pk), said[:NAME_MAX])
             with request_logs.job(f"manage.py {name}"):
                 return super().execute(*args, **options)
 
@@ -84,7 +86,7 @@ class JobCommand(BaseCommand):
         """Run the command as a piece of work of its own."""
         with context.work():
             name = type(self).__module__.rpartition(".")[2]
-            context.act_as(ActorKind.SYSTEM, name, unit() or _login_name())
+            context.act_as(ActorKind.SYSTEM, name, unit() or context.login_name())
             return super().execute(*args, **options)
 
 
@@ -121,10 +123,3 @@ def _code_of(person: User) -> str:
     if sys.stdin.isatty():
         return getpass.getpass(f"Code of the app of {person.email}: ").strip()
     return sys.stdin.readline().strip()
-
-
-def _login_name() -> str | None:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return None  # A container's user may have no name.

@@ -10,22 +10,26 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.reconciliation.models import Difference
 from audit.restored import Comparison
-from core import clock, installation, money
+from core import installation, money
 from merchants import accounts, audit_log, notices
-from merchants.models import Merchant
+from merchants.models import AuditEntry, Merchant
 from merchants.states import MerchantStatus
 
 TOO_HIGH = "A payout or a refund was lost in the restore: the balance is too high."
+OPENED = "installation.opened"
 SUBJECT = _("Payments of a short time may be missing from our records")
 
 
 @transaction.atomic(durable=True)
-def open_installation(made: Comparison, *, held_at: datetime, reason: str) -> None:
+def open_installation(
+    made: Comparison, *, copy_is_of: datetime | None, held_at: datetime, reason: str
+) -> None:
     """Open a held copy for all that it does otherwise.
 
     Merchants whose balance is too high are not paid out, until an operator allows it again.
 
     :param made: the comparison with the banks that the operator has seen.
+    :param copy_is_of: the moment of the copy, as far as it is known.
     :param held_at: when it was held.
     :param reason: the operator's, kept in the audit log.
     """
@@ -33,12 +37,11 @@ def open_installation(made: Comparison, *, held_at: datetime, reason: str) -> No
         accounts.change(merchant, {"payouts_enabled": False}, reason=TOO_HIGH)
     installation.open_here()
     after = {
-        "held_at": clock.unix(held_at), "looked_at": made.looked_at, "lost": len(made.lost),
+        "copy_is_of": copy_is_of and copy_is_of.isoformat(), "held_at": held_at.isoformat(),
+        "looked_at": made.looked_at, "lost": len(made.lost),
         "adopted": len(made.adopted), "contradicted": len(made.contradicted),
     }  # fmt: skip
-    audit_log.record(
-        "installation.opened", merchant=None, subject="installation", after=after, reason=reason
-    )
+    audit_log.record(OPENED, merchant=None, subject="installation", after=after, reason=reason)
 
 
 def _merchants_with_a_balance_too_high() -> QuerySet[Merchant]:
@@ -53,8 +56,15 @@ def _merchants_with_a_balance_too_high() -> QuerySet[Merchant]:
     return rows.order_by("pk")
 
 
-def tell_merchants(*, copy_is_of: datetime | None, held_at: datetime) -> int:
-    """Mail every merchant what cannot be got back; return how many merchants."""
+def tell_merchants() -> int | None:
+    """Mail every merchant what the last opening cannot get back; return how many merchants.
+
+    :returns: None if nothing was ever opened.
+    """
+    opened = AuditEntry.objects.filter(action=OPENED).order_by("-sequence").first()
+    if opened is None:
+        return None
+    copy_is_of, held_at = (_instant(opened.after[name]) for name in ("copy_is_of", "held_at"))
     merchants = Merchant.objects.exclude(status=MerchantStatus.CLOSED).order_by("id")
     for merchant in merchants:
         lost = Difference.objects.filter(
@@ -70,6 +80,10 @@ def tell_merchants(*, copy_is_of: datetime | None, held_at: datetime) -> int:
         letter = notices.Letter(SUBJECT, "panel/mails/restored.txt", facts)
         notices.send(letter, notices.owners(merchant))
     return len(merchants)
+
+
+def _instant(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
 def _written(row: Difference) -> str:

@@ -23,7 +23,9 @@ from payments.bank import attempts, modification_rows, modifications
 from payments.checkout import expiry
 from payments.intents.models import Attempt
 from payments.intents.states import AttemptStatus, ModificationKind
-from payments.refunds.models import WAITING, Refund
+from payments.refunds import render as refunds_render
+from payments.refunds import steps as refund_steps
+from payments.refunds.models import Refund
 from payments.refunds.states import RefundStatus
 from payouts import render, steps
 from payouts.models import Payout
@@ -131,18 +133,28 @@ def _compare_attempt(ours: Ours, line: StatementLine | None, made: Comparison) -
 
 
 def _note_sent_refunds(ours: Ours, line: StatementLine, made: Comparison) -> None:
-    """Note of refunds that they have left, so that the bank is asked before they are sent."""
+    """Note of refunds that they have left, so that the bank is asked and they are not sent."""
     rows = Refund.objects.filter(attempt=ours.attempt_id)
     known = set(rows.values_list("acquirer_reference", flat=True))
     _note_lost_refunds(line.refunds.keys() - known, line, made)
     unsent = rows.filter(
         status=RefundStatus.PENDING, sent_at=None, acquirer_reference__in=line.refunds.keys()
     )
-    waiting = list(unsent.filter(WAITING).values_list("acquirer_reference", flat=True))
-    _note_lost_refunds(waiting, line, made)
-    for refund in unsent.exclude(WAITING):
-        Refund.objects.filter(id=refund.id).update(sent_at=clock.now())
+    for refund in unsent:
+        _note_sent_refund(refund)
         made.adopted.append(f"refund {refund.id}: the bank has it, and is asked how it ended")
+
+
+@transaction.atomic(durable=True)
+def _note_sent_refund(asked: Refund) -> None:
+    refund = refund_steps.locked(asked)
+    if refund.sent_at is not None or refund.status != RefundStatus.PENDING:
+        return  # Noted since it was found.
+    before = refunds_render.refund(refund)
+    if refund.is_waiting:
+        refund_steps.book_sent(refund)
+    refund.sent_at = refund.sent_at or clock.now()
+    refund_steps.move(refund, RefundStatus.PENDING, before)
 
 
 def _adopt(ours: Ours, line: StatementLine, made: Comparison) -> None:

@@ -3,6 +3,7 @@
 Banks, locks and logs read it from here, so that no function passes it on.
 """
 
+import getpass
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -136,6 +137,14 @@ def actor() -> Actor:
     """Return in whose name the current work is done; the service's own outside of any."""
     work = _current.get()
     return work.actor if work else SYSTEM
+
+
+def login_name() -> str | None:
+    """Return the machine's user; None for a container's, who may have no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return None
 
 
 def address() -> str | None:

@@ -18,7 +18,7 @@ class Clock(models.Model):
 
 
 class Installation(models.Model):
-    """Where the database has to be, and whether it is held; `core.installation` asks it."""
+    """The database's own place, and whether it is held; `core.installation` asks for it."""
 
     id = models.SmallIntegerField(primary_key=True, default=1, editable=False)
     place = CodeField(max_length=100)

@@ -37,7 +37,7 @@ def watch(now: datetime | None = None) -> tuple[int, int]:
     """
     now = now or timezone.now()
     warned = sum(_warned(person, now) for person in _unused_since(now - UNUSED + WARNED_BEFORE))
-    # Those who stay open are left out before any lock is taken.
+    # Accounts that stay open are left out before any lock is taken.
     unused = (person for person in _unused_since(now - UNUSED) if not _is_last(person))
     return warned, sum(_locked(person, now) for person in unused)
 

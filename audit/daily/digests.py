@@ -92,7 +92,7 @@ class Verified(NamedTuple):
 
 def make_due(now: datetime | None = None) -> int:
     """Digest the days that are over; return how many. Safe to run twice, late, or at once."""
-    last = ((now or timezone.now()) - SETTLED).astimezone(UTC).date() - timedelta(days=1)
+    last = _last_due(now or timezone.now())
     for made in range(DAYS_OF_A_RUN):
         day = _next_day(last)
         if day is None:
@@ -103,6 +103,10 @@ def make_due(now: datetime | None = None) -> int:
                 chain=f"{CHAIN}{one.book}", sequence=one.sequence, hash=one.hash.hex(),
             )  # fmt: skip
     return DAYS_OF_A_RUN
+
+
+def _last_due(now: datetime) -> date:
+    return (now - SETTLED).astimezone(UTC).date() - timedelta(days=1)
 
 
 def _next_day(last: date) -> date | None:
@@ -216,6 +220,8 @@ def _walk(book: Book, told: dict[tuple[str, Any], Any]) -> tuple[int, int, list[
         rows += compared
         problems += [Problem(chain, one.sequence, said)] if said else []
         known, last, previous = one.sequence, one.day, bytes(one.hash)
+    if last and last < _last_due(timezone.now()) - timedelta(days=1):
+        problems.append(Problem(chain, known, f"no digest was made since the one of {last}"))
     gone = sorted((number for of, number in told if of == book), key=str)
     problems += [Problem(chain, n, "a digest is gone that the audit log has") for n in gone]
     return known, rows, problems

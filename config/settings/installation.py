@@ -84,7 +84,7 @@ if LIVEMODE and KEK_PROVIDER == "file" and not env.bool("ALLOW_KEK_FILE_IN_LIVE"
         "Set KEK_PROVIDER to components: with KEK_PROVIDER=file one person who copies two files has"
         " all keys. If you accept that, set ALLOW_KEK_FILE_IN_LIVE to true."
     )
-# Where processes read that key: on a tmpfs with components, on a disk of its own with a file.
+# Processes read that key here: on a tmpfs with components, on a disk of its own with a file.
 IN_MEMORY = Path("/run/pay/kek")
 KEK_FILE = Path(
     env.str("KEK_FILE", default="").strip()

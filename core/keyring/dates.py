@@ -1,6 +1,5 @@
 """When each key was made, began to be used, was retired and purged, by whom, and what is due."""
 
-import getpass
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -107,4 +106,4 @@ def _now() -> datetime:
 def _by() -> str:
     """Return the name of the one who does this: a command's operator, else the machine's user."""
     actor = context.actor()
-    return actor.name or actor.id or getpass.getuser()
+    return actor.name or actor.id or context.login_name() or "somebody without a name"

@@ -21,6 +21,7 @@ from ledger.book.refunds import (
     refund_bounced,
     refund_paid,
     refund_returned,
+    refund_that_left,
     void,
     void_undone,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "payout_paid",
     "payout_returned",
     "refund",
+    "refund_that_left",
     "refund_bounced",
     "refund_paid",
     "refund_returned",

@@ -27,8 +27,19 @@ def refund(
     shares = charge.shares_of(amount, with_fee=charge.movement.returns_fee)
     if not charge.funds.allow(shares.merchants):
         raise InsufficientFunds
-    movement = charge.draft(Movement.Kind.REFUND, shares, cause_id=cause_id, now=now)
-    return journal.take(movement, _lines(charge, shares), charge.funds)
+    return _refunded(charge, shares, cause_id=cause_id, now=now)
+
+
+def refund_that_left(
+    merchant_id: str, *, amount: int, charge_id: str, cause_id: str, now: datetime
+) -> Movement:
+    """Take a part of a charge that the bank has given back already, whatever the funds.
+
+    :param charge_id: the attempt that was charged; the caller has locked its payment.
+    """
+    charge = charges.locked(merchant_id, charge_id)
+    shares = charge.shares_of(amount, with_fee=charge.movement.returns_fee)
+    return _refunded(charge, shares, cause_id=cause_id, now=now)
 
 
 def void(
@@ -73,6 +84,11 @@ def refund_bounced(cause_id: str, *, merchant_id: str, now: datetime) -> Movemen
     """
     last = journal.last_of(merchant_id, cause_id, Movement.Kind.REFUND_PAID)
     return journal.undo(last, Movement.Kind.REFUND_BOUNCED, now=now)
+
+
+def _refunded(charge: Charge, shares: Shares, *, cause_id: str, now: datetime) -> Movement:
+    movement = charge.draft(Movement.Kind.REFUND, shares, cause_id=cause_id, now=now)
+    return journal.take(movement, _lines(charge, shares), charge.funds)
 
 
 def _lines(charge: Charge, shares: Shares) -> list[Line]:

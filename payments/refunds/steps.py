@@ -43,22 +43,34 @@ def book_or_wait(refund: Refund) -> None:
 
     A void never waits: its money has not left the bank.
     """
-    now = clock.now()
-    taken = {
-        "amount": refund.amount,
-        "charge_id": refund.attempt_id,
-        "cause_id": refund.id,
-        "now": now,
-    }
     refund.pending_reason = PendingReason.PROCESSING
     if refund.method == Method.VOID:
-        book.void(refund.merchant_id, **taken)
+        book.void(refund.merchant_id, **_taken(refund))
         return
     try:
-        book.refund(refund.merchant_id, **taken)
+        book.refund(refund.merchant_id, **_taken(refund))
     except book.InsufficientFunds:
         refund.pending_reason = PendingReason.INSUFFICIENT_FUNDS
         schedule.look_at(refund, gives_up_at(refund))
+
+
+def book_sent(refund: Refund) -> None:
+    """Take the money of a waiting refund that the bank turns out to have, in memory.
+
+    Only a restore brings that about: the copy has the refund as it was before it left.
+    """
+    book.refund_that_left(refund.merchant_id, **_taken(refund))
+    refund.pending_reason, refund.sent_at = PendingReason.PROCESSING, clock.now()
+    schedule.look_at(refund, clock.now())
+
+
+def _taken(refund: Refund) -> dict[str, Any]:
+    return {
+        "amount": refund.amount,
+        "charge_id": refund.attempt_id,
+        "cause_id": refund.id,
+        "now": clock.now(),
+    }
 
 
 def gives_up_at(refund: Refund) -> datetime:

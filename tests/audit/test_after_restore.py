@@ -15,22 +15,26 @@ from django.core import mail
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from audit import report, restored
+from audit import reopening, report, restored
 from audit.management.commands import after_restore
 from audit.reconciliation.models import Difference
 from core import heartbeat, installation
 from devstack import binaries
 from events.jumps import BY
 from events.models import Jump
+from ledger.models import Price
 from merchants.models import AuditEntry, Invitation, Session
 from payments.checkout.models import CheckoutSession
 from payments.intents.models import Attempt
+from payments.refunds import tasks
 from payments.refunds.models import Refund
+from testbank.models import Refund as BankRefund
+from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.database_role import owners_address
 from tests.stage.factories import EndpointFactory, payment
-from tests.stage.sweeper import sweep
+from tests.stage.sweeper import Died, dies, sweep
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -166,6 +170,55 @@ def test_charges_of_the_lost_time_are_named_and_what_is_known_is_adopted(
             f"compared: {len(bank.seen)} requests at the bank, {len(found)} bookings lost and "
             f"found, 2 adopted, {Jump.objects.count()} objects' numbers moved by {BY}"
         )
+
+
+def test_a_refund_that_waited_in_the_copy_and_has_left_is_not_sent_again(
+    acme: ApiClient, bank: BankTransport, tmp_path: Path
+) -> None:
+    Price.objects.create(merchant=acme.merchant, currency="try", bps=5000)
+    begin_at_noon()
+    paid = acme.pay()["id"]
+    end_the_day()
+    refund = acme.refund(paid)
+    assert refund["pending_reason"] == "insufficient_funds"
+    make_mark()
+    dump(tmp_path / "dump")
+    acme.pay()
+    tasks.send_waiting()
+    sweep()
+    assert acme.refunded(refund["id"])["status"] == "succeeded"
+
+    with restored_from(tmp_path / "dump"):
+        said = compare()
+        assert said.count("ADOPTED") == 1  # A refund that the bank has is not lost.
+        assert not Difference.objects.filter(type="refund").exists()
+        open_it()
+        asked = len(bank.seen)
+        tasks.send_waiting()
+        sweep()
+
+        assert acme.refunded(refund["id"])["status"] == "succeeded"
+        assert all(path.startswith("/refunds/") for path in bank.seen[asked:])  # Inquiries alone.
+        assert BankRefund.objects.count() == 1
+
+
+def test_merchants_are_told_again_if_the_opening_died_before(
+    acme: ApiClient, bank: BankTransport, tmp_path: Path
+) -> None:
+    with pytest.raises(CommandError, match="nothing to mail"):
+        call_command("after_restore", "mail")
+    make_mark()
+    dump(tmp_path / "dump")
+
+    with restored_from(tmp_path / "dump"):
+        with dies(reopening, "tell_merchants"), pytest.raises(Died):
+            open_it()
+        assert mail.outbox == []
+
+        call_command("after_restore", "mail", stdout=StringIO())
+
+        [letter] = mail.outbox
+        assert "restored from a backup" in letter.body
 
 
 def test_a_replay_of_the_lost_server_finds_a_horizon_of_its_own(

@@ -188,3 +188,19 @@ def test_every_column_is_in_the_digest() -> None:
         (Movement, digests.MOVEMENT), (LedgerEntry, digests.ENTRY), (Event, digests.EVENT),
     ):  # fmt: skip
         assert {one.column for one in model._meta.concrete_fields} == {*columns}
+
+
+def test_digests_that_are_made_no_more_are_told(paid: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Later:
+        """Django's clock, some days on."""
+
+        @staticmethod
+        def now() -> datetime:
+            return timezone.now() + timedelta(days=4)
+
+    monkeypatch.setattr(digests, "timezone", Later)
+
+    problems, _heads = verdict()
+
+    assert problems == [f"days:{book} #1: no digest was made since the one of {TODAY}"
+                        for book in ("ledger", "events")]  # fmt: skip

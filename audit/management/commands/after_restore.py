@@ -30,8 +30,12 @@ class Command(AuditedCommand):
         steps.add_parser("compare", help="close doors, move numbers, compare; may be repeated")
         opening = steps.add_parser("open", help="compare once more, then take payments again")
         opening.add_argument("--reason", required=True, help="10 to 1000 characters, for the log")
+        steps.add_parser("mail", help="mail the merchants once more, if open died before it did")
 
     def handle(self, *_args: Any, **options: Any) -> None:
+        if options["step"] == "mail":
+            self._mail()
+            return
         reason = _fit(options["reason"]) if options["step"] == "open" else None
         with _alone():
             held = installation.held_since()
@@ -46,9 +50,15 @@ class Command(AuditedCommand):
             if reason is None:
                 self.stdout.write("held still: manage.py after_restore open --reason … opens it")
                 return
-            reopening.open_installation(made, held_at=held_at, reason=reason)
-            told = reopening.tell_merchants(copy_is_of=copy_is_of, held_at=held_at)
-        self.stdout.write(f"open; a mail went to the owners of {told} merchants")
+            reopening.open_installation(made, copy_is_of=copy_is_of, held_at=held_at, reason=reason)
+            self.stdout.write("open")
+            self._mail()
+
+    def _mail(self) -> None:
+        told = reopening.tell_merchants()
+        if told is None:
+            raise CommandError("No restored copy was ever opened here: there is nothing to mail.")
+        self.stdout.write(f"a mail went to the owners of {told} merchants")
 
     def _compared(self, held_at: datetime) -> Comparison:
         moved = restored.move_numbers(held_at)
