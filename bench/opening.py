@@ -5,6 +5,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +20,10 @@ from devstack.processes import Leash
 from devstack.servers import Servers
 from devstack.state import ROOT, CannotContinue, state_directory
 
+MAKE_KEYRING = (
+    "import sys; from pathlib import Path; from devstack import environment;"
+    " environment.make_keyring(Path(sys.argv[1]))"
+)
 # All clients are one merchant's, and refusals by its rate limit are not what is measured.
 NO_LIMITS = {"RATE_LIMIT_PER_SECOND": "0"}
 
@@ -74,7 +79,7 @@ def _opened(leash: Leash, chosen: up.Ports, directory: Path, root: Path) -> Iter
                 base_url=chosen.base_url,
                 bank_url=chosen.bank_url,
                 secret_key=secrets.token_urlsafe(50),
-                keyring_file=environment.make_keyring(Path(kept_secret) / "keyring"),
+                keyring_file=_keyring_of(root, Path(kept_secret) / "keyring"),
             )
             yield Stage(
                 places=places,
@@ -98,6 +103,15 @@ def _started(servers: Servers, leash: Leash) -> storage.Storage:
     for process in servers.processes.values():
         leash.hold(process)
     return places
+
+
+def _keyring_of(root: Path, path: Path) -> Path:
+    """Make a key ring by the code in a directory: another version's may have another form."""
+    command = [sys.executable, "-c", MAKE_KEYRING, str(path)]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    if done.returncode:
+        raise CannotContinue(f"{root} makes no key ring: {done.stderr.strip()}")
+    return path
 
 
 def _of_its_time(root: Path, places: storage.Storage) -> storage.Storage:
