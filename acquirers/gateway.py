@@ -194,6 +194,7 @@ class Gateway(Protocol):
         """Give captured money back to the card.
 
         The outcome's `network_reference` is the number that the cardholder finds on the statement.
+        `DAY_OPEN` if the bank refuses it because its day is not over: it is sent again later.
 
         :param reference: ours, of this refund alone, of the same form as an order's.
         :param amount: in minor units.

@@ -17,6 +17,7 @@ class Answer(enum.Enum):
     NOT_SENT = "not_sent"  # The request certainly never reached the bank.
     NOT_CHARGED = "not_charged"  # The acquirer refused before it asked the host: credentials, form.
     SETTLED = "settled"  # A void that came after the bank's day: the money can be refunded.
+    DAY_OPEN = "day_open"  # A refund that came before the end of the bank's day: not yet.
     NO_RECORD = "no_record"  # Derived from a standing: the bank has no such order, so far.
     VOIDED = "voided"  # Derived from a standing: authorised once, and released since.
     LAPSED = "lapsed"  # Derived from a standing: authorised once, and expired at the bank.

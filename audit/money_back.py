@@ -28,7 +28,7 @@ TOLD = """
     WHERE status = 'succeeded'
     UNION ALL
     SELECT merchant_id, currency, 'refunds', amount FROM refunds_refund
-    WHERE status = 'pending' AND pending_reason = 'processing'
+    WHERE status = 'pending' AND pending_reason <> 'insufficient_funds'
     UNION ALL
     SELECT merchant_id, currency, 'acquirer', amount FROM disputes_dispute
     WHERE status = 'lost'
@@ -77,7 +77,7 @@ QUERIES = {
         LEFT JOIN ({OF_A_CAUSE}) l
             ON (l.cause_id, l.merchant_id, l.currency) = (r.id, r.merchant_id, r.currency)
         WHERE coalesce(l.refunds, 0) <>
-                  CASE WHEN r.status = 'pending' AND r.pending_reason = 'processing'
+                  CASE WHEN r.status = 'pending' AND r.pending_reason <> 'insufficient_funds'
                        THEN r.amount ELSE 0 END
            OR coalesce(l.acquirer, 0) <>
                   CASE WHEN r.status = 'succeeded' THEN r.amount ELSE 0 END

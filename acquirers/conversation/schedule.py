@@ -12,6 +12,8 @@ INQUIRY_WAITS = [timedelta(seconds=s) for s in (10, 30, 120, 600, 3600, 21_600, 
 # "No record" counts once the request cannot be on its way to the bank any more.
 NO_RECORD_COUNTS_AFTER = timedelta(seconds=60)
 NO_RECORDS_NEEDED = 3
+# Banks close their day a little after its end.
+AFTER_THE_DAY = timedelta(minutes=10)
 
 
 def next_inquiry_at(row: InDoubt, now: datetime) -> datetime:
@@ -49,8 +51,18 @@ def count_inquiry(row: InDoubt, now: datetime) -> None:
 
 def ask_later(row: InDoubt) -> None:
     """Let the row become due when the bank is to be asked again."""
-    # A bank that answers "not yet" would say here from when on.
     row.due_at = next_inquiry_at(row, clock.now())
+
+
+def look_after_day(row: InDoubt, ends_at: datetime | None) -> None:
+    """Let the row become due ten minutes after the end of the bank's day.
+
+    :param ends_at: None for a bank whose day has no end: the row waits as for an inquiry.
+    """
+    if ends_at is None:
+        ask_later(row)
+    else:
+        row.due_at = ends_at + AFTER_THE_DAY
 
 
 def ask_daily(row: InDoubt, now: datetime) -> None:

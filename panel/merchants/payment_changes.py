@@ -143,6 +143,10 @@ def _tell_refund(request: HttpRequest, refund: Refund) -> None:
     if refund.is_waiting:
         words = gettext("The refund of %(amount)s waits until your balance covers it.")
         messages.warning(request, words % written)
+    elif refund.waits_for_the_day:
+        words = gettext("The bank refunds %(amount)s only after the end of its day: it is sent "
+                        "again then.")  # fmt: skip
+        messages.info(request, words % written)
     elif refund.status == RefundStatus.FAILED:
         messages.error(request, gettext("The bank refused the refund of %(amount)s.") % written)
     elif refund.status == RefundStatus.PENDING:

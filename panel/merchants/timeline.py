@@ -131,6 +131,8 @@ def _refund(row: Refund) -> TimelineEntry:
         details.append(FAILED_REFUNDS.get(row.failure_reason, row.failure_reason))
     if row.is_waiting:
         details.append(gettext("It waits until your balance covers it."))
+    if row.waits_for_the_day:
+        details.append(gettext("It is sent again after the end of the bank's day."))
     if row.reference:
         details.append(gettext("The cardholder's bank finds it by %(number)s.")
                        % {"number": row.reference})  # fmt: skip

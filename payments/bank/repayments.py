@@ -93,7 +93,7 @@ def refund_again(attempt: Attempt, *, reference: str, amount: int) -> Outcome:
     refund, and an inquiry finds both. A refusal may mean just that, so the bank is asked.
     """
     outcome = answers.in_doubt(refund(attempt, reference=reference, amount=amount))
-    if outcome.answer is not Answer.DECLINED:
+    if outcome.answer not in (Answer.DECLINED, Answer.DAY_OPEN):
         return outcome
     known = inquire_refund(attempt, reference=reference)
     if known.answer in (Answer.APPROVED, Answer.PENDING):

@@ -87,8 +87,8 @@ def go_on(row: Modification, outcome: Outcome) -> None:
         schedule.look_at(row, clock.now())
     elif row.refund_reference and outcome.answer is Answer.DECLINED:
         _draw_reference(row)
-    elif row.refund_reference and outcome.answer in NEVER_SENT:
-        row.refund_sent_at = None
+    elif row.refund_reference and outcome.answer in (*NEVER_SENT, Answer.DAY_OPEN):
+        row.refund_sent_at = None  # Sent again by the schedule.
     elif row.refund_reference and outcome.answer is Answer.NO_RECORD:
         schedule.look_at(row, clock.now())  # Its absence is confirmed: it is sent again.
 

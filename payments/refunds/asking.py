@@ -6,13 +6,14 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
+import acquirers
 from acquirers import declines
 from acquirers.conversation import answers, leases, schedule
 from acquirers.conversation.kinds import Effect, Facts, Kind, Said, still_open
 from acquirers.declines import Decline
 from acquirers.exchanges import Spoken
 from acquirers.models import BankExchange
-from acquirers.outcomes import Answer, OperationKind, Outcome
+from acquirers.outcomes import NEVER_SENT, Answer, OperationKind, Outcome
 from cases.states import CaseDecision, CaseKind
 from core import clock
 from ledger import book
@@ -108,10 +109,15 @@ class Refunds(Kind[Refund]):
                 return Effect(steps.end_failed(row, reason))
             case Answer.SETTLED if row.method == Method.VOID:
                 return _become_refund(row, goes_on=said.goes_on)
+            case Answer.DAY_OPEN if row.method == Method.REFUND:
+                _wait_for_the_day(row)
+                return _still_pending(row, said)
+            case answer if answer not in NEVER_SENT:
+                row.pending_reason = PendingReason.PROCESSING
         still_open(row, outcome, not_sent=lambda: _not_sent(row), send_again=True)
         if outcome.answer is Answer.PENDING:
             _note_reference(row, outcome)
-        return Effect(RefundStatus.PENDING if render.refund(row) != said.before else None)
+        return _still_pending(row, said)
 
     def hear_late(self, asked: Refund, row: Refund, outcome: Outcome) -> None:
         if row.method != asked.method:
@@ -183,6 +189,24 @@ def _become_refund(refund: Refund, *, goes_on: bool) -> Effect:
         return Effect(RefundStatus.PENDING)
     leases.begin(refund)
     return Effect(RefundStatus.PENDING, follow=lambda: refund)
+
+
+def _wait_for_the_day(refund: Refund) -> None:
+    """Let a refund that came before the end of the bank's day be sent again, in memory.
+
+    Ten minutes after that end at first; a bank that still refuses it then is asked as by a silence.
+    """
+    if refund.waits_for_the_day:
+        schedule.ask_later(refund)
+    else:
+        ends_at = acquirers.of(refund.attempt).voidable_until(clock.now())
+        schedule.look_after_day(refund, ends_at)
+    refund.pending_reason, refund.sent_at = PendingReason.BANK_DAY_OPEN, None
+
+
+def _still_pending(refund: Refund, said: Said[Refund]) -> Effect:
+    """Return the effect of an answer that has not ended the refund: an event if it shows."""
+    return Effect(RefundStatus.PENDING if render.refund(refund) != said.before else None)
 
 
 def _not_sent(refund: Refund) -> None:

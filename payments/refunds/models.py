@@ -52,7 +52,8 @@ class Refund(InDoubt):
     metadata = JSONField(default=dict)
     # The bank's number, by which the cardholder finds the money.
     reference = models.CharField(max_length=80, null=True)
-    # When it may first have left for the bank; null while nothing certainly has.
+    # When it may first have left for the bank; null while nothing certainly has, or the bank has
+    # refused it until the end of its day.
     sent_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
 
@@ -120,3 +121,8 @@ class Refund(InDoubt):
     def is_waiting(self) -> bool:
         """Return whether it waits for the merchant's funds: then it is not in the ledger."""
         return self.pending_reason == PendingReason.INSUFFICIENT_FUNDS
+
+    @property
+    def waits_for_the_day(self) -> bool:
+        """Return whether the bank has refused it until the end of its day."""
+        return self.pending_reason == PendingReason.BANK_DAY_OPEN

@@ -43,6 +43,9 @@ _PENDING_REASON = Choices(
         PendingReason.INSUFFICIENT_FUNDS: (
             "Your balance is too low: it is sent once there are funds."
         ),
+        PendingReason.BANK_DAY_OPEN: (
+            "The bank takes it only after the end of its day: it is sent again then."
+        ),
     },
 )
 

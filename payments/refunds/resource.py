@@ -43,9 +43,10 @@ AGGREGATE = Aggregate(
         ),
         states.UPDATED: Meaning(
             cause=(
-                "A refund changed without coming to its end: it waits for your funds or no longer "
-                "does, a void became a refund, or it has its `reference`. Canceling it, and "
-                "changing `description` or `metadata`, are reported by it too."
+                "A refund changed without coming to its end: it waits for your funds or for the "
+                "end of the bank's day, or no longer does; a void became a refund; or it has its "
+                "`reference`. Canceling it, and changing `description` or `metadata`, are reported "
+                "by it too."
             ),
             previous=(
                 "The changed fields, such as `pending_reason`, `method`, `reference`, `status` or "

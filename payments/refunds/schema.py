@@ -40,7 +40,7 @@ REFUNDS = {
         "Cancel a refund",
         ref("Refund"),
         forms.CancelRefundForm,
-        description="Only while nothing has left for the bank.",
+        description="Only while nothing is at the bank.",
         refuses=(refusals.RefundUnexpectedState,),
     ),
 }  # fmt: skip

@@ -28,6 +28,7 @@ class PendingReason(models.TextChoices):
 
     PROCESSING = "processing"  # At the bank, or on its way.
     INSUFFICIENT_FUNDS = "insufficient_funds"  # Waits for the merchant's money.
+    BANK_DAY_OPEN = "bank_day_open"  # The bank takes it after the end of its day.
 
 
 class FailureReason(models.TextChoices):
@@ -51,8 +52,8 @@ FAILED = "refund.failed"
 REFUNDS = Table("refund", "refunds.Refund", beginnings=(RefundStatus.PENDING,), changes=(
     StatusChange(
         RefundStatus.PENDING, RefundStatus.PENDING, UPDATED,
-        "It began or stopped waiting for your funds; the bank's day was over, so that a "
-        "`void` became a `refund`; or the bank gave its `reference`.",
+        "It began or stopped waiting for your funds, or for the end of the bank's day; that day "
+        "was over, so that a `void` became a `refund`; or the bank gave its `reference`.",
     ),
     StatusChange(
         RefundStatus.PENDING, RefundStatus.SUCCEEDED, SUCCEEDED,
@@ -72,7 +73,7 @@ REFUNDS = Table("refund", "refunds.Refund", beginnings=(RefundStatus.PENDING,), 
         "The money could not be credited to the card, and came back to the bank.",
     ),
 ), meanings={
-    RefundStatus.PENDING: "The money is on its way, or waits for your funds: see `pending_reason`.",
+    RefundStatus.PENDING: "The money is on its way, or waits: see `pending_reason`.",
     RefundStatus.SUCCEEDED: "The bank has given the money back.",
     RefundStatus.FAILED: "Nothing was given back: see `failure_reason`. It may be refunded again.",
     RefundStatus.CANCELED: "Canceled before anything had left for the bank.",

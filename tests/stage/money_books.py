@@ -257,7 +257,7 @@ def _sums(merchant_id: str) -> Counter[str]:
 
 def _on_their_way(shown: Shown) -> int:
     pending = [one for one in shown.refunds if one["status"] == "pending"]
-    return sum(one["amount"] for one in pending if one["pending_reason"] == "processing")
+    return sum(one["amount"] for one in pending if one["pending_reason"] != "insufficient_funds")
 
 
 def _at_the_bank(merchant_id: str) -> int:

@@ -56,6 +56,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("processing", "Processing"),
                             ("insufficient_funds", "Insufficient Funds"),
+                            ("bank_day_open", "Bank Day Open"),
                         ],
                         max_length=18,
                         null=True,

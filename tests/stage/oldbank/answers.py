@@ -40,6 +40,7 @@ ANSWERS = {
     ("Error", "E-3201"): Answer.DECLINED,
     ("Error", "E-3204"): Answer.SETTLED,
     ("Error", "E-3205"): Answer.DECLINED,
+    ("Error", "E-3303"): Answer.DAY_OPEN,
 }
 # Refused before the bank was asked, for what the payment brought and not for the set-up.
 REASONS = {

@@ -40,11 +40,13 @@ class Host:
 
     :param works_seconds: how long a change takes before it is written.
     :param goes_on: while it is not set, changes wait in the air.
+    :param refunds_after_days: the ends of days before it refunds what was captured.
     """
 
     book: Book
     works_seconds: float = 0.0
     goes_on: threading.Event = field(default_factory=threading.Event)
+    refunds_after_days: int = 0
     doors: dict[str, Callable[[dict[str, str]], Told]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -164,6 +166,7 @@ class Host:
         with self.book.changing():
             lines = self._lines_now(message["Terminal"], message["OrderId"])
             held = _held(lines)
+            refunds.refuse_early(lines, self.book.now(), after_days=self.refunds_after_days)
             amount = refunds.refundable(lines, held, message)
             assert held is not None
             state, code = refunds.beginning(held.behaviour)

@@ -128,6 +128,10 @@ class OldBank:
         """Set how long a change takes, and how long a caller is kept who gets no answer."""
         self._tell("pace", works_seconds=works_seconds, silence_seconds=silence_seconds)
 
+    def refund_after(self, *, days: int) -> None:
+        """Let the bank refund what was captured only after so many ends of its days."""
+        self._tell("refund_after", days=days)
+
     def misbehave(self, kind: str, *, on: str = "*", times: int = 1) -> None:
         """Let something go wrong with the next requests of a type (see `mischief`)."""
         self._tell("misbehave", kind=kind, on=on, times=times)

@@ -9,7 +9,8 @@ from tests.stage.oldbank.book import Transaction
 from tests.stage.oldbank.messages import CURRENCIES, Refused, minor
 
 SETTLED, IS_REFUNDED = "E-3204", "E-3205"
-NOTHING_TO_REFUND, ABOVE_CAPTURED = "E-3301", "E-3302"
+NOTHING_TO_REFUND, ABOVE_CAPTURED, DAY_OPEN = "E-3301", "E-3302", "E-3303"
+DAY_SECONDS = 86_400
 # Unlike the sandbox's bank, it closes its day before midnight.
 ZONE, DAY_ENDS = ZoneInfo("Europe/Istanbul"), time(22)
 # State and code of a refund, by what becomes of it.
@@ -43,6 +44,17 @@ def refuse_void(lines: list[Transaction], now: float) -> None:
         raise Refused(SETTLED)
     if _refunded(lines):
         raise Refused(IS_REFUNDED)
+
+
+def refuse_early(lines: list[Transaction], now: float, *, after_days: int) -> None:
+    """Refuse to refund what was captured on a day that is not closed.
+
+    :param after_days: so many ends of days it takes; 0 refunds at once.
+    :raises Refused: not yet.
+    """
+    taken = captures(lines)
+    if taken and after_days and now < end_of_day(taken[-1].at) + DAY_SECONDS * (after_days - 1):
+        raise Refused(DAY_OPEN)
 
 
 def refundable(lines: list[Transaction], held: Transaction | None, message: dict[str, str]) -> int:

@@ -78,6 +78,7 @@ class Bank:
             "reset": self._reset,
             "clock": self.book.move_clock,
             "pace": self._take_time,
+            "refund_after": self._refund_after,
             "remember": self.book.remember,
             "go_back": self.book.go_back,
             "hold": self.host.goes_on.clear,
@@ -95,10 +96,14 @@ class Bank:
         self.mischief.forget()
         self.seen.clear()
         self.host.works_seconds = self.silence_seconds = 0.0
+        self.host.refunds_after_days = 0
         self.host.goes_on.set()
 
     def _take_time(self, works_seconds: float, silence_seconds: float) -> None:
         self.host.works_seconds, self.silence_seconds = works_seconds, silence_seconds
+
+    def _refund_after(self, days: int) -> None:
+        self.host.refunds_after_days = days
 
     def _lines(self, order_ids: list[str]) -> list[dict[str, Any]]:
         known = self.book.places()
