@@ -41,17 +41,19 @@ SILENCE_MS = 10_000
 
 BEAT = """
 INSERT INTO core_process
-    (id, kind, host, release, key_ids, primary_key_id, started_at, seen_at)
-VALUES (%(id)s, %(kind)s, %(host)s, %(release)s, %(key_ids)s, %(primary)s,
+    (id, kind, host, release, key_ids, primary_key_id, purpose_key_ids, started_at, seen_at)
+VALUES (%(id)s, %(kind)s, %(host)s, %(release)s, %(key_ids)s, %(primary)s, %(of_purposes)s,
     coalesce(%(started_at)s::timestamptz, statement_timestamp()), statement_timestamp())
 ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at RETURNING started_at
 """
-# Living processes that cannot open what this one seals, or seal what it cannot open.
+# Living processes that cannot open what this one seals, or seal what it cannot open; and the same
+# of hashes.
 STRANGERS = """
-SELECT kind, host, key_ids, primary_key_id FROM core_process
+SELECT kind, host, key_ids, primary_key_id::text || purpose_key_ids::text[] FROM core_process
 WHERE id <> %(id)s AND seen_at BETWEEN statement_timestamp() - make_interval(secs => %(living)s)
         AND statement_timestamp() + make_interval(secs => %(living)s)
-    AND NOT (primary_key_id = ANY (%(key_ids)s) AND %(primary)s = ANY (key_ids))
+    AND NOT ((primary_key_id::text || purpose_key_ids::text[]) <@ %(key_ids)s::text[]
+        AND (%(primary)s::text || %(of_purposes)s::text[]) <@ key_ids::text[])
 ORDER BY host, kind, id
 """
 FORGET = (
@@ -69,12 +71,24 @@ os.register_at_fork(
 
 
 class Stranger(NamedTuple):
-    """A living process whose key ring does not go with this one's."""
+    """A living process whose key ring does not go with this one's.
+
+    :param primary_ids: of the key that it seals with, and of those that it makes hashes with.
+    """
 
     kind: str
     host: str
     key_ids: Sequence[str]
-    primary_key_id: str
+    primary_ids: Sequence[str]
+
+    def lacking(self, ring: keyring.KeyRing) -> str | None:
+        """Return a key of the other process that a ring lacks; None if it is the other way."""
+        return next((name for name in self.primary_ids if name not in ring.held), None)
+
+    def lacked(self, ring: keyring.KeyRing) -> str | None:
+        """Return a key that the ring seals or hashes with, and the other process lacks."""
+        ours = (ring.primary, *ring.primaries.values())
+        return next((name for name in ours if name not in self.key_ids), None)
 
 
 class Heartbeat:
@@ -106,8 +120,10 @@ class Heartbeat:
         """
         row = {
             "id": self.id, "kind": self.kind, "host": socket.gethostname(),
-            "release": settings.RELEASE, "key_ids": sorted(self._ring.key_ids),
-            "primary": self._ring.primary, "started_at": self._started_at,
+            "release": settings.RELEASE, "key_ids": sorted(self._ring.held),
+            "primary": self._ring.primary,
+            "of_purposes": sorted(self._ring.primaries.values()),
+            "started_at": self._started_at,
         }  # fmt: skip
         try:
             with _beating, _connected() as raw:
@@ -177,7 +193,8 @@ class Heartbeat:
             if one not in self._strangers:
                 log.error(
                     "key_rings_differ", kind=one.kind, at_host=one.host,
-                    they_seal_with=one.primary_key_id, we_seal_with=self._ring.primary,
+                    they_seal_with=one.lacking(self._ring) or one.primary_ids[0],
+                    we_seal_with=one.lacked(self._ring) or self._ring.primary,
                 )  # fmt: skip
         self._strangers = strangers
 

@@ -49,9 +49,10 @@ class Process(models.Model):
     kind = CodeField(max_length=20)
     host = CodeField(max_length=255)
     release = CodeField(max_length=100)
-    # All keys that it opens with, and the one that it seals with.
+    # All keys that it opens with, the one that it seals with, and the primary ones of purposes.
     key_ids = ArrayField(CodeField(max_length=255))
     primary_key_id = CodeField(max_length=255)
+    purpose_key_ids = ArrayField(CodeField(max_length=255), db_default=[])
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
 

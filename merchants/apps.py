@@ -1,5 +1,6 @@
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.apps import AppConfig, apps
@@ -13,14 +14,22 @@ class MerchantsConfig(AppConfig):
     name = "merchants"
 
     def ready(self) -> None:
+        from django.conf import settings
+
+        from core.keyring import needs
         from events import transitions, types
-        from merchants import terms
+        from merchants import second_factors, sessions, terms
         from merchants.states import AGGREGATE, MERCHANTS
 
         register(people_of_one_address, Tags.database)
         transitions.register(MERCHANTS)
         types.register(AGGREGATE)
         terms.register(*terms.TERMS)
+        lives = timedelta(seconds=settings.SESSION_SECONDS)
+        needs.register(sessions.PURPOSE, needs.for_so_long("sessions", lives))
+        needs.register(second_factors.PURPOSE, second_factors.needed)
+        # Longer than any link that works: those of payment pages live 30 days at most.
+        needs.register("link", needs.for_so_long("links", timedelta(days=31)))
 
 
 def people_of_one_address(

@@ -196,7 +196,7 @@ def found(token: str) -> OperatorInvitation:
     :raises InvitationUnusable: there is none, or it was used, withdrawn, or is too old.
     """
     rows = OperatorInvitation.objects.select_related("invited_by")
-    row = rows.filter(token_hash=invitations.hash_of(token)).first()
+    row = rows.filter(token_hash__in=invitations.hashes_of(token)).first()
     if row is None:
         raise InvitationUnusable("unknown")
     invitations.require_usable(row)
@@ -238,7 +238,7 @@ def _usable(token: str) -> OperatorInvitation:
     try:
         sender = _locked(sender, sender, MANAGE)
         row = OperatorInvitation.objects.select_for_update().get(
-            token_hash=invitations.hash_of(token)
+            token_hash__in=invitations.hashes_of(token)
         )
         invitations.require_usable(row)
         require_given(sender, row.groups)

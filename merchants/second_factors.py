@@ -1,18 +1,23 @@
 """Second factors: whether a person needs one and has one; their secrets are sealed."""
 
 import base64
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.db import transaction
 
-from core.keyring import ring
+from core.keyring import SealBroken, ring
+from core.keyring.needs import Retired
 from merchants import audit_log, sessions
 from merchants.models import User
 
 PURPOSE = "second_factor"
+# The members of a row's data that are sealed: an app's secret, and of recovery codes the seed, or
+# codes of before there was one.
+SEALED = ("secret", "seed", "migrated_codes")
 # In the data of a passkey: the most that it has counted.
 COUNTER = "counter"
 # Recovery codes alone are none: they stand in for one of these.
@@ -104,3 +109,56 @@ def opened(sealed: str) -> str:
 def are_sealed() -> bool:
     """Return whether any secret is stored that the key of this purpose opens."""
     return Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).exists()
+
+
+# --- A change of their key --------------------------------------------------------------------
+
+
+def reseal() -> int:
+    """Seal again, under the primary key, what its earlier keys have sealed; return how many rows.
+
+    Each row in a transaction of its own: it may die anywhere, and the next run goes on.
+    """
+    primary = ring().primaries[PURPOSE]
+    behind = [row.pk for row in _rows() if _keys_of(row) - {primary}]
+    return sum(map(_reseal_one, behind))
+
+
+def needed(key: Retired) -> Iterator[str]:
+    """Yield whether rows are sealed with a key of this purpose."""
+    if count := sum(key.name in _keys_of(row) for row in _rows()):
+        yield f"{count} second factors are sealed with it: run `manage.py vault_rotate`"
+
+
+@transaction.atomic(durable=True)
+def _reseal_one(pk: int) -> bool:
+    row = Authenticator.objects.select_for_update().filter(pk=pk).first()
+    if row is None:
+        return False
+    row.data = {
+        name: _changed(value) if name in SEALED else value for name, value in row.data.items()
+    }
+    row.save(update_fields=["data"])
+    return True
+
+
+def _changed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [seal(opened(one)) for one in value]
+    return seal(opened(value))
+
+
+def _rows() -> Iterator[Authenticator]:
+    return Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).iterator()
+
+
+def _keys_of(row: Authenticator) -> set[str]:
+    """Return the names of the keys that a row's secrets open by; one that is broken has none."""
+    found: set[str] = set()
+    for name in SEALED:
+        values = row.data.get(name) or []
+        for one in values if isinstance(values, list) else [values]:
+            with suppress(SealBroken):
+                blob = base64.b64decode(one)
+                found.add(ring().sealed_for_by(PURPOSE, blob, context=PURPOSE))
+    return found

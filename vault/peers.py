@@ -63,17 +63,25 @@ def require_held(key_id: str) -> None:
 
 
 def require_sealing_with(key_id: str) -> None:
-    """Refuse while a living process still seals with another key than this one.
+    """Refuse while a living process still seals, or makes hashes, with another key than this one.
 
     :raises KeyRingError: it does.
     """
-    others = living().exclude(primary_key_id=key_id)
+    purpose = keyring.purpose_of(key_id)
+    others = living().exclude(
+        **({"purpose_key_ids__contains": [key_id]} if purpose else {"primary_key_id": key_id})
+    )
     if others:
-        used = ", ".join(sorted({process.primary_key_id for process in others}))
+        used = ", ".join(sorted({_used(process, purpose) for process in others}))
         raise KeyRingError(
             f"These processes seal with {used} and not with {key_id}: {named(others)}. Bring the "
             f"key ring to their hosts and start them anew. {SILENT}"
         )
+
+
+def _used(process: Any, purpose: str | None) -> str:
+    ours = [name for name in process.purpose_key_ids if keyring.purpose_of(name) == purpose]
+    return str(ours[0] if ours and purpose else process.primary_key_id)
 
 
 def hear_all() -> None:
@@ -109,13 +117,13 @@ def here() -> str:
 
 def _told(stranger: Stranger) -> str:
     ring, other = keyring.ring(), f"{stranger.kind} on {stranger.host}"
-    if stranger.primary_key_id not in ring.key_ids:
+    if lacking := stranger.lacking(ring):
         return (
-            f"{here()} lacks {stranger.primary_key_id}, which {other} seals with: bring the key "
+            f"{here()} lacks {lacking}, which {other} seals with: bring the key "
             f"ring of {stranger.host} here, or put the key back by `manage.py keyring put-back "
-            f"{stranger.primary_key_id} --from COPY`. {SILENT}"
+            f"{lacking} --from COPY`. {SILENT}"
         )
     return (
-        f"{here()} seals with {ring.primary}, which {other} lacks: bring the newer of the two key "
-        f"rings to both hosts, and start {other} anew. {SILENT}"
+        f"{here()} seals with {stranger.lacked(ring)}, which {other} lacks: bring the newer of the "
+        f"two key rings to both hosts, and start {other} anew. {SILENT}"
     )

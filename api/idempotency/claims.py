@@ -39,13 +39,14 @@ class Claim:
     """A request's hold on its key; `taken` once a row says so.
 
     :param answer_is_object: see `begin`.
+    :param fingerprints: under each of the keys; a new row keeps the first.
     :param announced: see `announce`; until `take` names the object.
     :param kept_answer: the answer that this request has stored with its work.
     """
 
     merchant_id: str
     key: str
-    fingerprint: bytes
+    fingerprints: list[bytes]
     answer_is_object: bool = False
     taken: bool = False
     announced: bool = False
@@ -166,7 +167,7 @@ def _write(claim: Claim, object_id: str, *, is_finished: bool) -> None:
     lease_until = _lease_end(now)
     values = {
         **names(claim),
-        "fingerprint": claim.fingerprint,
+        "fingerprint": claim.fingerprints[0],
         "request": context.request_id(),
         "lease_until": lease_until.isoformat(),
         "process": processes.own_name(),
@@ -244,7 +245,7 @@ def _found(claim: Claim) -> IdempotencyKey | None:
 
 
 def _require_same_request(row: IdempotencyKey, claim: Claim) -> None:
-    if bytes(row.fingerprint) != claim.fingerprint:
+    if bytes(row.fingerprint) not in claim.fingerprints:
         raise IdempotencyKeyReused
 
 

@@ -18,15 +18,15 @@ from core.keyring.changes import (
     require_retired,
     retire,
 )
-from core.keyring.content import MAC_PURPOSES, new_key_id
 from core.keyring.file import create, is_wrapped, load, wrap
 from core.keyring.kek import KeyRingError
+from core.keyring.purposes import MAC_PURPOSES, PURPOSES, new_key_id, purpose_of
 from core.keyring.sealing import KeyRing, SealBroken, UnknownKey
 
 __all__ = [
-    "MAC_PURPOSES", "KeyRing", "KeyRingError", "SealBroken", "UnknownKey",
+    "MAC_PURPOSES", "PURPOSES", "KeyRing", "KeyRingError", "SealBroken", "UnknownKey",
     "add", "complete", "create", "is_wrapped", "load", "missing_purposes", "new_key_id",
-    "promote", "purge", "put_back", "require_retired", "retire", "ring", "wrap",
+    "promote", "purge", "purpose_of", "put_back", "require_retired", "retire", "ring", "wrap",
 ]  # fmt: skip
 
 

@@ -8,33 +8,33 @@ from pathlib import Path
 from typing import Any
 
 from core.keyring import dates
-from core.keyring.content import (
-    MAC_PURPOSES,
-    missing_of,
-    new_key,
-    new_key_id,
-    parsed,
-    retired_in,
-)
+from core.keyring.content import missing_of, new_key, parsed, retired_in
 from core.keyring.file import content_of, load, replacing
 from core.keyring.kek import KeyRingError
+from core.keyring.purposes import (
+    CVC,
+    keys_of_purposes,
+    new_key_id,
+    primary_of,
+    purpose_of,
+)
 
 
 def add(path: Path, *, key_id: str | None = None) -> str:
-    """Add a new encryption key, which seals nothing yet, and return its id.
+    """Add a new key, which seals and hashes nothing yet, and return its id.
 
-    :param key_id: by default a new one.
+    :param key_id: by default a new encryption key's; a purpose's key begins with its purpose.
     :raises KeyRingError: the file cannot be used, or another process is changing it.
     """
+    key_id = key_id or new_key_id()
     with replacing(path) as content:
-        key_id = key_id or new_key_id()
-        content["encryption"][key_id] = new_key()
+        content[_kind_of(key_id)][key_id] = new_key()
         _about(content)[key_id] = dates.made()
     return key_id
 
 
 def promote(path: Path, key_id: str) -> None:
-    """Make a key the primary one: every process seals with it from its next start on.
+    """Make a key the primary one: every process seals and hashes with it from its next start on.
 
     :raises KeyRingError: there is no such key, it is primary already or retired, the file
         cannot be used, or another process is changing it.
@@ -43,8 +43,11 @@ def promote(path: Path, key_id: str) -> None:
         _require_secondary(content, key_id)
         if key_id in retired_in(content):
             raise KeyRingError(f"{key_id} is retired: it seals nothing any more.")
-        _stamp(content, content["primary"], "superseded")
-        content["primary"] = key_id
+        _stamp(content, _primary_like(content, key_id), "superseded")
+        if purpose := purpose_of(key_id):
+            content["primaries"] = {**content.get("primaries", {}), purpose: key_id}
+        else:
+            content["primary"] = key_id
         _stamp(content, key_id, "active")
         _about(content)[key_id]["active_since"] = _about(content)[key_id].pop("active_at")
 
@@ -72,7 +75,10 @@ def purge(path: Path, key_id: str) -> None:
     with replacing(path) as content:
         _require_retired(content, key_id)
         content["retired"] = [other for other in retired_in(content) if other != key_id]
-        del content["encryption"][key_id]
+        if key_id == CVC:
+            del content[CVC]
+        else:
+            del content[_kind_of(key_id)][key_id]
         _stamp(content, key_id, "purged")
 
 
@@ -86,25 +92,27 @@ def require_retired(path: Path, key_id: str) -> None:
 
 
 def put_back(path: Path, name: str, *, copy: Path) -> None:
-    """Copy a lost key from another key ring; an encryption key then opens and never seals.
+    """Copy a lost key from another key ring, as a retired one if there is a primary one.
 
-    :param name: a key's id, or the purpose of a key for hashes.
+    :param name: a key's id.
     :raises KeyRingError: the copy lacks it, the file has a key of that name, one of the two
         cannot be used, or another process is changing the file.
     """
-    kind = "mac" if name in MAC_PURPOSES else "encryption"
-    copied = _usable(copy)
-    key = copied[kind].get(name)
+    key = _keys(_usable(copy)).get(name)
     if key is None:
         raise KeyRingError(f"The key ring at {copy} holds no key {name!r}.")
+    copied = _usable(copy).get("about", {}).get(name, {})
     with replacing(path, is_incomplete=True) as content:
-        if name in content[kind]:
+        if name in _keys(content):
             raise KeyRingError(f"The key ring at {path} has a key {name} already.")
-        content[kind][name] = key
-        known = _about(content).get(name) or copied.get("about", {}).get(name, {})
+        if name == CVC:
+            content[CVC] = key
+        else:
+            content[_kind_of(name)][name] = key
+        known = _about(content).get(name) or copied
         _about(content)[name] = {date: at for date, at in known.items() if "purged" not in date}
         _stamp(content, name, "put_back")
-        if kind == "encryption":
+        if name != _primary_like(content, name):
             content["retired"] = [*retired_in(content), name]
             _stamp(content, name, "retired")
 
@@ -119,8 +127,9 @@ def complete(path: Path) -> list[str]:
         with replacing(path, is_incomplete=True) as content:
             # Again: another process may have added them by now.
             missing = missing_of(content)
-            content["mac"] |= {purpose: new_key() for purpose in missing}
-            _about(content).update({purpose: dates.made(is_active=True) for purpose in missing})
+            names = [primary_of(content, purpose) for purpose in missing]
+            content["mac"] |= {name: new_key() for name in names}
+            _about(content).update({name: dates.made(is_active=True) for name in names})
     return missing
 
 
@@ -150,9 +159,9 @@ def _usable(path: Path, *, kek_file: Path | None = None) -> dict[str, Any]:
 
 
 def _require_secondary(content: dict[str, Any], key_id: str) -> None:
-    if key_id not in content["encryption"]:
+    if key_id not in _keys(content):
         raise KeyRingError(f"The key ring holds no key {key_id!r}: `manage.py keyring show`.")
-    if key_id == content["primary"]:
+    if key_id == _primary_like(content, key_id):
         raise KeyRingError(f"{key_id} is the primary key.")
 
 
@@ -163,3 +172,17 @@ def _require_retired(content: dict[str, Any], key_id: str) -> None:
             f"{key_id} is not retired: run `manage.py keyring remove {key_id}` first, bring the "
             "file to every host, and start every process anew."
         )
+
+
+def _keys(content: dict[str, Any]) -> dict[str, str]:
+    return {**content["encryption"], **keys_of_purposes(content)}
+
+
+def _kind_of(name: str) -> str:
+    return "mac" if purpose_of(name) else "encryption"
+
+
+def _primary_like(content: dict[str, Any], name: str) -> str:
+    """Return the primary key of a key's purpose, or the primary encryption key."""
+    purpose = purpose_of(name)
+    return primary_of(content, purpose) if purpose else str(content["primary"])

@@ -14,22 +14,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from core import ids
 from core.keyring import dates
 from core.keyring.kek import Kek, KeyRingError, NotUnwrapped
+from core.keyring.purposes import (
+    CVC,
+    LATER_PURPOSES,
+    MAC_PURPOSES,
+    PURPOSES,
+    keys_of_purposes,
+    new_key_id,
+    primary_of,
+    purpose_of,
+)
 from core.keyring.sealing import KEY_BYTES, KeyRing
 
-# The first purposes, which every key ring was made with; a file without one of them has lost it.
-FIRST_PURPOSES = ("api_key", "card_fingerprint", "idempotency", "link")
-# Purposes that the service learnt later: `complete` adds them to older files.
-LATER_PURPOSES = (
-    "audit_log",
-    "email_fingerprint",
-    "network_fingerprint",
-    "second_factor",
-    "session",
-)
-MAC_PURPOSES = FIRST_PURPOSES + LATER_PURPOSES
 FILE_VERSION = 2
 CLEAR_VERSION = 1  # Its keys are not wrapped.
 # They are compared with what the database makes of a blob's first bytes: nothing to escape.
@@ -58,8 +56,9 @@ def wrapped(content: dict[str, Any], kek: Kek) -> dict[str, Any]:
         "kek": kek.id,
         "encryption": _each(content["encryption"], kek.wrap, "encryption"),
         "mac": _each(content["mac"], kek.wrap, "mac"),
-        "cvc": kek.wrap(content["cvc"], place="cvc"),
     }
+    if CVC in content:
+        stored[CVC] = kek.wrap(content[CVC], place=CVC)
     stored.pop("code", None)
     return {**stored, "code": kek.code(_canonical(stored))}
 
@@ -73,11 +72,12 @@ def unwrapped(path: Path, stored: Any, kek: Kek) -> dict[str, Any]:
     try:
         if not hmac.compare_digest(kek.code(_canonical(rest)), stored["code"]):
             raise _Malformed("it was changed, or a part of it is missing")
+        first = {CVC: kek.unwrap(rest[CVC], place=CVC)} if CVC in rest else {}
         return {
             **rest,
             "encryption": _each(rest["encryption"], kek.unwrap, "encryption"),
             "mac": _each(rest["mac"], kek.unwrap, "mac"),
-            "cvc": kek.unwrap(rest["cvc"], place="cvc"),
+            **first,
         }
     except NotUnwrapped:
         raise malformed(path, _Malformed("a key in it does not open")) from None
@@ -118,16 +118,12 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def missing_of(content: dict[str, Any]) -> list[str]:
     """Return the purposes that the content of a file is too old to have keys of."""
-    return [purpose for purpose in LATER_PURPOSES if purpose not in content["mac"]]
+    return [one for one in LATER_PURPOSES if primary_of(content, one) not in content["mac"]]
 
 
 def retired_in(content: dict[str, Any]) -> list[str]:
     """Return the keys that open and never seal again; an older file names none."""
     return content.get("retired", [])
-
-
-def new_key_id() -> str:
-    return f"k_{ids.random_base62(10)}"
 
 
 def new_key() -> str:
@@ -145,7 +141,7 @@ def parsed(path: Path, content: Any, *, is_incomplete: bool = False) -> KeyRing:
     """
     try:
         missing = missing_of(content)
-        ring = _ring(content, [purpose for purpose in MAC_PURPOSES if purpose not in missing])
+        ring = _ring(content, [purpose for purpose in PURPOSES if purpose not in missing])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise malformed(path, error) from None
     if missing and not is_incomplete:
@@ -162,10 +158,13 @@ def _ring(content: Any, purposes: Sequence[str]) -> KeyRing:
         raise _Malformed("its primary key id is not among its encryption keys")
     if not all(KEY_ID.fullmatch(name) for name in content["encryption"]):
         raise _Malformed("a key id is not 1 to 255 letters, digits, - and _")
-    retired = retired_in(content)
-    if not set(retired) <= content["encryption"].keys() - {primary}:
-        raise _Malformed("a retired key is its primary one, or not among its encryption keys")
-    keys = [*content["encryption"].values(), *content["mac"].values(), content["cvc"]]
+    primaries = {purpose: primary_of(content, purpose) for purpose in purposes}
+    of_purposes = keys_of_purposes(content)
+    _require_there(primaries, of_purposes)
+    retired, in_use = retired_in(content), {primary, *primaries.values()}
+    if not set(retired) <= (content["encryption"].keys() | of_purposes.keys()) - in_use:
+        raise _Malformed("a retired key is its primary one, or not among its keys")
+    keys = [*content["encryption"].values(), *of_purposes.values()]
     if len(set(keys)) != len(keys):
         raise _Malformed("two of its keys are the same")
     if future := dates.in_the_future(content.get("about", {})):
@@ -174,9 +173,18 @@ def _ring(content: Any, purposes: Sequence[str]) -> KeyRing:
         primary=primary,
         retired=retired,
         encryption={name: _key(text) for name, text in content["encryption"].items()},
-        mac={purpose: _key(content["mac"][purpose]) for purpose in purposes},
-        cvc=_key(content["cvc"]),
+        mac={name: _key(text) for name, text in of_purposes.items() if purpose_of(name)},
+        primaries=primaries,
+        retired_at=dates.retired_at(content),
     )
+
+
+def _require_there(primaries: dict[str, str], of_purposes: dict[str, Any]) -> None:
+    for purpose, name in primaries.items():
+        if name not in of_purposes:
+            raise KeyError(name)
+        if purpose_of(name) != purpose:
+            raise _Malformed(f"the primary key of {purpose} is of another purpose")
 
 
 def _key(text: Any) -> bytes:

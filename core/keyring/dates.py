@@ -5,12 +5,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from core import context
+from core.keyring.purposes import keys_of_purposes, primary_of, purpose_of
 
 DAY = timedelta(days=1)
 # For so long a key is used, in days, before another one has to follow it.
-CRYPTOPERIOD_DAYS = {"encryption": 365, "kek": 2 * 365, "mac": 3 * 365, "cvc": 3 * 365}
+CRYPTOPERIOD_DAYS = {"encryption": 365, "kek": 2 * 365, "mac": 3 * 365}
 # A retired key opens what is restored from a backup; after that time none is kept any more.
 RETIRED_DAYS = 2 * 365
+# Its retired keys prove the rows of before, as long as the log is kept.
+KEPT_PURPOSE = "audit_log"
 DATES = ("made_at", "active_since", "superseded_at", "retired_at", "purged_at")
 
 
@@ -50,10 +53,18 @@ def in_the_future(about: Mapping[str, Mapping[str, Any]]) -> str | None:
 def records(content: Mapping[str, Any]) -> list[KeyRecord]:
     """Return what the content of a file says of each of its keys, and of those purged from it."""
     about = content.get("about", {})
-    names = {"kek": "kek", "cvc": "cvc", **dict.fromkeys(content["mac"], "mac")}
+    names = {"kek": "kek", **dict.fromkeys(keys_of_purposes(content), "mac")}
     names |= dict.fromkeys(content["encryption"], "encryption")
-    names |= {name: "encryption" for name, one in about.items() if name not in names}
+    gone = [name for name in about if name not in names]
+    names |= {name: "mac" if purpose_of(name) else "encryption" for name in gone}
     return [_record(content, name, kind, about.get(name, {})) for name, kind in names.items()]
+
+
+def retired_at(content: Mapping[str, Any]) -> dict[str, datetime]:
+    """Return by name when each retired key was retired."""
+    about = content.get("about", {})
+    dated = {name: about.get(name, {}).get("retired_at") for name in content.get("retired", [])}
+    return {name: _instant(text) for name, text in dated.items() if text}
 
 
 def due(content: Mapping[str, Any]) -> Iterator[str]:
@@ -70,18 +81,21 @@ def _record(
     since, days = about.get("active_since"), CRYPTOPERIOD_DAYS[kind]
     if state == "retired":
         since, days = about.get("retired_at"), RETIRED_DAYS
-    due_at = _instant(since) + days * DAY if since and state in ("primary", "retired") else None
-    return KeyRecord(name, name if kind == "mac" else kind, state, about, due_at)
+    purpose = purpose_of(name) or kind
+    ends = state == "primary" or (state == "retired" and purpose != KEPT_PURPOSE)
+    due_at = _instant(since) + days * DAY if since and ends else None
+    return KeyRecord(name, purpose, state, about, due_at)
 
 
 def _state(content: Mapping[str, Any], name: str, kind: str, about: Mapping[str, Any]) -> str:
-    if kind != "encryption":
+    if kind == "kek":
         return "primary"
-    if name not in content["encryption"]:
+    if name not in content["encryption"] and name not in keys_of_purposes(content):
         return "purged"
     if name in content.get("retired", []):
         return "retired"
-    if name == content["primary"]:
+    purpose = purpose_of(name)
+    if name == (primary_of(content, purpose) if purpose else content["primary"]):
         return "primary"
     return "superseded" if "superseded_at" in about else "added"
 

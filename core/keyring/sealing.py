@@ -2,12 +2,15 @@
 
 import hmac
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from core.keyring.purposes import CVC, purpose_of
 
 BLOB_VERSION = 1
 KEY_BYTES = 32
@@ -32,23 +35,36 @@ class UnknownKey(Exception):
 class KeyRing:
     """The installation's keys. Shows none of them."""
 
-    __slots__ = ("_cvc", "_encryption", "_mac", "primary", "retired")
+    __slots__ = ("_encryption", "_mac", "primaries", "primary", "retired", "retired_at")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # The parts of a file, each by name.
         self,
         *,
         primary: str,
         encryption: Mapping[str, bytes],
         mac: Mapping[str, bytes],
-        cvc: bytes,
+        primaries: Mapping[str, str] | None = None,
         retired: Iterable[str] = (),
+        retired_at: Mapping[str, datetime] | None = None,
     ) -> None:
+        """Take the keys by name.
+
+        :param primaries: by purpose its primary key; else the one that is named as the purpose.
+        """
         self.primary = primary
         # They open what they have sealed; no process is given one of them to seal with.
         self.retired = frozenset(retired)
+        self.retired_at = dict(retired_at or {})
         self._encryption = {key_id: AESGCM(key) for key_id, key in encryption.items()}
-        self._mac = dict(mac)
-        self._cvc = AESGCM(cvc)
+        self.primaries = dict(primaries or {name: name for name in mac})
+        # By purpose and name, the primary key first.
+        self._mac = {
+            purpose: {
+                first: mac[first],
+                **{name: key for name, key in mac.items() if purpose_of(name) == purpose},
+            }
+            for purpose, first in self.primaries.items()
+        }
 
     def __repr__(self) -> str:
         return f"<KeyRing primary={self.primary}>"
@@ -60,6 +76,15 @@ class KeyRing:
     def key_ids(self) -> frozenset[str]:
         """The ids of all keys that open what was sealed."""
         return frozenset(self._encryption)
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The names of all keys, those of purposes included."""
+        return self.key_ids.union(*self._mac.values())
+
+    def names(self, purpose: str) -> tuple[str, ...]:
+        """Return the names of a purpose's keys, the primary one first."""
+        return tuple(self._mac[purpose])
 
     def seal(self, plaintext: bytes, *, context: str) -> bytes:
         """Encrypt under a random data key, itself wrapped by the primary key.
@@ -120,26 +145,28 @@ class KeyRing:
 
     def seal_cvc(self, plaintext: bytes, *, context: str) -> bytes:
         """Encrypt under the key that seals CVCs and nothing else."""
-        return bytes([BLOB_VERSION]) + _encrypt(self._cvc, plaintext, _associated("cvc", context))
+        key = AESGCM(self._mac[CVC][self.primaries[CVC]])
+        return bytes([BLOB_VERSION]) + _encrypt(key, plaintext, _associated(CVC, context))
 
     def open_cvc(self, blob: bytes, *, context: str) -> bytes:
         """Decrypt what `seal_cvc` returned.
 
         :raises SealBroken: the blob was changed, or sealed for another context.
         """
-        if blob[:1] != bytes([BLOB_VERSION]):
-            raise SealBroken("The blob has an unknown version.")
-        return _decrypt(self._cvc, blob[1:], _associated("cvc", context))
+        bound = _associated(CVC, context)
+        return self._opened(CVC, blob, bound, lambda name: self._mac[CVC][name])[1]
 
     def seal_for(
         self, purpose: str, plaintext: bytes, *, context: str, secret: bytes = b""
     ) -> bytes:
-        """Encrypt under a key of one purpose, which no rotation of the encryption keys touches.
+        """Encrypt under the primary key of one purpose.
+
+        The blob does not say which one: each of the purpose's keys is tried.
 
         :param context: names the plaintext and its owner; opening under another context fails.
         :param secret: held elsewhere: without it the ring does not open the blob either.
         """
-        key = self._key_for(purpose, secret)
+        key = AESGCM(self._key_for(purpose, self.primaries[purpose], secret))
         sealed = _encrypt(key, plaintext, _associated(purpose, context))
         return bytes([BLOB_VERSION]) + sealed
 
@@ -148,18 +175,49 @@ class KeyRing:
 
         :raises SealBroken: the blob was changed, or sealed for another context, purpose or secret.
         """
+        bound = _associated(purpose, context)
+        return self._opened(
+            purpose, blob, bound, lambda name: self._key_for(purpose, name, secret)
+        )[1]
+
+    def sealed_for_by(self, purpose: str, blob: bytes, *, context: str) -> str:
+        """Return the name of the key by which `seal_for` sealed, without a secret.
+
+        :raises SealBroken: none of the purpose's keys opens the blob.
+        """
+        bound = _associated(purpose, context)
+        return self._opened(purpose, blob, bound, lambda name: self._key_for(purpose, name, b""))[0]
+
+    def _opened(
+        self, purpose: str, blob: bytes, bound: bytes, key_of: Callable[[str], bytes]
+    ) -> tuple[str, bytes]:
+        """Return the name of the key that opens a blob, and the plaintext."""
         if blob[:1] != bytes([BLOB_VERSION]):
             raise SealBroken("The blob has an unknown version.")
-        key = self._key_for(purpose, secret)
-        return _decrypt(key, blob[1:], _associated(purpose, context))
+        for name in self.names(purpose):
+            try:
+                return name, _decrypt(AESGCM(key_of(name)), blob[1:], bound)
+            except SealBroken:
+                continue
+        raise SealBroken("The blob was changed, or sealed for something else.")
 
-    def _key_for(self, purpose: str, secret: bytes) -> AESGCM:
+    def _key_for(self, purpose: str, name: str, secret: bytes) -> bytes:
         # Not the purpose's own key: one key, one use.
-        return AESGCM(self.mac(purpose, b"seal" + secret))
+        return self.mac(purpose, b"seal" + secret, key=name)
 
-    def mac(self, purpose: str, data: bytes) -> bytes:
-        """Return HMAC-SHA-256 of the data under the purpose's own key."""
-        return hmac.digest(self._mac[purpose], data, "sha256")
+    def mac(self, purpose: str, data: bytes, *, key: str | None = None) -> bytes:
+        """Return HMAC-SHA-256 of the data under the purpose's primary key.
+
+        :param key: the name of another of its keys.
+        """
+        return hmac.digest(self._mac[purpose][key or self.primaries[purpose]], data, "sha256")
+
+    def macs(self, purpose: str, data: bytes) -> list[bytes]:
+        """Return the codes under each of the purpose's keys, that of the primary one first.
+
+        A code that was kept, or went out, is one of them; new ones are made by `mac`.
+        """
+        return [self.mac(purpose, data, key=name) for name in self.names(purpose)]
 
 
 # --- The blob ---------------------------------------------------------------------------------

@@ -80,6 +80,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("primary_key_id", core.fields.CodeField(max_length=255)),
+                (
+                    "purpose_key_ids",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=core.fields.CodeField(max_length=255), db_default=[], size=None
+                    ),
+                ),
                 ("started_at", models.DateTimeField()),
                 ("seen_at", models.DateTimeField()),
             ],

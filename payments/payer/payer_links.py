@@ -77,11 +77,16 @@ def attempt_returned_to(token: str) -> Attempt | None:
 
 def _attempt(token: str, purpose: str) -> Attempt | None:
     attempt_id, _, mac = token.partition(".")
-    if not hmac.compare_digest(mac.encode(), _mac(purpose, attempt_id).encode()):
+    rights = ring().macs("link", _named(purpose, attempt_id))
+    if not any(hmac.compare_digest(mac.encode(), right.hex().encode()) for right in rights):
         return None
     rows = Attempt.objects.select_related("intent__merchant", "terminal")
     return rows.filter(id=attempt_id).first()
 
 
 def _mac(purpose: str, attempt_id: str) -> str:
-    return ring().mac("link", f"{purpose}|{attempt_id}".encode()).hex()
+    return ring().mac("link", _named(purpose, attempt_id)).hex()
+
+
+def _named(purpose: str, attempt_id: str) -> bytes:
+    return f"{purpose}|{attempt_id}".encode()

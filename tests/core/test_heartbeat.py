@@ -53,7 +53,7 @@ def test_a_process_writes_down_its_ring_and_goes_without_a_trace() -> None:
     [row] = Process.objects.all()
     ring = keyring.ring()
     assert (row.kind, row.primary_key_id, row.key_ids) == (
-        *("sender", ring.primary), sorted(ring.key_ids),
+        *("sender", ring.primary), sorted(ring.held),
     )  # fmt: skip
     assert (row.host, row.release) == (socket.gethostname(), settings.RELEASE)
     heartbeat.end()

@@ -11,9 +11,9 @@ from core import keyring
 from core.keyring import KeyRing, SealBroken, UnknownKey
 
 KEYS = {name: name.encode() * 16 for name in ("k1", "k2")}
-MAC = {purpose: purpose.encode() for purpose in keyring.MAC_PURPOSES}
-RING = KeyRing(primary="k1", encryption={"k1": KEYS["k1"]}, mac=MAC, cvc=b"c" * 32)
-ROTATED = KeyRing(primary="k2", encryption=KEYS, mac=MAC, cvc=b"c" * 32)
+MAC = {**{purpose: purpose.encode() for purpose in keyring.MAC_PURPOSES}, "cvc": b"c" * 32}
+RING = KeyRing(primary="k1", encryption={"k1": KEYS["k1"]}, mac=MAC)
+ROTATED = KeyRing(primary="k2", encryption=KEYS, mac=MAC)
 BLOB = RING.seal(b"number", context="vault.card|mer_a|tok_a|number")
 
 
@@ -60,7 +60,7 @@ def test_an_old_key_in_the_ring_opens_old_blobs() -> None:
 def test_a_rewrapped_blob_opens_with_the_primary_key_alone() -> None:
     new = ROTATED.rewrap(BLOB, context="vault.card|mer_a|tok_a|number")
 
-    alone = KeyRing(primary="k2", encryption={"k2": KEYS["k2"]}, mac=MAC, cvc=b"c" * 32)
+    alone = KeyRing(primary="k2", encryption={"k2": KEYS["k2"]}, mac=MAC)
     assert alone.open(new, context="vault.card|mer_a|tok_a|number") == b"number"
     assert (ROTATED.key_id_of(BLOB), ROTATED.key_id_of(new)) == ("k1", "k2")
 
@@ -90,7 +90,7 @@ def test_a_changed_or_moved_cvc_is_refused(place: int) -> None:
 
 
 def test_a_cvc_is_not_sealed_with_a_card_key() -> None:
-    other = KeyRing(primary="k1", encryption={"k1": KEYS["k1"]}, mac=MAC, cvc=b"d" * 32)
+    other = KeyRing(primary="k1", encryption={"k1": KEYS["k1"]}, mac=MAC | {"cvc": b"d" * 32})
 
     with pytest.raises(SealBroken):
         other.open_cvc(RING.seal_cvc(b"987", context="tok_a"), context="tok_a")

@@ -4,7 +4,7 @@ import io
 import shutil
 from collections.abc import Callable, Set
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,17 @@ from django.db import connection
 
 from core import clock, keyring
 from core.cards import CardData
+from core.keyring.file import content_of
 from core.models import Process
 from merchants.models import Merchant
 from tests.stage.factories import GOOD_CARD
+from tests.stage.key_ring_files import rewrite
 from vault import cards
 from vault.models import SealedCard
 from vault.reveal import reveal
 
 # A key that this installation's ring does not hold.
-LOST = keyring.KeyRing(primary="k_lost", encryption={"k_lost": b"l" * 32}, mac={}, cvc=b"c" * 32)
+LOST = keyring.KeyRing(primary="k_lost", encryption={"k_lost": b"l" * 32}, mac={})
 
 
 @dataclass
@@ -122,3 +124,42 @@ def take_out(key_id: str) -> None:
 def seal_with_a_lost_key(row: SealedCard) -> None:
     sealed = LOST.seal(b'{"number": "4242424242424242"}', context=row.seal_context)
     SealedCard.objects.filter(token=row.token).update(sealed=sealed, key_id=LOST.primary)
+
+
+@dataclass
+class PurposeChange:
+    """The key of a purpose while it is changed; each step is the operator's, then a restart."""
+
+    path: Path
+    purpose: str
+    new: str = ""
+
+    @property
+    def old(self) -> str:
+        return self.purpose
+
+    def add(self) -> None:
+        self.new = keyring_command("add", self.purpose).split()[-1]
+        keyring.ring.cache_clear()
+
+    def promote(self) -> None:
+        keyring_command("promote", self.new)
+        keyring.ring.cache_clear()
+
+    def begin(self) -> None:
+        """Bring the change to where all processes hash with the new key."""
+        self.add()
+        self.promote()
+
+    def retire(self, *, ago: timedelta = timedelta(0)) -> None:
+        keyring_command("remove", self.old)
+        about = content_of(self.path)["about"]
+        at = datetime.fromisoformat(about[self.old]["retired_at"]) - ago
+        about[self.old]["retired_at"] = at.isoformat()
+        rewrite(self.path, about=about)
+        keyring.ring.cache_clear()
+
+    def purge(self, *words: str) -> str:
+        told = keyring_command("purge", self.old, *words)
+        keyring.ring.cache_clear()
+        return told

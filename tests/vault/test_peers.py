@@ -40,8 +40,9 @@ def a_process(*key_ids: str, kind: str = "web", seconds_ago: float = 0) -> Proce
         kind=kind,
         host="pay-2",
         release="1",
-        key_ids=key_ids,
+        key_ids=[*key_ids, *keyring.PURPOSES],
         primary_key_id=key_ids[0],
+        purpose_key_ids=keyring.PURPOSES,
         started_at=timezone.now() - timedelta(days=1),
         seen_at=Now() - timedelta(seconds=seconds_ago),
     )

@@ -10,7 +10,7 @@ from django.db import DatabaseError, ProgrammingError, transaction
 
 from api.commands import AuditedCommand
 from core import keyring
-from core.keyring import components, dates
+from core.keyring import components, dates, needs
 from core.keyring.file import content_of, installation_of, stored_in
 from merchants import audit_log, operators, second_factors
 from merchants.models import AuditHead
@@ -42,7 +42,11 @@ class Command(AuditedCommand):
         parser.add_argument("--file", type=Path, help="the key ring (default: KEYRING_FILE)")
         steps = parser.add_subparsers(dest="step", required=True)
         steps.add_parser("show", help="which keys there are, and what each of them seals")
-        steps.add_parser("add", help="add a key that seals nothing yet")
+        add = steps.add_parser("add", help="add a key that seals nothing yet")
+        add.add_argument(
+            "purpose", nargs="?", choices=sorted(needs.purposes()),
+            help="of hashes; without one the key seals data",
+        )  # fmt: skip
         steps.add_parser("add-purpose", help="make the keys that this version knows of first")
         steps.add_parser("open", help="enter a custodian's component, after a start of the host")
         wrap = steps.add_parser("wrap", help="wrap all keys by a new key-encryption key")
@@ -79,7 +83,8 @@ class Command(AuditedCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         path = options["file"] or settings.KEYRING_FILE
         step = getattr(self, f"_{options['step'].replace('-', '_')}")
-        given = [options[name] for name in ("key_id", "copy", "components") if name in options]
+        names = ("purpose", "key_id", "copy", "components")
+        given = [options[name] for name in names if name in options]
         try:
             step(path, *given)
         except keyring.KeyRingError as error:
@@ -94,6 +99,8 @@ class Command(AuditedCommand):
         content = content_of(path)
         for one in dates.records(content):
             self.stdout.write(f"{one.name}  {one.purpose}  {_history(one)}")
+            for reason in _reasons(ring, one.name):
+                self.stdout.write(f"{one.name} is needed: {reason}")
         self.stdout.write(
             f"installation {content['installation']}, wrapped by {content['kek']} of "
             f"{content['provider']}"
@@ -101,15 +108,15 @@ class Command(AuditedCommand):
         for sentence in dates.due(content):
             self.stdout.write(f"DUE  {sentence}")
         for process in peers.living().order_by("host", "kind", "id"):
-            lacks = sorted(ring.key_ids - set(process.key_ids))
+            lacks = sorted(ring.held - set(process.key_ids))
             self.stdout.write(
                 f"{process.kind} on {process.host}, release {process.release}, since "
                 f"{process.started_at:%Y-%m-%d %H:%M:%S}: seals with {process.primary_key_id}"
                 + (f", lacks {', '.join(lacks)}" if lacks else "")
             )
 
-    def _add(self, path: Path) -> None:
-        key_id = keyring.new_key_id()
+    def _add(self, path: Path, purpose: str | None) -> None:
+        key_id = keyring.new_key_id(purpose)
         with _noted("key_added", path, key_id):
             keyring.add(path, key_id=key_id)
         self.stdout.write(
@@ -178,15 +185,21 @@ class Command(AuditedCommand):
 
     def _promote(self, path: Path, key_id: str) -> None:
         peers.require_held(key_id)
+        earlier = _primary_like(path, key_id)
         with _noted("key_promoted", path, key_id):
             keyring.promote(path, key_id)
+        then = f"keyring remove {earlier}" if keyring.purpose_of(key_id) else "vault_rotate"
         self.stdout.write(
             f"{key_id} is primary. Once every process has started anew with this file: "
-            "manage.py vault_rotate"
+            f"manage.py {then}"
         )
 
     def _remove(self, path: Path, key_id: str) -> None:
-        _require_unused(key_id)
+        if keyring.purpose_of(key_id):
+            # From now on it makes nothing: the time that it is needed for begins.
+            peers.require_sealing_with(_primary_like(path, key_id))
+        else:
+            _require_unused(key_id)
         with _noted("key_retired", path, key_id):
             keyring.retire(path, key_id)
         self.stdout.write(
@@ -199,9 +212,12 @@ class Command(AuditedCommand):
         # The one step that can lose something: nobody is missed who lives and was not seen.
         self.stdout.write(f"Waiting {peers.HEAR_SECONDS:.0f} s for a beat of every process.")
         peers.hear_all()
-        peers.require_sealing_with(keyring.load(path).primary)
+        peers.require_sealing_with(_primary_like(path, key_id))
         # Only now: a process that seals with the key would do so again after the look.
-        _require_unused(key_id)
+        if keyring.purpose_of(key_id):
+            _require_not_needed(path, key_id)
+        else:
+            _require_unused(key_id)
         with _noted("key_purged", path, key_id):
             keyring.purge(path, key_id)
         self.stdout.write(
@@ -212,11 +228,11 @@ class Command(AuditedCommand):
     def _put_back(self, path: Path, name: str, copy: Path) -> None:
         with _noted("key_put_back", path, name):
             keyring.put_back(path, name, copy=copy)
-        is_of_hashes = name in keyring.MAC_PURPOSES
+        is_retired = name in keyring.load(path).retired
+        then = "" if keyring.purpose_of(name) else ", then run `manage.py vault_rotate`"
         self.stdout.write(
-            f"Put {name} back{'' if is_of_hashes else ' as a retired key'}. Bring the file to "
-            f"every host, start every process anew"
-            f"{'' if is_of_hashes else ', then run `manage.py vault_rotate`'}."
+            f"Put {name} back{' as a retired key' if is_retired else ''}. Bring the file to "
+            f"every host, start every process anew{then}."
         )
 
 
@@ -276,6 +292,24 @@ def _role(ring: keyring.KeyRing, key_id: str) -> str:
     if key_id in ring.retired:
         return "retired"
     return "primary" if key_id == ring.primary else "other"
+
+
+def _primary_like(path: Path, key_id: str) -> str:
+    """Return the primary key of a key's purpose, or the primary encryption key."""
+    ring, purpose = keyring.load(path), keyring.purpose_of(key_id)
+    return ring.primaries[purpose] if purpose else ring.primary
+
+
+def _reasons(ring: keyring.KeyRing, name: str) -> list[str]:
+    purpose = keyring.purpose_of(name)
+    if purpose is None or name not in ring.retired:
+        return []
+    return needs.of(needs.Retired(name, purpose, ring.retired_at[name]))
+
+
+def _require_not_needed(path: Path, key_id: str) -> None:
+    if reasons := _reasons(keyring.load(path), key_id):
+        raise CommandError(f"{key_id} is needed: {'; '.join(reasons)}.")
 
 
 def _require_unused(key_id: str) -> None:

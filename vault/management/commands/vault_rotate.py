@@ -5,6 +5,7 @@ from django.core.management.base import CommandError
 
 from api.commands import JobCommand
 from core import heartbeat, keyring
+from merchants import second_factors
 from vault import peers, rotation, sealed_rows
 from vault.sealed_rows import SealedColumn
 
@@ -27,6 +28,8 @@ class Command(JobCommand):
             heartbeat.begin()
             peers.require_sealing_with(ring.primary)  # Also where no row is left to seal anew.
             left = [self._rotate(column, ring) for column in sealed_rows.columns()]
+            if resealed := second_factors.reseal():
+                self.stdout.write(f"second factors: {resealed} sealed again")
         except keyring.KeyRingError as error:
             raise CommandError(str(error)) from error
         finally:

@@ -1,0 +1,45 @@
+"""The purposes of keys for hashes and security codes, and which of a purpose's keys is primary.
+
+A purpose's first key is named as the purpose is; later ones are `purpose-…`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from core import ids
+
+# The first purposes, which every key ring was made with; a file without one of them has lost it.
+FIRST_PURPOSES = ("api_key", "card_fingerprint", "idempotency", "link")
+# Purposes that the service learnt later: `complete` adds them to older files.
+LATER_PURPOSES = (
+    "audit_log",
+    "email_fingerprint",
+    "network_fingerprint",
+    "second_factor",
+    "session",
+)
+MAC_PURPOSES = FIRST_PURPOSES + LATER_PURPOSES
+CVC = "cvc"
+PURPOSES = (*MAC_PURPOSES, CVC)
+
+
+def purpose_of(name: str) -> str | None:
+    """Return the purpose that a key's name begins with; None for an encryption key."""
+    purpose = name.partition("-")[0]
+    return purpose if purpose in PURPOSES else None
+
+
+def new_key_id(purpose: str | None = None) -> str:
+    """Return a name for a new key of a purpose, by default for an encryption key."""
+    return f"{purpose}-{ids.random_base62(10)}" if purpose else f"k_{ids.random_base62(10)}"
+
+
+def keys_of_purposes(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of all purposes by name, as a file's content has them."""
+    first = {CVC: content[CVC]} if CVC in content else {}
+    return {**content["mac"], **first}
+
+
+def primary_of(content: Mapping[str, Any], purpose: str) -> str:
+    """Return the name of the key by which a purpose's hashes are made."""
+    return str(content.get("primaries", {}).get(purpose, purpose))

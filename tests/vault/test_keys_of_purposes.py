@@ -1,0 +1,227 @@
+"""The keys for hashes and security codes are changed one purpose at a time, and nothing is lost."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.core.management import CommandError
+from django.test import Client
+
+from core import heartbeat, keyring
+from core.keyring.file import content_of
+from core.models import Process
+from merchants import second_factors
+from tests.stage.bank_transport import BankTransport
+from tests.stage.checkouts import opened
+from tests.stage.client import ApiClient
+from tests.stage.factories import payment
+from tests.stage.key_change import KeyChange, PurposeChange, keyring_command, rotate
+from tests.stage.second_factors import SEED, add_app, add_recovery_codes
+from tests.stage.visitors import NAME, PASSWORD, Visitor, an_operator
+from vault import cvc, peers
+
+pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+
+# The heartbeat has a connection of its own.
+beside_others = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
+DAY = timedelta(days=1)
+PAYMENTS = "/v1/payment_intents"
+
+
+@pytest.fixture
+def change(key_change: KeyChange, request: pytest.FixtureRequest) -> PurposeChange:
+    return PurposeChange(key_change.path, getattr(request, "param", "link"))
+
+
+@pytest.fixture(autouse=True)
+def _this_process_ends() -> Iterator[None]:
+    yield
+    heartbeat.end()
+
+
+def of(purpose: str) -> Any:
+    return pytest.mark.parametrize("change", [purpose], indirect=True)
+
+
+# --- The steps --------------------------------------------------------------------------------
+
+
+@of("session")
+def test_a_key_of_a_purpose_is_changed_by_the_same_steps(change: PurposeChange) -> None:
+    before = keyring.ring().mac("session", b"x")
+
+    change.add()
+    assert keyring.ring().mac("session", b"x") == before
+    change.promote()
+    assert keyring.ring().mac("session", b"x") != before
+    assert before in keyring.ring().macs("session", b"x")
+    change.retire(ago=8 * DAY)
+    change.purge()
+
+    assert keyring.ring().names("session") == (change.new,)
+    assert before not in keyring.ring().macs("session", b"x")
+    shown = keyring_command("show")
+    assert f"{change.old}  session  made " in shown
+    assert f"{change.new}  session  made " in shown
+
+
+@pytest.mark.parametrize("change", ["link", "session", "cvc", "idempotency"], indirect=True)
+def test_what_still_serves_is_not_purged_and_its_reason_is_shown(change: PurposeChange) -> None:
+    change.begin()
+    change.retire()
+
+    with pytest.raises(CommandError, match=f"{change.old} is needed: .* made with it until 20"):
+        change.purge()
+
+    assert change.old in keyring.ring().names(change.purpose)
+    assert f"{change.old} is needed: " in keyring_command("show")
+
+
+def test_the_primary_key_of_a_purpose_is_not_removed(change: PurposeChange) -> None:
+    with pytest.raises(CommandError, match="link is the primary key"):
+        keyring_command("remove", "link")
+
+
+def test_a_retired_key_of_a_purpose_is_not_promoted(change: PurposeChange) -> None:
+    change.begin()
+    change.retire()
+
+    with pytest.raises(CommandError, match="link is retired"):
+        keyring_command("promote", "link")
+
+
+@beside_others
+def test_a_process_of_yesterday_holds_each_step_back(change: PurposeChange) -> None:
+    heartbeat.write_down("web")
+    yesterdays = Process.objects.get()
+    change.add()
+    with pytest.raises(CommandError, match=f"These processes lack {change.new}: web on"):
+        change.promote()
+
+    Process.objects.update(key_ids=[*yesterdays.key_ids, change.new])
+    change.promote()
+    with pytest.raises(CommandError, match=f"seal with link and not with {change.new}: web on"):
+        change.retire()
+
+    yesterdays.delete()
+    change.retire()
+
+
+@beside_others
+def test_a_process_with_yesterdays_ring_does_not_start_beside_a_new_key(
+    change: PurposeChange,
+) -> None:
+    yesterdays = keyring.ring()
+    change.begin()
+    heartbeat.write_down("web")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(keyring, "ring", lambda: yesterdays)
+        with pytest.raises(keyring.KeyRingError, match=f"lacks {change.new}, which web on"):
+            peers.join("worker")
+
+
+def test_a_lost_key_of_a_purpose_is_put_back_as_a_retired_one(
+    change: PurposeChange, tmp_path: Any
+) -> None:
+    copy = tmp_path / "copy"
+    copy.write_bytes(change.path.read_bytes())
+    copy.chmod(0o400)
+    before = keyring.ring().mac("link", b"x")
+    change.begin()
+    change.retire(ago=32 * DAY)
+    change.purge()
+
+    assert "as a retired key" in keyring_command("put-back", "link", "--from", copy)
+
+    keyring.ring.cache_clear()
+    assert keyring.ring().macs("link", b"x")[1] == before
+    assert keyring.ring().retired >= {"link"}
+
+
+def test_the_first_key_for_security_codes_goes_too(key_change: KeyChange) -> None:
+    change = PurposeChange(key_change.path, "cvc")
+    change.begin()
+    change.retire(ago=DAY)
+    change.purge()
+
+    assert "cvc" not in content_of(change.path)
+    assert keyring.ring().names("cvc") == (change.new,)
+
+
+# --- What was made with the earlier key -------------------------------------------------------
+
+
+@of("link")
+def test_a_payment_pages_address_works_until_its_key_is_purged(
+    acme: ApiClient, change: PurposeChange
+) -> None:
+    earlier = opened(acme)["url"]
+    path = earlier[earlier.index("/pay/") :]
+    change.begin()
+    page = Client()
+
+    assert page.get(path).status_code == 203
+    again = acme.get(f"/v1/checkout/sessions/{path[5:].partition('.')[0]}")["url"]
+    assert again != earlier
+    assert page.get(again[again.index("/pay/") :]).status_code == 203
+
+    change.retire(ago=32 * DAY)
+    change.purge()
+    assert page.get(path).status_code == 404
+
+
+@of("session")
+def test_people_stay_signed_in(change: PurposeChange) -> None:
+    an_operator()
+    visitor = Visitor()
+    visitor.sign_in(PASSWORD, NAME)
+    change.begin()
+    change.retire()
+
+    assert visitor.is_inside()
+
+
+@of("cvc")
+def test_a_security_code_that_is_held_opens(change: PurposeChange) -> None:
+    cvc.hold("tok_a", "987")
+    change.begin()
+
+    assert cvc.look("tok_a") == "987"
+
+
+@of("idempotency")
+def test_a_retry_is_known_by_either_key(
+    acme: ApiClient, bank: BankTransport, change: PurposeChange
+) -> None:
+    first = acme.post(PAYMENTS, payment(), idempotency_key="k")
+    seen = len(bank.seen)
+    change.begin()
+
+    again = acme.post(PAYMENTS, payment(), idempotency_key="k")
+    other = acme.post(PAYMENTS, payment(amount=7), idempotency_key="k")
+
+    assert (again.status, again["id"]) == (200, first["id"])
+    assert other.refusal[1] == "idempotency_key_reused"
+    assert len(bank.seen) == seen
+
+
+@beside_others
+@of("second_factor")
+def test_second_factors_are_sealed_again_before_their_key_goes(change: PurposeChange) -> None:
+    person = an_operator()
+    add_app(person)
+    add_recovery_codes(person)
+    change.begin()
+    change.retire()
+    with pytest.raises(CommandError, match="2 second factors are sealed with it: run"):
+        change.purge()
+
+    assert "second factors: 2 sealed again" in rotate()
+    change.purge()
+
+    app = Authenticator.objects.get(type=Authenticator.Type.TOTP)
+    assert second_factors.opened(app.data["secret"]) == SEED
+    assert "second factors" not in rotate()
