@@ -14,6 +14,9 @@ from testbank.models import (
     Evidence,
     FraudReport,
     IncomingTransfer,
+    Misbehaviour,
+    NestpayLine,
+    NestpayVisit,
     Notice,
     Recovery,
     Refund,
@@ -154,3 +157,34 @@ class IncomingTransferAdmin(DecidedAdmin):
     list_filter = ["state", "currency"]
     ordering = ["-id"]
     search_fields = ["reference", "merchant", "remittance"]
+
+
+@admin.register(NestpayLine)
+class NestpayLineAdmin(ReadOnlyAdmin):
+    date_hierarchy = "created_at"
+    list_display = [
+        "trans_id", "client_id", "order_id", "is_refund", "amount", "authorization", "refund",
+        "host_ref", "created_at", "told_from",
+    ]  # fmt: skip
+    list_filter = ["client_id", "is_refund"]
+    list_select_related = ["authorization", "refund"]
+    ordering = ["-id"]
+    search_fields = ["order_id", "trans_id", "host_ref"]
+
+
+@admin.register(NestpayVisit)
+class NestpayVisitAdmin(ReadOnlyAdmin):
+    list_display = [
+        "id", "client_id", "order_id", "model", "authentication", "line", "refusal", "wrong",
+        "used_at",
+    ]  # fmt: skip
+    list_filter = ["client_id", "model"]
+    list_select_related = ["authentication", "line"]
+    ordering = ["-id"]
+    search_fields = ["order_id"]
+
+
+@admin.register(Misbehaviour)
+class MisbehaviourAdmin(ReadOnlyAdmin):
+    list_display = ["id", "kind", "on", "times_left", "created_at"]
+    ordering = ["-id"]

@@ -7,8 +7,8 @@ from django.db import OperationalError, transaction
 from core import clock, ids, rows
 from testbank import authentications, behaviours, chargebacks, frauds, repayments
 from testbank.behaviours import Behaviour
-from testbank.models import Authorization, Capture, Dispute, FraudReport, Refund
-from testbank.orders import NAME, AuthorizationOrder
+from testbank.models import Authorization, Capture, Dispute, FraudReport, Refund, Reversal
+from testbank.orders import NAME, AuthorizationOrder, Terms
 from testbank.router import BANK
 from testbank.states import CardholderChoice, State
 
@@ -29,10 +29,18 @@ def authorize(order: AuthorizationOrder) -> Authorization:
 @transaction.atomic(using=BANK, durable=True)
 def _authorized(order: AuthorizationOrder) -> Authorization:
     now = clock.now()  # Once: outside of a piece of work it is a question to the database.
-    authorization = _entry(order, _behaviour_for(order), now)
-    if not rows.insert_new(authorization):
+    authorization = enter(order, _behaviour_for(order), now=now)
+    if authorization is None:
         first = Authorization.objects.select_for_update().get(reference=order.reference)
         return _up_to_date(first)
+    return authorization
+
+
+def enter(terms: Terms, behaviour: Behaviour, *, now: datetime) -> Authorization | None:
+    """Write a payment down, with its money if it was taken; None if its reference is there."""
+    authorization = _entry(terms, behaviour, now)
+    if not rows.insert_new(authorization):
+        return None
     if authorization.captured_amount:
         take_money(authorization, now=now)
     return authorization
@@ -81,6 +89,9 @@ def catch_up() -> None:
     Each in a transaction of its own: two orders in one could lock each other out.
     """
     now = clock.now()
+    reversed_ = Authorization.objects.filter(reverses_at__lte=now).order_by("reverses_at", "pk")
+    for reference in list(reversed_.values_list("reference", flat=True)):
+        _look_at(reference)
     for promised in (Refund.objects, Dispute.objects, FraudReport.objects):
         due = promised.filter(due_at__lte=now).order_by("due_at", "pk")
         for reference in list(due.values_list("authorization__reference", flat=True)):
@@ -94,6 +105,8 @@ def _up_to_date(row: Authorization) -> Authorization:
         row.state = State.LAPSED
         row.save()
     now = clock.now()
+    if row.reverses_at is not None and row.reverses_at <= now:
+        reverse(row, at=row.reverses_at)
     repayments.decide_due(row, now)
     chargebacks.decide_due(row, now)
     frauds.report_due(row, now)
@@ -122,6 +135,27 @@ def take_money(authorization: Authorization, *, now: datetime) -> None:
     rows.insert(Capture(authorization=authorization, amount=taken, created_at=now))
     chargebacks.expect(authorization)
     frauds.expect(authorization)
+
+
+def reverse(authorization: Authorization, *, at: datetime) -> None:
+    """Take a locked payment back by the bank itself, of any day; not what has given money back."""
+    is_whole = authorization.available_amount == authorization.captured_amount
+    authorization.reverses_at = None
+    if authorization.state == State.AUTHORIZED and is_whole:
+        void(authorization, at=at)
+    else:
+        authorization.save()
+
+
+def void(authorization: Authorization, *, at: datetime) -> None:
+    """Release a locked payment whole, and give its captured money back."""
+    # The captured amount stays to be read; the reversal's row says that it went back.
+    authorization.state = State.VOIDED
+    authorization.voided_at = at
+    authorization.save()
+    taken = authorization.captured_amount
+    if taken:
+        Reversal.objects.create(authorization=authorization, amount=taken, created_at=at)
 
 
 def _behaviour_for(order: AuthorizationOrder) -> Behaviour:
@@ -168,16 +202,16 @@ def _authorization_code(is_authorized: bool) -> str:
     return ids.random_base62(6).upper() if is_authorized else ""
 
 
-def _entry(order: AuthorizationOrder, behaviour: Behaviour, now: datetime) -> Authorization:
+def _entry(terms: Terms, behaviour: Behaviour, now: datetime) -> Authorization:
     is_authorized = behaviour.state == State.AUTHORIZED
     return Authorization(
-        reference=order.reference,
-        merchant=order.merchant,
-        amount=order.amount,
-        capture=order.capture,
-        captured_amount=order.amount if is_authorized and order.capture else 0,
-        currency=order.currency,
-        installments=order.installments,
+        reference=terms.reference,
+        merchant=terms.merchant,
+        amount=terms.amount,
+        capture=terms.capture,
+        captured_amount=terms.amount if is_authorized and terms.capture else 0,
+        currency=terms.currency,
+        installments=terms.installments,
         behaviour=behaviour.name,
         state=behaviour.state,
         response_code=behaviour.response_code,

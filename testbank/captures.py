@@ -32,6 +32,11 @@ def capture(reference: str, *, amount: int) -> CaptureAnswer:
     authorization = book.locked(reference)
     if authorization is None:
         return CaptureAnswer(False, 0, behaviours.NO_SUCH_RECORD)
+    return capture_locked(authorization, amount)
+
+
+def capture_locked(authorization: Authorization, amount: int) -> CaptureAnswer:
+    """Take an amount in minor units in the caller's transaction."""
     refusal = _refusal(authorization, amount)
     if refusal is None and not authorization.captured_amount:
         authorization.captured_amount = amount

@@ -41,8 +41,8 @@ class AuthenticationProof:
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorizationOrder:
-    """One request to authorise, in minor units; to capture at once if `capture`."""
+class Terms:
+    """Terms of a payment, in minor units; to capture at once if `capture`."""
 
     reference: str
     merchant: str
@@ -50,6 +50,12 @@ class AuthorizationOrder:
     currency: str
     installments: int
     capture: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationOrder(Terms):
+    """One request to authorise."""
+
     card_number: str = field(repr=False)
     proof: AuthenticationProof | None
 

@@ -22,8 +22,11 @@ def refund(order: RefundOrder) -> Refund | None:
     if first is not None:
         return first
     authorization = book.locked(order.authorization)
-    if authorization is None:
-        return None
+    return None if authorization is None else refund_locked(order, authorization)
+
+
+def refund_locked(order: RefundOrder, authorization: Authorization) -> Refund:
+    """Refund of a locked authorisation in the caller's transaction."""
     # Requests that race with one reference wait for the lock, and at the index if they name two
     # authorisations.
     row, is_new = Refund.objects.get_or_create(

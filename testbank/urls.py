@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from testbank import acs, transfer_views, views
+from testbank.nestpay import views as nestpay
 from testbank.refusals import refuse
 
 log = structlog.get_logger(__name__)
@@ -35,6 +36,7 @@ urlpatterns = [
     path("acs/<str:transaction_id>", acs.challenge),
     path("acs/<str:transaction_id>/decision", acs.decision),
     path("acs/<str:transaction_id>/answer", acs.answer),
+    path("fim/api", nestpay.api),
 ]
 
 

@@ -3,14 +3,13 @@
 What cannot be read raises `orders.Malformed`; handler.py answers it with 400.
 """
 
-import time
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
-from core import clock, connections
+from core import clock
 from testbank import (
     authentications,
     behaviours,
@@ -24,6 +23,7 @@ from testbank import (
     voids,
 )
 from testbank.models import Authorization, Notice, Refund
+from testbank.silence import fall_silent
 from testbank.states import AuthenticationState, State
 
 THREE_D_SECURE_VERSION = "2.2.0"
@@ -61,7 +61,7 @@ def authenticate(request: HttpRequest) -> HttpResponse:
 def authorize(request: HttpRequest) -> HttpResponse:
     """Authorise a card. The book is committed before anything is said, or kept silent."""
     authorization = book.authorize(orders.read_authorization(request.body))
-    return JsonResponse(_told(authorization)) if authorization.answered else _silence()
+    return JsonResponse(_told(authorization)) if authorization.answered else fall_silent()
 
 
 @require_GET
@@ -219,10 +219,3 @@ def _told_notice(notice: Notice) -> dict[str, Any]:
 def _receipt(dispute: str, code: str) -> HttpResponse:
     result = "on_record" if code == behaviours.APPROVED else "refused"
     return JsonResponse({"dispute": dispute, "result": result, "response_code": code})
-
-
-def _silence() -> HttpResponse:
-    """Outlast the gateway's patience, then end with nothing to read."""
-    connections.give_back()
-    time.sleep(settings.TESTBANK_SILENCE_SECONDS)
-    return HttpResponse(status=504)

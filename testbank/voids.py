@@ -4,7 +4,7 @@ from django.db import transaction
 
 from core import clock
 from testbank import behaviours, book, days
-from testbank.models import Authorization, Reversal
+from testbank.models import Authorization
 from testbank.router import BANK
 from testbank.states import State
 
@@ -20,24 +20,18 @@ def void(reference: str) -> str:
         return behaviours.NO_SUCH_RECORD
     if authorization.state == State.VOIDED:
         return behaviours.APPROVED
+    return void_locked(authorization)
+
+
+def void_locked(authorization: Authorization) -> str:
+    """Release an authorisation in the caller's transaction; return the bank's code."""
     refusal = _refusal(authorization)
     if refusal is None:
-        _void(authorization)
+        book.void(authorization, at=clock.now())
     return refusal or behaviours.APPROVED
 
 
-def _refusal(authorization: Authorization) -> str | None:
-    if authorization.state != State.AUTHORIZED:
-        return behaviours.INVALID_TRANSACTION
-    if book.behaviour_of(authorization).refuses_void:
-        return behaviours.DO_NOT_HONOR
-    if _is_settled(authorization):
-        return behaviours.SETTLED
-    is_whole = authorization.available_amount == authorization.captured_amount
-    return None if is_whole else behaviours.INVALID_TRANSACTION
-
-
-def _is_settled(authorization: Authorization) -> bool:
+def is_settled(authorization: Authorization) -> bool:
     """Return whether captured money is beyond a void, so that only a refund brings it back."""
     capture = authorization.captures.order_by("created_at").first()
     if capture is None:
@@ -46,14 +40,12 @@ def _is_settled(authorization: Authorization) -> bool:
     return is_day_over or book.behaviour_of(authorization).settles_at_once
 
 
-def _void(authorization: Authorization) -> None:
-    # The captured amount stays to be read; the reversal's row says that it went back.
-    authorization.state = State.VOIDED
-    authorization.voided_at = clock.now()
-    authorization.save()
-    if authorization.captured_amount:
-        Reversal.objects.create(
-            authorization=authorization,
-            amount=authorization.captured_amount,
-            created_at=authorization.voided_at,
-        )
+def _refusal(authorization: Authorization) -> str | None:
+    if authorization.state != State.AUTHORIZED:
+        return behaviours.INVALID_TRANSACTION
+    if book.behaviour_of(authorization).refuses_void:
+        return behaviours.DO_NOT_HONOR
+    if is_settled(authorization):
+        return behaviours.SETTLED
+    is_whole = authorization.available_amount == authorization.captured_amount
+    return None if is_whole else behaviours.INVALID_TRANSACTION

@@ -188,14 +188,20 @@ class Migration(migrations.Migration):
                 ("answered", models.BooleanField(help_text="Whether the caller was told.")),
                 ("created_at", models.DateTimeField()),
                 ("voided_at", models.DateTimeField(null=True)),
+                ("reverses_at", models.DateTimeField(null=True)),
             ],
             options={
                 "indexes": [
                     models.Index(
+                        condition=models.Q(("reverses_at__isnull", False)),
+                        fields=["reverses_at"],
+                        name="bank_reverses_by_itself",
+                    ),
+                    models.Index(
                         condition=models.Q(("captured_amount", 0), ("state", "authorized")),
                         fields=["created_at"],
                         name="bank_uncaptured_by_age",
-                    )
+                    ),
                 ],
                 "constraints": [
                     models.CheckConstraint(
@@ -1004,5 +1010,164 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="Misbehaviour",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("kind", models.CharField(max_length=40)),
+                ("on", models.CharField(blank=True, max_length=16)),
+                ("times_left", models.IntegerField()),
+                ("created_at", models.DateTimeField()),
+            ],
+        ),
+        migrations.CreateModel(
+            name="NestpayLine",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("client_id", models.CharField(max_length=15)),
+                ("order_id", core.fields.CodeField(max_length=64)),
+                ("trans_id", core.fields.CodeField(max_length=20, unique=True)),
+                ("host_ref", models.CharField(blank=True, max_length=12)),
+                ("is_refund", models.BooleanField(default=False)),
+                ("amount", models.BigIntegerField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "told_from",
+                    models.DateTimeField(help_text="Before it inquiries do not find the line."),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="NestpayVisit",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("client_id", models.CharField(max_length=15)),
+                ("order_id", core.fields.CodeField(max_length=64)),
+                ("model", models.CharField(max_length=8)),
+                ("capture", models.BooleanField()),
+                ("fail_url", models.CharField(max_length=2000)),
+                ("payer_ip", models.CharField(max_length=39)),
+                ("masked", models.CharField(max_length=24)),
+                ("echoed", models.JSONField()),
+                ("wrong", models.CharField(blank=True, max_length=40)),
+                ("refusal", models.CharField(blank=True, max_length=9)),
+                ("used_at", models.DateTimeField(null=True)),
+            ],
+        ),
+        migrations.AddConstraint(
+            model_name="misbehaviour",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("times_left__gte", 0)), name="bank_misbehaves_as_often_as_asked"
+            ),
+        ),
+        migrations.AddField(
+            model_name="nestpayline",
+            name="authorization",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="nestpay_lines",
+                to="testbank.authorization",
+            ),
+        ),
+        migrations.AddField(
+            model_name="nestpayline",
+            name="refund",
+            field=models.OneToOneField(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="nestpay_line",
+                to="testbank.refund",
+            ),
+        ),
+        migrations.AddField(
+            model_name="nestpayvisit",
+            name="authentication",
+            field=models.OneToOneField(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="nestpay_visit",
+                to="testbank.authentication",
+            ),
+        ),
+        migrations.AddField(
+            model_name="nestpayvisit",
+            name="line",
+            field=models.OneToOneField(
+                help_text="The payment that its proof was used for.",
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="visit",
+                to="testbank.nestpayline",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="nestpayline",
+            index=models.Index(
+                fields=["client_id", "order_id"], name="bank_nestpay_lines_of_an_order"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="nestpayline",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("amount__gte", 1)), name="bank_nestpay_lines_have_an_amount"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="nestpayline",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("is_refund", True), ("refund", None), _connector="OR"),
+                name="bank_nestpay_payments_are_no_refunds",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="nestpayline",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("client_id__regex", "[0-9]{13}"),
+                    ("order_id__regex", "[0-9]{13}"),
+                    ("trans_id__regex", "[0-9]{13}"),
+                    _connector="OR",
+                    _negated=True,
+                ),
+                name="bank_nestpay_lines_without_a_card_number",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="nestpayvisit",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("line__isnull", False), _negated=True),
+                    ("used_at__isnull", False),
+                    _connector="OR",
+                ),
+                name="bank_nestpay_pays_by_a_used_proof",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="nestpayvisit",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("client_id__regex", "[0-9]{13}"),
+                    ("order_id__regex", "[0-9]{13}"),
+                    _connector="OR",
+                    _negated=True,
+                ),
+                name="bank_nestpay_visits_without_a_card_number",
+            ),
         ),
     ]

@@ -5,12 +5,12 @@ from django.db import migrations
 # Of which nothing is ever deleted.
 KEPT = (
     "authentication", "authorization", "refund", "dispute", "noticecounter", "fraudreport",
-    "transfer", "incomingtransfer", "transfernoticecounter",
+    "transfer", "incomingtransfer", "transfernoticecounter", "nestpayvisit", "misbehaviour",
 )  # fmt: skip
 # Money that was moved, evidence, notices: neither changed nor deleted.
 UNCHANGED = (
     "capture", "reversal", "repayment", "bounce", "chargeback", "recovery", "evidence", "notice",
-    "transfermove", "incomingmove", "transfernotice",
+    "transfermove", "incomingmove", "transfernotice", "nestpayline",
 )  # fmt: skip
 
 FUNCTION = """

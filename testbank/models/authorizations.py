@@ -34,9 +34,16 @@ class Authorization(models.Model):
     answered = models.BooleanField(help_text="Whether the caller was told.")
     created_at = models.DateTimeField()
     voided_at = models.DateTimeField(null=True)
+    # When the bank takes it back by itself, as after a time-out of its host.
+    reverses_at = models.DateTimeField(null=True)
 
     class Meta:
         indexes = [
+            models.Index(
+                fields=["reverses_at"],
+                condition=Q(reverses_at__isnull=False),
+                name="bank_reverses_by_itself",
+            ),
             # The statement looks for what has lapsed before each of its pages.
             models.Index(
                 fields=["created_at"],

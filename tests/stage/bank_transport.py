@@ -91,9 +91,11 @@ def _read(request: requests.PreparedRequest) -> bytes:
     return request.body.read() if hasattr(request.body, "read") else request.body or b""
 
 
-def call_bank(method: str, path: str, sent: bytes) -> tuple[int, bytes]:
+def call_bank(
+    method: str, path: str, sent: bytes, content_type: str = "application/json"
+) -> tuple[int, bytes]:
     """Send one request through the bank's WSGI application; return status and content."""
-    environ = RequestFactory().generic(method, path, sent, "application/json").environ
+    environ = RequestFactory().generic(method, path, sent, content_type).environ
     answered: list[str] = []
     with connections_left_open():
         answer = application(environ, lambda status, _headers: answered.append(status))

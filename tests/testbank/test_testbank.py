@@ -115,7 +115,7 @@ def test_the_book_is_committed_before_the_bank_falls_silent(
         with ThreadPoolExecutor(1) as other:
             seen.append(other.submit(_booked_as_others_see_it).result())
 
-    monkeypatch.setattr("testbank.views.time.sleep", look)
+    monkeypatch.setattr("testbank.silence.time.sleep", look)
     ask(order("4000001100000017"))
 
     assert seen == [True]
