@@ -26,6 +26,7 @@ THREADS = length(short={"WEB_WORKERS": "1", "WEB_THREADS": "16"}, full={})
 
 
 @pytest.mark.proof(part="bench")
+@pytest.mark.only_full("a benchmark of minutes; its clients and its look at the database are below")
 @pytest.mark.timeout(1000)
 def test_a_slow_bank_s_figures_are_found_and_nothing_is_left_running(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "state", "slow-bank", *CLIENTS, patience_seconds=900, **THREADS)
@@ -44,6 +45,7 @@ def test_a_slow_bank_s_figures_are_found_and_nothing_is_left_running(tmp_path: P
 
 
 @pytest.mark.proof(part="bench")
+@pytest.mark.only_full("a benchmark of minutes; its clients and its look at the database are below")
 @pytest.mark.timeout(1300)
 def test_no_payment_is_begun_for_clients_who_left(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "state", "ghosts", "small", patience_seconds=1200)

@@ -78,9 +78,9 @@ PLACES = [
 ]  # fmt: skip
 
 
-# The gate plays every third pair of a place and an odd value: each place and each value is in some.
+# The gate plays every seventh pair of a place and an odd value: each of both is in some.
 # The lists' links are a column's or a filter's: it follows so many of each list.
-STEP, LINKS = length(short=3, full=1), length(short=4, full=1000)
+STEP, LINKS = length(short=7, full=1), length(short=2, full=1000)
 
 
 @pytest.fixture
