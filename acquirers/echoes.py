@@ -27,10 +27,14 @@ log = structlog.get_logger(__name__)
 
 
 class Ends(NamedTuple):
-    """The digits of a card that may be shown, and by which its number is known."""
+    """The digits of a card that may be shown, and by which its number is known.
+
+    :param payer_ip: of the payer, which no answer may hold either.
+    """
 
     first6: str
     last4: str
+    payer_ip: str | None = None
 
 
 def ends_of(card: Mapping[str, Any]) -> Ends:
@@ -137,11 +141,9 @@ def of_notice(told: Notice, ends: Ends) -> Notice:
 
 
 def _echoed(texts: Iterable[tuple[str, str | None]], ends: Ends) -> list[str]:
-    echoed = [name for name, text in texts if _is_echo(text, ends)]
+    told = [(name, text) for name, text in texts if text is not None]
+    echoed = [name for name, text in told if holds_number(text, ends)]
     if echoed:
         log.error("bank_echoed_card", fields=sorted(echoed))
-    return echoed
-
-
-def _is_echo(text: str | None, ends: Ends) -> bool:
-    return text is not None and holds_number(text, ends)
+    # Banks may repeat where a customer is: no fault of theirs, and kept nowhere.
+    return echoed + [name for name, text in told if ends.payer_ip and ends.payer_ip in text]

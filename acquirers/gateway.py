@@ -33,6 +33,20 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True)
+class Payer:
+    """The payer, as far as their merchant or their browser has said.
+
+    :param ip: IPv4 or IPv6; None if it is not known.
+    :param address: the billing address: `line1 line2 city state postal_code country`.
+    """
+
+    ip: str | None = None
+    name: str | None = None
+    email: str | None = None
+    address: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Order:
     """An attempt as its acquirer knows it.
 
@@ -42,6 +56,7 @@ class Order:
     :param installments: that the issuer splits the amount in for its customer; 1 is at once.
     :param numbers: the bank's own numbers by the names that its adapter gave them, such as
         `authorization_code` or `capture.host_ref`; a void may need the capture's.
+    :param payer: while the order is paid; empty for captures, voids, refunds and inquiries.
     """
 
     reference: str
@@ -51,6 +66,7 @@ class Order:
     currency: str
     installments: int = 1
     numbers: Mapping[str, str] = field(default_factory=dict)
+    payer: Payer = field(default=Payer(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

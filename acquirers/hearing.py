@@ -4,6 +4,7 @@ Adapters need not think of it: `acquirers.of` gives no answer that did not pass 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -20,8 +21,10 @@ from acquirers.models import Terminal
 from acquirers.outcomes import Answer, Exchange, Finding, Outcome, Standing
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 from core.metrics import Counter, Histogram, Label
+from vault import reveal
 
 Told = TypeVar("Told")
+ToPay = TypeVar("ToPay", AuthenticationRequest, AuthorizationRequest)
 
 TERMINALS = Label()
 OPERATIONS = Label(
@@ -60,15 +63,17 @@ class HeardGateway:
         return self._gateway.capabilities_at(self._terminal)
 
     def authorize(self, request: AuthorizationRequest) -> Outcome:
-        return self._asked("authorize", lambda: self._gateway.authorize(request))
+        told = _with_address(request)
+        payer_ip = told.order.payer.ip
+        return self._asked("authorize", lambda: self._gateway.authorize(told), payer_ip=payer_ip)
 
     def begin(self, request: AuthenticationRequest) -> Redirect | FormPost | None:
-        begun = self._or(None, "begin", lambda: self._gateway.begin(request))
+        begun = self._or(None, "begin", lambda: self._gateway.begin(_with_address(request)))
         return of_beginning(begun, self._ends) if begun else None
 
     def handoff(self, request: AuthenticationRequest, url: str) -> Form | None:
         # The payer's own card goes to the bank so.
-        return self._or(None, "handoff", lambda: self._gateway.handoff(request, url))
+        return self._or(None, "handoff", lambda: self._gateway.handoff(_with_address(request), url))
 
     def read_return(self, order: Order, raw: bytes, content_type: str) -> Return:
         def read() -> Return:
@@ -126,10 +131,12 @@ class HeardGateway:
     def inquire(self, order: Order) -> Standing:
         return self._inquired("inquire", lambda: self._gateway.inquire(order))
 
-    def _asked(self, operation: str, ask: Callable[[], Outcome]) -> Outcome:
+    def _asked(
+        self, operation: str, ask: Callable[[], Outcome], *, payer_ip: str | None = None
+    ) -> Outcome:
         outcome = self._or(Outcome(Answer.UNKNOWN), operation, ask)
         self._count(operation, outcome.answer.value, outcome.exchange)
-        return left_out(outcome, self._ends)
+        return left_out(outcome, self._ends._replace(payer_ip=payer_ip))
 
     def _inquired(self, operation: str, inquire: Callable[[], Standing]) -> Standing:
         standing = self._or(Standing(Finding.UNKNOWN), operation, inquire)
@@ -152,3 +159,9 @@ class HeardGateway:
     def _count(self, operation: str, result: str, exchange: Exchange) -> None:
         CALLS.count(self._terminal.name, operation, result)
         SECONDS.note(exchange.seconds, self._terminal.name, operation)
+
+
+def _with_address(request: ToPay) -> ToPay:
+    """Return the request with the payer's network address, which is sealed with the card."""
+    payer = replace(request.order.payer, ip=reveal.payer_ip(request.sealed))
+    return replace(request, order=replace(request.order, payer=payer))

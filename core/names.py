@@ -28,7 +28,7 @@ SECRET_NAMES = frozenset({
     "secret", "client_secret", "signing_secret", "secret_key", "private_key", "api_key",
     "password", "passphrase", "new_password", "old_password", "password1", "password2",
     "token", "access_token", "refresh_token", "id_token", "csrf_token", "csrftoken",
-    "csrfmiddlewaretoken", "x_csrftoken", "authorization", "proxy_authorization",
+    "payer_ip", "csrfmiddlewaretoken", "x_csrftoken", "authorization", "proxy_authorization",
     "cookie", "cookies", "set_cookie", "sessionid", "pf_signature",
 })  # fmt: skip
 

@@ -1,6 +1,5 @@
 """The door by which a card's number enters the vault; `vault.reveal` is the only way out."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -9,17 +8,23 @@ from core.cards import CardData
 from vault.models import SealedCard
 
 
-def seal(merchant_id: str, card: CardData, *, now: datetime) -> SealedCard:
+def seal(
+    merchant_id: str, card: CardData, *, now: datetime, payer_ip: str | None = None
+) -> SealedCard:
     """Store the card's number, expiry and holder; the CVC is not stored here.
 
     One INSERT, in the caller's transaction.
+
+    :param payer_ip: the payer's network address, which lives as long as the number.
     """
-    row = sealed_row(merchant_id, card, now=now)
+    row = sealed_row(merchant_id, card, now=now, payer_ip=payer_ip)
     rows.insert(row)
     return row
 
 
-def sealed_row(merchant_id: str, card: CardData, *, now: datetime) -> SealedCard:
+def sealed_row(
+    merchant_id: str, card: CardData, *, now: datetime, payer_ip: str | None = None
+) -> SealedCard:
     """Return what `seal` stores, not stored yet."""
     row = SealedCard(
         token=ids.new("tok"),
@@ -31,9 +36,8 @@ def sealed_row(merchant_id: str, card: CardData, *, now: datetime) -> SealedCard
         exp_year=card.exp_year,
         created_at=now,
     )
-    content = json.dumps({"number": card.number, "holder_name": card.holder_name}).encode()
-    row.sealed = keyring.ring().seal(content, context=row.seal_context)
-    row.key_id = keyring.ring().key_id_of(row.sealed)
+    content = {"number": card.number, "holder_name": card.holder_name}
+    row.seal({**content, "payer_ip": payer_ip} if payer_ip else content)
     return row
 
 

@@ -1,6 +1,10 @@
+import json
+from collections.abc import Mapping
+
 from django.db import models
 from django.db.models import Q
 
+from core import keyring
 from core.fields import CodeField, SealedField
 from core.querysets import MerchantManager
 
@@ -18,7 +22,7 @@ class SealedCard(models.Model):
     last4 = models.CharField(max_length=4)
     exp_month = models.SmallIntegerField()
     exp_year = models.SmallIntegerField()
-    # The number and the holder's name; null once destroyed.
+    # The number, the holder's name and the payer's address; null once destroyed.
     sealed = SealedField(null=True, key_id_field="key_id")
     key_id = CodeField(max_length=255)
     created_at = models.DateTimeField()
@@ -74,3 +78,8 @@ class SealedCard(models.Model):
     def seal_context(self) -> str:
         """Return what the sealed bytes are bound to: this row, and no other."""
         return f"vault.card|{self.merchant_id}|{self.token}|number"
+
+    def seal(self, content: Mapping[str, str | None]) -> None:
+        """Seal the card's values, in memory: the caller stores the row."""
+        self.sealed = keyring.ring().seal(json.dumps(content).encode(), context=self.seal_context)
+        self.key_id = keyring.ring().key_id_of(self.sealed)

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
 
-from core import urls
+from core import ip_addresses, urls
 from core.countries import is_country
 from core.mail import require_address
 from core.money import MAX_REQUESTED_MINOR, is_supported
@@ -141,6 +141,30 @@ class Address(Text):
     @property
     def shape(self) -> Shape:
         return {**super().shape, "maxLength": urls.MAX_LENGTH, "format": "uri"}
+
+
+class NetworkAddress(Text):
+    """An IPv4 or IPv6 address, without a zone; in live one of the internet's."""
+
+    default_error_messages = {
+        "not_an_address": "Must be one IPv4 or IPv6 address, without a zone.",
+        "not_public": "Must be a public address.",
+    }
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=ip_addresses.LONGEST, **options)
+
+    def to_internal_value(self, data: Any) -> str | None:
+        text = super().to_internal_value(data)
+        if text is None:
+            return None
+        try:
+            address = ip_addresses.plain(text)
+        except ValueError:
+            self.fail("not_an_address")
+        if settings.LIVEMODE and not ip_addresses.is_public(address):
+            self.fail("not_public")
+        return address
 
 
 class Name(Text):

@@ -42,7 +42,7 @@ SILENT = (Answer.UNKNOWN, Answer.PENDING)
 COPIED = (
     "merchant_id", "intent_id", "terminal", "amount", "surcharge", "surcharge_rate_bps", "program",
     "currency", "installments", "capture_method", "sealed_card_id", "card", "return_url",
-    "three_d_secure_requested", "request_id",
+    "three_d_secure_requested", "request_id", "payer_ip_source",
 )  # fmt: skip
 
 

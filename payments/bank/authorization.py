@@ -17,7 +17,7 @@ from events import transitions
 from ledger import book
 from ledger.book import Sale
 from ledger.models import Movement
-from payments.bank.orders import order_of
+from payments.bank.orders import order_to_pay
 from payments.intents import deadlines, non_secure
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.states import (
@@ -40,7 +40,7 @@ def authorize(
 ) -> Outcome:
     """Ask the bank for the attempt's money, once; the caller holds the lease and no transaction."""
     request = AuthorizationRequest(
-        order=order_of(attempt),
+        order=order_to_pay(attempt),
         capture=captures_at_once(attempt),
         sealed=attempt.sealed_card,
         cvc=cvc,

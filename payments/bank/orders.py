@@ -1,6 +1,8 @@
 """Attempts as their acquirer knows them."""
 
-from acquirers.gateway import Order
+from dataclasses import replace
+
+from acquirers.gateway import Order, Payer
 from payments.intents.models import Attempt
 
 
@@ -15,6 +17,17 @@ def order_of(attempt: Attempt) -> Order:
         installments=attempt.installments,
         numbers=_numbers(attempt),
     )
+
+
+def order_to_pay(attempt: Attempt) -> Order:
+    """Return the attempt's order with its payer; `acquirers` adds their network address."""
+    billing = attempt.intent.billing_details
+    payer = Payer(
+        name=billing.get("name"),
+        email=billing.get("email"),
+        address=billing.get("address") or {},
+    )
+    return replace(order_of(attempt), payer=payer)
 
 
 def _numbers(attempt: Attempt) -> dict[str, str]:

@@ -4,6 +4,7 @@ No transaction is open while the bank works. A crash leaves an open attempt behi
 asks the bank about its reference.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -23,7 +24,7 @@ from core.errors import LockTimeout, NotSetUp, ParameterMissing
 from ledger import accounts as ledger_accounts
 from merchants import accounts, sites
 from merchants.models import Merchant
-from payments.bank import attempts, authorization, inquiries
+from payments.bank import attempts, authorization, inquiries, payer_addresses
 from payments.bank.orders import order_of
 from payments.charging import installments, intents, methods, risk_gate
 from payments.charging.installments import ChosenPlan
@@ -95,6 +96,8 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> PaymentIntent:
     billing = methods.billing_of(method)
     card, currency = method["card"] if method else None, draft["currency"]
     offered = methods.accept(merchant, card, billing, currency=currency) if card else None
+    if offered and draft.get("payer_ip"):
+        offered = replace(offered, payer_ip=draft["payer_ip"])
     if draft.get("confirm"):
         return _create_and_confirm(merchant, draft, offered)
     shown, wish = offered.shown if offered else None, installments.wish_of(draft)
@@ -118,6 +121,7 @@ def _create_and_confirm(
         lacking = lacking_method({})
         raise ParameterMissing(param="payment_method_data", lacking=lacking, advice=RETURN_URL)
     terms = terms_of_draft(draft, offered)
+    offered = replace(offered, payer_ip=terms.payer.ip)
     ledger_accounts.ensure(merchant.id, draft["currency"])
     non_secure.begin_day(merchant, draft["currency"])
     intent_id = ids.new("pi")
@@ -153,6 +157,8 @@ def confirm(
     if not _is_confirmable(intent):
         _refuse_on_locked_row(merchant, intent_id)
     terms, offered = terms_of_confirmation(merchant, intent, confirmation, press=press)
+    if offered:
+        offered = replace(offered, payer_ip=terms.payer.ip)
     ledger_accounts.ensure(merchant.id, intent.currency)
     non_secure.begin_day(merchant, intent.currency)
     asked = _asked_meanwhile(intent) if intent.status == PaymentStatus.REQUIRES_ACTION else None
@@ -212,6 +218,9 @@ def _open_confirmed(
         raise ParameterMissing(param=CVC_PARAM, advice=CVC_ADVICE)
     if offered:
         intent.sealed_card = offered.seal(merchant)
+    if offered is None or offered.data is None:
+        payer = payer_addresses.with_stored_card(intent.sealed_card, terms.payer)
+        terms = replace(terms, payer=payer)
     intent.billing_details = terms.billing
     intent.save(update_fields=["sealed_card", "billing_details"])
     if asked:
@@ -266,6 +275,7 @@ def _open_attempt(merchant: Merchant, intent: PaymentIntent, terms: ChargeTerms)
         card=terms.card,
         return_url=terms.return_url,
         three_d_secure_requested=terms.requested,
+        payer_ip_source=terms.payer.source,
         request_id=context.request_id(),
         created_at=now,
         is_declined=False,

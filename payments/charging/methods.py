@@ -31,12 +31,14 @@ class OfferedCard:
         those of the issuer's facts that only the service needs.
     :param data: None if the card was sealed before.
     :param token: of a card that was sealed before.
+    :param payer_ip: is sealed with the card.
     """
 
     shown: dict[str, Any]
     cvc: str | None = field(repr=False)
     data: CardData | None = None
     token: str | None = None
+    payer_ip: str | None = field(default=None, repr=False)
 
     def seal(self, merchant: Merchant) -> SealedCard:
         """Return the card's row in the vault, in the caller's transaction.
@@ -44,7 +46,8 @@ class OfferedCard:
         :raises CardGone: it was sealed before, and destroyed since.
         """
         if self.data is not None:
-            return vault_cards.seal(merchant.id, self.data, now=clock.now())
+            now = clock.now()
+            return vault_cards.seal(merchant.id, self.data, now=now, payer_ip=self.payer_ip)
         sealed: SealedCard = (
             SealedCard.objects.for_merchant(merchant).select_for_update().get(token=self.token)
         )

@@ -8,6 +8,8 @@ from django.conf import settings
 
 from core.errors import ParameterMissing
 from merchants.models import Merchant
+from payments.bank import payer_addresses
+from payments.bank.payer_addresses import PayerAddress
 from payments.charging import methods
 from payments.charging.installments import Wish, wish_of
 from payments.charging.methods import OfferedCard
@@ -45,6 +47,7 @@ class ChargeTerms:
     :param requested: the merchant's wish for 3-D Secure: `automatic`, `required` or `none`.
     :param wish: for installments; decided on the locked payment.
     :param network: the payer's, None if the merchant's server asks.
+    :param payer: the address that the bank gets; no rule of risk looks at it.
     """
 
     card: dict[str, Any]
@@ -54,6 +57,7 @@ class ChargeTerms:
     requested: str
     wish: Wish
     network: str | None = field(default=None, repr=False)
+    payer: PayerAddress = field(default=PayerAddress(), repr=False)
 
     @property
     def authentication_demanded(self) -> bool:
@@ -72,6 +76,7 @@ def terms_of_draft(draft: dict[str, Any], offered: OfferedCard) -> ChargeTerms:
         return_url=draft.get("return_url"),
         requested=_requested(draft) or "automatic",
         wish=wish_of(draft),
+        payer=payer_addresses.of_request(draft.get("payer_ip")),
     )
     _require_complete(terms)
     return terms
@@ -110,6 +115,9 @@ def terms_of_confirmation(
         requested=_requested(confirmation) or intent.three_d_secure_requested,
         wish=wish_of(confirmation),
         network=press.network if press else None,
+        payer=payer_addresses.of_request(
+            confirmation.get("payer_ip"), is_at_our_page=press is not None
+        ),
     )
     _require_complete(terms)
     return terms, offered

@@ -73,6 +73,7 @@ class AttemptAdmin(ReadOnlyAdmin):
         "capture_method", "card", "acquirer_reference",
         "authorization_code", "network_reference", "bank_code", "bank_text", "bank_numbers",
         "error", "three_d_secure_requested", "authentication_demanded", "authentication",
+        "payer_ip_source",
         "request_id", "created_at", "closed_at", "modifications", "bank_exchanges", "asked_at",
         "due_at", "inquiry_count", "no_record_count", "lease_until",
     )  # fmt: skip

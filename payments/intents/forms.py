@@ -17,6 +17,7 @@ from core.rest.fields import (
     Integer,
     Metadata,
     Name,
+    NetworkAddress,
     Text,
 )
 from core.rest.forms import Form, form_of, required_within
@@ -193,6 +194,10 @@ _RETURN_URL = (
     "limit without 3-D Secure."
 )
 _OPTIONS = "Options for the payment method."
+_PAYER_IP = (
+    "The payer's IPv4 or IPv6 address, which banks ask for. It is kept sealed with the card, for "
+    "as long as its number is. In live it is a public one."
+)
 
 
 class CreateIntentForm(Form):
@@ -225,7 +230,18 @@ class CreateIntentForm(Form):
         minimum=1, maximum=99, required=False, help_text=f"{_INSTALLMENTS} Default: 1."
     )
     surcharge = Amount(minimum=0, required=False, help_text=_SURCHARGE)
+    payer_ip = NetworkAddress(
+        required=False,
+        help_text=f"{_PAYER_IP} Send it with the card. Absent: the one that is seen.",
+    )
     line_items = line_items()
+
+    def validate(self, draft: dict[str, Any]) -> dict[str, Any]:
+        """Refuse an address without the card that it is sealed with."""
+        if draft.get("payer_ip") and not draft.get("payment_method_data"):
+            message = "Send payer_ip with the card: it is kept together with its number alone."
+            raise serializers.ValidationError({"payer_ip": [message]}, code="parameter_invalid")
+        return draft
 
     def lacking_too(self, body: dict[str, Any]) -> tuple[str, ...]:
         """Return the billing details that a create with `confirm` lacks."""
@@ -299,6 +315,10 @@ class ConfirmIntentForm(Form):
         help_text=f"{_INSTALLMENTS} Absent: the count of the payment.",
     )
     surcharge = Amount(minimum=0, required=False, help_text=_SURCHARGE)
+    payer_ip = NetworkAddress(
+        required=False,
+        help_text=f"{_PAYER_IP} Absent: the one of the stored card, or the one that is seen.",
+    )
 
 
 class CaptureIntentForm(Form):

@@ -12,8 +12,10 @@ from django.db import transaction
 from django.utils import timezone
 
 import acquirers
+from acquirers import payers
 from acquirers.three_d_secure import Form
 from core.errors import UpstreamUnavailable
+from payments.bank import payer_addresses
 from payments.intents.models import Attempt
 from payments.intents.states import AttemptStatus
 from payments.payer import three_d_secure
@@ -57,7 +59,9 @@ def _bind(attempt: Attempt, browser: str) -> bool:
     hand_off, now = locked.hand_off, timezone.now()
     if "browser" not in hand_off:
         locked.hand_off = {**hand_off, "browser": browser, "pressed_at": now.timestamp()}
-        locked.save(update_fields=["hand_off"])
+        if address := payer_addresses.note_page(locked):
+            payers.keep(attempt.sealed_card, address)
+        locked.save(update_fields=["hand_off", "payer_ip_source"])
         return True
     if not hmac.compare_digest(hand_off["browser"], browser):
         raise PressedElsewhere

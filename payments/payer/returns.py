@@ -5,7 +5,7 @@ import time
 from django.db import transaction
 
 import acquirers
-from acquirers import slots, standings
+from acquirers import payers, slots, standings
 from acquirers.conversation import leases, schedule, settling
 from acquirers.outcomes import Answer, Outcome
 from acquirers.three_d_secure import AskTheBank, Authenticated, Forged, NotAuthenticated, Return
@@ -13,7 +13,7 @@ from core import clock, connections, context
 from core.arrival import ClientHungUp
 from core.errors import UpstreamUnavailable
 from events import transitions
-from payments.bank import attempts, authorization
+from payments.bank import attempts, authorization, payer_addresses
 from payments.bank.orders import order_of
 from payments.intents.models import Attempt
 from payments.intents.states import ATTEMPTS, UNPAID, AttemptStatus
@@ -138,10 +138,22 @@ def _use_up(attempt: Attempt, answer: Return) -> Attempt | None:
     if not isinstance(answer, AskTheBank):
         attempt.md_status = answer.md_status
         attempt.authentication |= _shown(attempt, answer)
+    if is_enough(attempt, answer):
+        _know_the_payer(attempt)
     leases.begin(attempt)
     schedule.begin_asking(attempt, now)
     attempt.save()
     return attempt
+
+
+def _know_the_payer(attempt: Attempt) -> None:
+    """Let the bank's request carry the address of the browser that came back.
+
+    Where a press of ours led to the bank, the address of that press stays.
+    """
+    address = None if attempt.hand_off else payer_addresses.note_page(attempt)
+    if address:
+        payers.seal(attempt.sealed_card, address)
 
 
 def _shown(attempt: Attempt, answer: Authenticated | NotAuthenticated) -> dict[str, str | None]:

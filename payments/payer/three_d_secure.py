@@ -11,7 +11,7 @@ from api import idempotency
 from core import clock
 from events import transitions
 from payments.bank import attempts, authorization
-from payments.bank.orders import order_of
+from payments.bank.orders import order_to_pay
 from payments.intents import deadlines, render
 from payments.intents.models import Attempt
 from payments.intents.states import ATTEMPTS, AttemptStatus, PaymentStatus
@@ -77,7 +77,7 @@ def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> Attempt:
 def request_of(attempt: Attempt, cvc: str | None) -> AuthenticationRequest:
     """Return the request by which the attempt's payer is authenticated."""
     return AuthenticationRequest(
-        order=order_of(attempt),
+        order=order_to_pay(attempt),
         capture=authorization.captures_at_once(attempt),
         merchant_name=attempt.intent.merchant.name,
         callback_url=payer_links.return_address(attempt),

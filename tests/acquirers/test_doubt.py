@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from acquirers import doubt
-from acquirers.gateway import Order
+from acquirers.gateway import AuthenticationRequest, AuthorizationRequest, Order
 from acquirers.hearing import HeardGateway
 from acquirers.models import Terminal
 from acquirers.noticed import NoticesUnreadable
@@ -21,15 +21,21 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import payment
 from tests.stage.sweeper import sweep_after
+from vault.models import SealedCard
 
 SECRET = "4242424242424242 is in the message"
 UNKNOWN, NOT_FOUND_OUT = Outcome(Answer.UNKNOWN), Standing(Finding.UNKNOWN)
 NOTHING = cast(Any, None)
 ORDER: Order = NOTHING
+CARD, TO_PAY = SealedCard(), Order("R", NOTHING, "", 1, "try")
+REQUEST = AuthorizationRequest(TO_PAY, capture=True, sealed=CARD, cvc=None)
+BEGINNING = AuthenticationRequest(
+    TO_PAY, capture=True, merchant_name="", callback_url="", return_url="", sealed=CARD, cvc=None
+)
 ASKED: dict[str, tuple[Callable[[HeardGateway], Any], Any]] = {
-    "authorize": (lambda it: it.authorize(NOTHING), UNKNOWN),
-    "begin": (lambda it: it.begin(NOTHING), None),
-    "handoff": (lambda it: it.handoff(NOTHING, "https://bank.example/"), None),
+    "authorize": (lambda it: it.authorize(REQUEST), UNKNOWN),
+    "begin": (lambda it: it.begin(BEGINNING), None),
+    "handoff": (lambda it: it.handoff(BEGINNING, "https://bank.example/"), None),
     "read_return": (lambda it: it.read_return(ORDER, b"", ""), AskTheBank()),
     "capture": (lambda it: it.capture(ORDER, amount=1), UNKNOWN),
     "void": (lambda it: it.void(ORDER), UNKNOWN),

@@ -409,6 +409,14 @@ class Migration(migrations.Migration):
                 ("card_fingerprint", core.fields.CodeField(max_length=64, null=True)),
                 ("email_fingerprint", core.fields.CodeField(max_length=64, null=True)),
                 ("network_fingerprint", core.fields.CodeField(max_length=64, null=True)),
+                (
+                    "payer_ip_source",
+                    models.CharField(
+                        choices=[("given", "Given"), ("page", "Page"), ("caller", "Caller")],
+                        max_length=6,
+                        null=True,
+                    ),
+                ),
                 ("is_counted", models.BooleanField(db_default=True)),
                 ("is_declined", models.BooleanField(db_default=False)),
                 ("authorization_code", models.CharField(max_length=40, null=True)),

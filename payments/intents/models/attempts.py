@@ -17,6 +17,13 @@ from vault.models import SealedCard
 class Attempt(InDoubt):
     """One try to get the money. The row exists before the bank is called (contract 2, Attempt)."""
 
+    class PayerIpSource(models.TextChoices):
+        """The source of the payer's address that the bank gets."""
+
+        GIVEN = "given"  # By the merchant.
+        PAGE = "page"  # The browser that opened a page of ours.
+        CALLER = "caller"  # The client that called the API.
+
     read_with = ("intent", "terminal")
 
     id = id_field()
@@ -74,6 +81,8 @@ class Attempt(InDoubt):
     email_fingerprint = CodeField(max_length=64, null=True)
     # Of the payer's network; null unless the card was typed on a page of ours.
     network_fingerprint = CodeField(max_length=64, null=True)
+    # The address itself is sealed with the card, and destroyed with it.
+    payer_ip_source = models.CharField(max_length=6, choices=PayerIpSource, null=True)
     # Neither one that a rule blocked, nor one that another one with 3-D Secure followed.
     is_counted = models.BooleanField(db_default=True)
     # By the bank, for a reason of the card's.
