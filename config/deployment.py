@@ -19,6 +19,7 @@ from django.core.mail import get_connection
 from django.db import DatabaseError, connections
 from redis import Redis
 
+from acquirers.models import Route, Terminal
 from config import health
 from core import redis
 from core.postgresql import roles
@@ -136,9 +137,18 @@ def _static_files() -> Iterator[Finding]:
 
 
 def _acquirers() -> Iterator[Finding]:
-    if settings.LIVEMODE and not settings.ACQUIRERS:
-        hint = "Set ACQUIRERS, see docs/contribute/adding-an-acquirer.md."
-        yield Finding("E008", "No acquirer is set up: each confirm is answered with 503.", hint)
+    if not settings.LIVEMODE:
+        return
+    open_routes = Route.objects.filter(
+        terminal__kind__in=settings.ACQUIRERS, terminal__status=Terminal.Status.ENABLED
+    )
+    try:
+        is_open = open_routes.exists()
+    except DatabaseError:
+        return  # Another finding says so.
+    if not is_open:
+        text = "No terminal takes payments: each confirm is answered with 503."
+        yield Finding("E008", text, "See docs/operate/terminals.md: set one up, and a route to it.")
 
 
 def _redis() -> Iterator[Finding]:

@@ -2,16 +2,8 @@
 
 from typing import Any
 
-import structlog
-
-from acquirers import wire
 from acquirers.gateway import AuthenticationRequest, AuthorizationRequest
-from core import keyring
-from core.cards import CardData
-from vault import reveal
-from vault.models import SealedCard
-
-log = structlog.get_logger(__name__)
+from acquirers.messages import revealed
 
 
 def authorization(request: AuthorizationRequest) -> dict[str, Any]:
@@ -39,7 +31,7 @@ def enrolment(request: AuthenticationRequest) -> dict[str, Any]:
 
 
 def _terms(request: AuthorizationRequest | AuthenticationRequest) -> dict[str, Any]:
-    order, card = request.order, _revealed(request.sealed)
+    order, card = request.order, revealed(request.sealed)
     return {
         "reference": order.reference,
         "merchant": order.merchant_id,
@@ -54,12 +46,3 @@ def _terms(request: AuthorizationRequest | AuthenticationRequest) -> dict[str, A
             "holder_name": card.holder_name,
         },
     }
-
-
-def _revealed(sealed: SealedCard) -> CardData:
-    # An operator has to look into a card that does not open, but nothing left this machine.
-    try:
-        return reveal.reveal(sealed)
-    except (reveal.CardDestroyed, keyring.SealBroken, keyring.UnknownKey) as problem:
-        log.error("card_not_revealed", error=type(problem).__name__, vault_token=sealed.token)
-        raise wire.NotSent from problem

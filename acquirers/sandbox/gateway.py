@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import requests
-from django.conf import settings
 
-from acquirers import wire
+from acquirers import calls, wire
 from acquirers.courses import Course
 from acquirers.gateway import (
     AuthenticationRequest,
@@ -20,7 +19,7 @@ from acquirers.gateway import (
 )
 from acquirers.models import Terminal
 from acquirers.noticed import Notice, NoticesUnreadable
-from acquirers.outcomes import Answer, Finding, Outcome, Standing
+from acquirers.outcomes import Outcome, Standing
 from acquirers.sandbox import (
     answers,
     authentication,
@@ -35,11 +34,8 @@ from acquirers.sandbox.access import access_of
 from acquirers.set_up import ADDRESS, PASSWORD, Field
 from acquirers.terminals import CredentialsUnreadable
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
-from core import context, local_days
+from core import local_days
 
-# The caller may be a request that still has work to do, so an inquiry gets at most 10 s of its
-# budget.
-INQUIRY_SECONDS = 10.0
 # The bank's day ends at midnight there.
 ISTANBUL = "Europe/Istanbul"
 
@@ -83,7 +79,7 @@ class SandboxGateway:
 
     def begin(self, request: AuthenticationRequest) -> Redirect | FormPost | None:
         """Ask the bank to begin 3-D Secure, and for the page where its customer authenticates."""
-        seconds = _patience_seconds()
+        seconds = calls.patience_seconds()
         if seconds <= 0:
             return None
         try:
@@ -182,34 +178,19 @@ class SandboxGateway:
         sent: Callable[[], dict[str, Any]],
         read: Callable[[Any], Outcome],
     ) -> Outcome:
-        seconds = _patience_seconds()
-        if seconds <= 0:
-            return Outcome(Answer.NOT_SENT)
-        course = Course()
-        try:
+        def post(seconds: float) -> Any:
             url = f"{access_of(order.terminal).url}/{path}"
-            told = wire.post_json(self.session, url, sent(), seconds=seconds)
-        except (wire.NotSent, CredentialsUnreadable):
-            return Outcome(Answer.NOT_SENT)
-        except wire.NoAnswer:
-            return Outcome(Answer.UNKNOWN, exchange=course.ended())
-        outcome = read(told)
-        return replace(outcome, exchange=course.ended(code=outcome.response_code))
+            return wire.post_json(self.session, url, sent(), seconds=seconds)
+
+        def outcome(told: Any, course: Course) -> Outcome:
+            found = read(told)
+            return replace(found, exchange=course.ended(code=found.response_code))
+
+        return calls.change(order.terminal, post, outcome)
 
     def _ask(self, order: Order, path: str, read: Callable[[Any, Course], Standing]) -> Standing:
-        seconds = min(INQUIRY_SECONDS, _patience_seconds())
-        if seconds <= 0:
-            return Standing(Finding.UNKNOWN)
-        course = Course()
-        try:
+        def get(seconds: float) -> Any:
             url = f"{access_of(order.terminal).url}/{path}"
-            told = wire.get_json(self.session, url, seconds=seconds)
-        except CredentialsUnreadable:
-            return Standing(Finding.UNKNOWN)
-        except wire.NoAnswer:
-            return Standing(Finding.UNKNOWN, exchange=course.ended())
-        return read(told, course)
+            return wire.get_json(self.session, url, seconds=seconds)
 
-
-def _patience_seconds() -> float:
-    return min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
+        return calls.ask(order.terminal, get, read)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import requests
 from django.conf import settings
 
-from acquirers import rails, wire
+from acquirers import calls, rails, wire
 from acquirers.gateway import StatementUnreadable
 from acquirers.noticed import NoticesUnreadable
 from acquirers.outcomes import Answer
@@ -22,9 +22,8 @@ from acquirers.rails import (
     TransferOutcome,
 )
 from acquirers.sandbox import answers
-from core import clock, context
+from core import clock
 
-INQUIRY_SECONDS = 10.0
 STATES = {
     "pending": Answer.PENDING,
     "paid": Answer.APPROVED,
@@ -52,7 +51,7 @@ class SandboxTransfers:
 
     def send(self, order: TransferOrder) -> TransferOutcome:
         """Send one transfer; the same reference again counts as the same one."""
-        seconds = _patience_seconds()
+        seconds = calls.patience_seconds()
         if seconds <= 0:
             return TransferOutcome(Answer.NOT_SENT)
         sent = {
@@ -72,7 +71,7 @@ class SandboxTransfers:
 
     def inquire(self, order: TransferOrder) -> TransferOutcome:
         """Ask what the bank has of one transfer, within ten seconds."""
-        seconds = min(INQUIRY_SECONDS, _patience_seconds())
+        seconds = min(calls.INQUIRY_SECONDS, calls.patience_seconds())
         if seconds <= 0:
             return TransferOutcome(Answer.UNKNOWN)
         try:
@@ -84,7 +83,7 @@ class SandboxTransfers:
 
     def expect(self, expected: ExpectedTransfer) -> bool:
         """Let the test bank make the transfer as its sender would; once for a reference."""
-        seconds = _patience_seconds()
+        seconds = calls.patience_seconds()
         if seconds <= 0:
             return False
         sent = {
@@ -235,7 +234,3 @@ def _integer(value: Any, *, below: int = AMOUNT_MAX_MINOR) -> int:
 
 def _url(path: str) -> str:
     return f"{settings.TESTBANK_URL}/{path}"
-
-
-def _patience_seconds() -> float:
-    return min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())

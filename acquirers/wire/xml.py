@@ -4,6 +4,8 @@ Read by the interpreter's own expat with its handlers set. defusedxml does the s
 release in 2021; lxml is a library for far more than a bank's few elements.
 """
 
+from collections.abc import Mapping
+from html import escape
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -48,6 +50,33 @@ def text_at(element: Element, *path: str) -> str | None:
     if len(element):
         raise Unreadable("An element holds others instead of text.")
     return (element.text or "").strip() or None
+
+
+def texts(element: Element, *, apart: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the texts of the elements directly inside one, by their names; each comes once.
+
+    Tabs around a text are kept, for some banks part their values by them.
+
+    :param apart: names of elements that the caller reads itself.
+    :raises Unreadable: an element comes twice, has attributes, or holds others.
+    """
+    inside = [one for one in element if one.tag not in apart]
+    told = {one.tag: (one.text or "").strip(" \r\n") for one in inside}
+    if len(told) != len(inside) or any(len(one) or one.attrib for one in inside):
+        raise Unreadable("An element comes twice, or holds others.")
+    return told
+
+
+def write(root: str, elements: Mapping[str, str | Mapping[str, str]]) -> bytes:
+    """Write elements in their order, in ASCII: whatever encoding is declared, it is read alike."""
+    document = f'<?xml version="1.0" encoding="ISO-8859-9"?>{_element(root, elements)}'
+    return document.encode("ascii", "xmlcharrefreplace")
+
+
+def _element(name: str, inside: str | Mapping[str, str | Mapping[str, str]]) -> str:
+    if isinstance(inside, str):
+        return f"<{name}>{escape(inside, quote=False)}</{name}>"
+    return f"<{name}>{''.join(_element(*one) for one in inside.items())}</{name}>"
 
 
 class _Reader:

@@ -7,8 +7,10 @@ import environ
 from config.settings.installation import LIVEMODE, env, required
 
 # The adapters by kind of acquirer, as dotted paths: `kind=path`, separated by commas, beside those
-# that the service has. A live installation without any answers 503 to a confirm.
-_adapters = {} if LIVEMODE else {"sandbox": "acquirers.sandbox.gateway.SandboxGateway"}
+# that the service has.
+_adapters = {"nestpay": "acquirers.nestpay.gateway.NestPayGateway"}
+if not LIVEMODE:
+    _adapters["sandbox"] = "acquirers.sandbox.gateway.SandboxGateway"
 ACQUIRERS: dict[str, str] = {**_adapters, **env.dict("ACQUIRERS", default={})}
 # An outcome that is unknown for so long, in the movable clock, becomes a case for a person.
 CASE_AFTER_SECONDS = env.float("CASE_AFTER_SECONDS", default=3600.0)

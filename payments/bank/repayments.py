@@ -26,8 +26,8 @@ def void(attempt: Attempt) -> Outcome:
     """
     outcome = acquirers.of(attempt).void(order_of(attempt))
     refused_requests.watched(attempt.terminal, outcome)
-    if outcome.answer not in REFUSED:
-        return outcome
+    if outcome.answer not in REFUSED or (outcome.after and outcome.after.is_from_inquiry):
+        return outcome  # No refusal, or the adapter has inquired what it means.
     known = inquire(attempt, OperationKind.VOID)
     if known.answer in RELEASED:
         return replace(known, after=outcome)

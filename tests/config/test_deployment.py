@@ -174,6 +174,14 @@ def test_a_fault_is_found_and_nothing_else(fault: str, monkeypatch: pytest.Monke
     assert found() == wanted
 
 
+def test_a_live_installation_with_an_open_route_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = settings.ACQUIRERS
+    _live(monkeypatch)
+    monkeypatch.setattr(settings, "ACQUIRERS", kinds)  # With the sandbox's terminal.
+
+    assert found() == []
+
+
 def test_the_tests_own_server_is_read_as_it_is() -> None:
     with connection.cursor() as cursor:
         cursor.execute(deployment.SERVER)

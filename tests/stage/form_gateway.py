@@ -10,6 +10,7 @@ from django.test import override_settings
 
 from acquirers import returned_forms
 from acquirers.gateway import AuthenticationRequest, AuthorizationRequest, Order
+from acquirers.messages import revealed
 from acquirers.models import Terminal
 from acquirers.outcomes import Outcome
 from acquirers.sandbox.gateway import SandboxGateway
@@ -24,7 +25,6 @@ from acquirers.three_d_secure import (
     Return,
 )
 from tests.stage.bank_transport import sandbox
-from tests.stage.oldbank.gateway import revealed
 from tests.stage.routed import routed
 
 GATE = "https://gate.bank.example/3d/start"

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from acquirers import standings, terminals
 from acquirers.gateway import AuthorizationRequest, Order
+from acquirers.messages import written
 from acquirers.outcomes import Answer, Finding, OperationKind, Outcome, Reason
 from core import clock
 from core.cards import CardData
 from core.money import MAX_REQUESTED_MINOR
 from merchants.models import Merchant
 from tests.stage.oldbank import messages
-from tests.stage.oldbank.gateway import OldBankGateway, written
+from tests.stage.oldbank.gateway import OldBankGateway
 from tests.stage.oldbank.process import OldBank
 from tests.stage.oldbank.terminals import SECOND
 from tests.stage.oldbank.way import add_terminal, spoil_credentials

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from xml.etree.ElementTree import Element
 
 from acquirers.courses import Course
 from acquirers.declines import BY_RESPONSE_CODE
@@ -121,9 +122,8 @@ def _about(received: Received, order: Order, request_type: str) -> dict[str, str
 
     :raises xml.Unreadable: it is about another order, or an element is of another form.
     """
-    found = [(name, text) for name, text in _elements(received) if name != "Tx"]
-    told = dict(found)
-    if len(told) != len(found) or not {"OrderId", "Type", "Result", "Code"} <= told.keys():
+    told = xml.texts(_root(received), apart=("Tx",))
+    if not {"OrderId", "Type", "Result", "Code"} <= told.keys():
         raise xml.Unreadable
     # A message that was refused as a whole names no order.
     is_refused = told["Result"] == "Error" and told["Code"].startswith(("E-1", "E-2001"))
@@ -137,18 +137,17 @@ def _about(received: Received, order: Order, request_type: str) -> dict[str, str
     return told
 
 
-def _elements(received: Received) -> list[tuple[str, str]]:
-    """Return names and texts of the answer's elements, which are all on one level."""
+def _root(received: Received) -> Element:
     if received.content_type != CONTENT_TYPE:
         raise xml.Unreadable
     root = xml.read(received.content)
-    if root.tag != "BankResponse" or any(len(one) or one.attrib for one in root):
+    if root.tag != "BankResponse":
         raise xml.Unreadable
-    return [(one.tag, one.text or "") for one in root]
+    return root
 
 
 def _texts(received: Received, name: str) -> list[str]:
-    return [text for found, text in _elements(received) if found == name]
+    return [one.text or "" for one in _root(received).findall(name)]
 
 
 def _line(text: str) -> dict[str, str]:

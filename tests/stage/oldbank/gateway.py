@@ -8,15 +8,13 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, time, timedelta
 from urllib.parse import urlencode
-from xml.sax.saxutils import escape
 from zoneinfo import ZoneInfo
 
 import requests
-import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from acquirers import wire
+from acquirers import calls, wire
 from acquirers.courses import Course
 from acquirers.gateway import (
     AuthenticationRequest,
@@ -26,25 +24,21 @@ from acquirers.gateway import (
     Order,
     StatementLine,
 )
+from acquirers.messages import installments, numeric, revealed, written
 from acquirers.models import Terminal
 from acquirers.noticed import Notice
-from acquirers.outcomes import Answer, Finding, Outcome, Standing
+from acquirers.outcomes import Answer, Outcome, Standing
 from acquirers.sandbox import cards
 from acquirers.set_up import ADDRESS, PASSWORD, Field
 from acquirers.terminals import CredentialsUnreadable, credentials_of
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
-from core import context, keyring, urls
+from acquirers.wire import xml
+from core import urls
 from core.cards import CardData
 from tests.stage.oldbank import answers, returns
-from vault import reveal
-from vault.models import SealedCard
-
-log = structlog.get_logger(__name__)
 
 FORM = "application/x-www-form-urlencoded"
-INQUIRY_SECONDS = 10.0
 ISTANBUL, DAY_ENDS = ZoneInfo("Europe/Istanbul"), time(22)
-NUMERIC = {"try": "949", "usd": "840", "eur": "978", "gbp": "826"}
 
 
 class OldBankGateway:
@@ -87,7 +81,7 @@ class OldBankGateway:
 
     def capture(self, order: Order, *, amount: int) -> Outcome:
         """Take money of a pre-authorisation; the bank takes it once."""
-        sent = {"Amount": written(amount), "Currency": NUMERIC[order.currency]}
+        sent = {"Amount": written(amount), "Currency": numeric(order.currency)}
         outcome = self._change(order, "Capture", lambda: sent)
         return Outcome(
             outcome.answer,
@@ -113,7 +107,7 @@ class OldBankGateway:
 
     def refund(self, order: Order, *, reference: str, amount: int) -> Outcome:
         """Give captured money back; sent again, it is given back again."""
-        money = {"Amount": written(amount), "Currency": NUMERIC[order.currency]}
+        money = {"Amount": written(amount), "Currency": numeric(order.currency)}
         return self._change(order, "Refund", lambda: {"RefundId": reference, **money})
 
     def inquire_refund(self, order: Order, *, reference: str) -> Standing:
@@ -160,8 +154,8 @@ class OldBankGateway:
             "orderid": order.reference,
             "trantype": "Sale" if request.capture else "PreAuth",
             "amount": written(order.amount),
-            "currency": NUMERIC[order.currency],
-            "installment": _installment(order),
+            "currency": numeric(order.currency),
+            "installment": installments(order.installments),
             "callback": request.callback_url,
             "rnd": secrets.token_hex(8),
         }
@@ -186,7 +180,7 @@ class OldBankGateway:
             "terminal": told["terminal"],
             "orderid": order.reference,
             "amount": written(order.amount),
-            "currency": NUMERIC[order.currency],
+            "currency": numeric(order.currency),
         }
         return returns.read(order, raw, content_type, signed=signed, store_key=told["store_key"])
 
@@ -201,30 +195,24 @@ class OldBankGateway:
         sent: Mapping[str, str],
         read: Callable[[wire.Received, Order, Course], Standing],
     ) -> Standing:
-        seconds = min(INQUIRY_SECONDS, _patience_seconds())
-        if seconds <= 0:
-            return Standing(Finding.UNKNOWN)
-        course = Course()
-        try:
-            received = self._send(order, request_type, sent, seconds)
-        except (wire.NotSent, wire.NoAnswer, CredentialsUnreadable):
-            return Standing(Finding.UNKNOWN, exchange=course.ended())
-        return read(received, order, course)
+        def send(seconds: float) -> wire.Received:
+            return self._send(order, request_type, sent, seconds)
+
+        def standing(received: wire.Received, course: Course) -> Standing:
+            return read(received, order, course)
+
+        return calls.ask(order.terminal, send, standing)
 
     def _change(
         self, order: Order, request_type: str, sent: Callable[[], Mapping[str, str]]
     ) -> Outcome:
-        seconds = _patience_seconds()
-        if seconds <= 0:
-            return Outcome(Answer.NOT_SENT)
-        course = Course()
-        try:
-            received = self._send(order, request_type, sent(), seconds)
-        except (wire.NotSent, CredentialsUnreadable):
-            return Outcome(Answer.NOT_SENT)
-        except wire.NoAnswer:
-            return Outcome(Answer.UNKNOWN, exchange=course.ended())
-        return answers.outcome(received, order, request_type, course)
+        def send(seconds: float) -> wire.Received:
+            return self._send(order, request_type, sent(), seconds)
+
+        def outcome(received: wire.Received, course: Course) -> Outcome:
+            return answers.outcome(received, order, request_type, course)
+
+        return calls.change(order.terminal, send, outcome)
 
     def _send(
         self, order: Order, request_type: str, sent: Mapping[str, str], seconds: float
@@ -237,7 +225,7 @@ class OldBankGateway:
             "Type": request_type,
             "OrderId": order.reference,
         }
-        body = urlencode({"DATA": _document({**head, **sent})}).encode()
+        body = urlencode({"DATA": xml.write("BankRequest", {**head, **sent})}).encode()
         return wire.post(self.session, told["api_url"], body, FORM, seconds=seconds)
 
 
@@ -246,8 +234,8 @@ def _payment(request: AuthorizationRequest) -> dict[str, str]:
     terms = {
         "Merchant": order.merchant_id,
         "Amount": written(order.amount),
-        "Currency": NUMERIC[order.currency],
-        "Installment": _installment(order),
+        "Currency": numeric(order.currency),
+        "Installment": installments(order.installments),
     }
     if request.proof:
         names = {"Md": "md", "Xid": "xid", "Eci": "eci", "Cavv": "cavv"}
@@ -256,35 +244,5 @@ def _payment(request: AuthorizationRequest) -> dict[str, str]:
     return {**terms, "Pan": card.number, "Expiry": _expiry(card), "Cvc": request.cvc or ""}
 
 
-def _document(elements: Mapping[str, str]) -> str:
-    inside = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in elements.items())
-    return f"<BankRequest>{inside}</BankRequest>"
-
-
-def written(amount: int) -> str:
-    """Write minor units with exactly two digits behind the point; no float comes near."""
-    return f"{amount // 100}.{amount % 100:02d}"
-
-
-def _installment(order: Order) -> str:
-    return str(order.installments) if order.installments > 1 else ""
-
-
 def _expiry(card: CardData) -> str:
     return f"{card.exp_month:02d}{card.exp_year % 100:02d}"
-
-
-def _patience_seconds() -> float:
-    return min(settings.ACQUIRER_TIMEOUT_SECONDS, context.remaining_seconds())
-
-
-def revealed(sealed: SealedCard) -> CardData:
-    """Return the card in clear.
-
-    :raises wire.NotSent: the sealed card does not open, or was destroyed.
-    """
-    try:
-        return reveal.reveal(sealed)
-    except (reveal.CardDestroyed, keyring.SealBroken, keyring.UnknownKey) as problem:
-        log.error("card_not_revealed", error=type(problem).__name__, vault_token=sealed.token)
-        raise wire.NotSent from problem
