@@ -49,7 +49,7 @@ def _statement(*parts: str) -> str:
     return f"""
 SELECT {", ".join(columns)}
 FROM merchants_apikey JOIN merchants_merchant ON merchants_merchant.id = merchant_id
-WHERE hash = %(hash)s::bytea
+WHERE hash = ANY (%(hashes)s::bytea[])
 """  # noqa: S608
 
 
@@ -185,7 +185,7 @@ def key_sent(header: str) -> ApiKey | None:
         return None
     if not keys.is_well_formed(secret):
         return None
-    return _stored(keys.secret_hash(secret), _statement())
+    return _stored(secret, _statement())
 
 
 def _bearer(header: str) -> str:
@@ -205,7 +205,7 @@ def _key_of(secret: str, find: str) -> ApiKey:
         raise ApiKeyInvalid(SANDBOX_KEY_IN_LIVE if settings.LIVEMODE else LIVE_KEY_IN_SANDBOX)
     if not keys.is_well_formed(secret):
         raise ApiKeyInvalid(advice=_reason(secret))
-    key = _stored(keys.secret_hash(secret), find)
+    key = _stored(secret, find)
     if key is None:
         raise ApiKeyInvalid
     if work := context.current():
@@ -217,8 +217,9 @@ def _key_of(secret: str, find: str) -> ApiKey:
     if key.expires_at and key.expires_at <= now:
         raise ApiKeyExpired
     context.act_as(ActorKind.API_KEY, key.id, key.name)
-    if key.last_used_at is None or now - key.last_used_at > LAST_USED_PRECISION:
-        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
+    renewed = keys.renewed(key, secret)
+    if renewed or key.last_used_at is None or now - key.last_used_at > LAST_USED_PRECISION:
+        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now, **renewed)
     return key
 
 
@@ -228,20 +229,22 @@ def _reason(secret: str) -> str:
     return INCOMPLETE_KEY if secret.startswith(keys.prefix()) else ""
 
 
-def _stored(hashed: bytes, find: str) -> ApiKey | None:
+def _stored(secret: str, find: str) -> ApiKey | None:
+    # An array as PostgreSQL writes one.
+    hashed = ",".join(rf'"\\x{one.hex()}"' for one in keys.secret_hashes(secret))
     try:
-        return _found(hashed, find)
+        return _found(f"{{{hashed}}}", find)
     except (OperationalError, NotSupportedError):
         if connection.in_atomic_block:
             raise
         # The connection has lost what was prepared, a migration has changed a column, or the
         # server is going this moment. Nothing has happened in this request yet: it begins anew.
         connection.close()
-        return _found(hashed, find)
+        return _found(f"{{{hashed}}}", find)
 
 
-def _found(hashed: bytes, find: str) -> ApiKey | None:
-    for row in prepared.rows(find, {"hash": hashed}):
+def _found(hashes: str, find: str) -> ApiKey | None:
+    for row in prepared.rows(find, {"hashes": hashes}):
         values = iter(row)
         key = _read(ApiKey, list(islice(values, len(KEY_FIELDS))))
         key.merchant = _read(Merchant, list(islice(values, len(MERCHANT_FIELDS))))

@@ -7,13 +7,13 @@ afterwards.
 
 from dataclasses import dataclass, field
 
-from audit import balances, bank, events, incoming, queries, settlements, transfers, untold
+from audit import balances, bank, events, incoming, keys, queries, settlements, transfers, untold
 from audit.findings import Findings
 from core.snapshots import snapshot
 
 OUR_OWN = (
     *queries.CHECKS, events.check, events.jumps, *balances.CHECKS, *settlements.CHECKS,
-    untold.check, transfers.untold,
+    untold.check, transfers.untold, keys.check,
 )  # fmt: skip
 
 

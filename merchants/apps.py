@@ -18,7 +18,7 @@ class MerchantsConfig(AppConfig):
 
         from core.keyring import needs
         from events import transitions, types
-        from merchants import second_factors, sessions, terms
+        from merchants import audit_log, keys, second_factors, sessions, terms
         from merchants.states import AGGREGATE, MERCHANTS
 
         register(people_of_one_address, Tags.database)
@@ -27,6 +27,8 @@ class MerchantsConfig(AppConfig):
         terms.register(*terms.TERMS)
         lives = timedelta(seconds=settings.SESSION_SECONDS)
         needs.register(sessions.PURPOSE, needs.for_so_long("sessions", lives))
+        needs.register(keys.PURPOSE, keys.needed)
+        needs.register(audit_log.PURPOSE, audit_log.needed)
         needs.register(second_factors.PURPOSE, second_factors.needed)
         # Longer than any link that works: those of payment pages live 30 days at most.
         needs.register("link", needs.for_so_long("links", timedelta(days=31)))

@@ -161,6 +161,7 @@ class _Walk:
         self.last = 0
         # None: the row before is missing, so it cannot be told whether this one follows it.
         self.previous: bytes | None = b""
+        self.latest = audit_log.EPOCH
 
     def go_on(self, row: Row) -> None:
         if row.sequence <= self.last:
@@ -169,9 +170,20 @@ class _Walk:
         if row.sequence > self.last + 1:
             self._note(self.last + 1, _missing(self.last + 1, row.sequence - 1))
             self.previous = None
-        if self.previous is not None and not _follows(row, self.previous):
-            self._note(row.sequence, "the row was changed or moved, or does not follow the last")
+        if self.previous is not None:
+            self._compare(row, self.previous)
         self.last, self.previous = row.sequence, row.hash
+
+    def _compare(self, row: Row, previous: bytes) -> None:
+        values = _values_of(row)
+        maker = values and audit_log.maker_of(values, previous, row.hash)
+        if not values or not maker:
+            self._note(row.sequence, "the row was changed or moved, or does not follow the last")
+            return
+        # Never earlier than a row before: with a key that leaked, rows could be added to the end.
+        self.latest = max(self.latest, audit_log.moment_of(values))
+        if audit_log.is_too_late_for(maker, self.latest):
+            self._note(row.sequence, f"the row was made with {maker}, which was retired by then")
 
     def end(self, head: Head | None) -> None:
         if head is None:
@@ -187,12 +199,12 @@ class _Walk:
         self.problems.append(Problem(self.chain, sequence, text))
 
 
-def _follows(row: Row, previous: bytes) -> bool:
+def _values_of(row: Row) -> dict[str, Any] | None:
     try:
-        values = orjson.loads(row.values)
+        values: dict[str, Any] = orjson.loads(row.values)
     except ValueError:
-        return False  # A number that PostgreSQL keeps and we never write.
-    return audit_log.link(values, previous) == row.hash
+        return None  # A number that PostgreSQL keeps and we never write.
+    return values
 
 
 def _missing(first: int, last: int) -> str:

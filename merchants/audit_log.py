@@ -5,7 +5,7 @@ cases the log keeps what a person does; requests of API keys are in the request 
 (contract: Audit log, docs/operate/audit-log.md).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,6 +17,7 @@ from django.utils import timezone
 from core import context, ids
 from core.context import ActorKind
 from core.keyring import ring
+from core.keyring.needs import Retired
 from core.scrub import scrub
 from merchants.models import AuditEntry, Merchant, User
 
@@ -231,13 +232,19 @@ def _parameters(entry: AuditEntry) -> dict[str, Any]:
 # --- Hashes -----------------------------------------------------------------------------------
 
 HASHED = tuple(column for column in _COLUMNS if column != "hash")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CLOCKS_DIFFER = timedelta(hours=1)
 
 
 def values_of(entry: AuditEntry) -> dict[str, Any]:
     """Return all columns of a row but its hash, as they are hashed: moments in microseconds."""
     values = {name: getattr(entry, name) for name in HASHED}
-    return {**values, "created_at": (entry.created_at - _EPOCH) // timedelta(microseconds=1)}
+    return {**values, "created_at": (entry.created_at - EPOCH) // timedelta(microseconds=1)}
+
+
+def moment_of(values: dict[str, Any]) -> datetime:
+    """Return when a row was made, of its values; the beginning of time for one without a moment."""
+    return EPOCH + timedelta(microseconds=values["created_at"] or 0)
 
 
 def link(values: dict[str, Any], previous: bytes) -> bytes:
@@ -246,5 +253,27 @@ def link(values: dict[str, Any], previous: bytes) -> bytes:
     :param values: as `values_of` returns them.
     :param previous: empty for the first row of a chain.
     """
+    return ring().mac(PURPOSE, _canonical(values, previous))
+
+
+def maker_of(values: dict[str, Any], previous: bytes, hashed: bytes) -> str | None:
+    """Return the name of the key by which a row follows the one before; None if it does not."""
+    return ring().maker_of(PURPOSE, _canonical(values, previous), hashed)
+
+
+def is_too_late_for(key: str, made_at: datetime) -> bool:
+    """Return whether a key was retired before a row was made; hosts' clocks may differ."""
+    retired_at = ring().retired_at.get(key)
+    return retired_at is not None and made_at > retired_at + CLOCKS_DIFFER
+
+
+def needed(key: Retired) -> Iterator[str]:
+    """Yield up to when rows of the log are proved by a key."""
+    rows = AuditEntry.objects.filter(created_at__lt=key.retired_at + CLOCKS_DIFFER)
+    if rows.exists():
+        yield f"it proves the rows of the audit log until {key.retired_at:%Y-%m-%d}"
+
+
+def _canonical(values: dict[str, Any], previous: bytes) -> bytes:
     canonical = {**values, "previous": previous.hex()}
-    return ring().mac(PURPOSE, orjson.dumps(canonical, option=orjson.OPT_SORT_KEYS))
+    return orjson.dumps(canonical, option=orjson.OPT_SORT_KEYS)

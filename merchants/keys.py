@@ -3,6 +3,7 @@
 import secrets
 import unicodedata
 import zlib
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.utils import timezone
 from core import ids
 from core.detection import contains_card_number
 from core.keyring import ring
+from core.keyring.needs import Retired
 from core.names import is_legible
 from core.rest import resources
 from core.secrets_in_text import holds_secret_key
@@ -20,6 +22,9 @@ from merchants import audit_log
 from merchants.models import ApiKey, Merchant, User
 from merchants.refusals import ChangeRefused
 
+PURPOSE = "api_key"
+# In a refusal; `--revoke-unused` revokes all.
+NAMED_MAX = 10
 BODY_LENGTH = 43
 CHECKSUM_LENGTH = 6
 SCOPE_LEVELS = ("none", "read", "write")
@@ -135,7 +140,7 @@ def _write(merchant: Merchant, draft: ApiKey) -> str:
     secret = new_secret()
     draft.id = ids.new("key")
     draft.merchant = merchant
-    draft.hash = secret_hash(secret)
+    draft.hash, draft.hashed_with = secret_hash(secret), ring().primaries[PURPOSE]
     draft.last4 = secret[-4:]
     draft.created_at = timezone.now()
     draft.save(force_insert=True)
@@ -214,5 +219,43 @@ def is_well_formed(secret: str) -> bool:
 
 
 def secret_hash(secret: str) -> bytes:
-    """Return the keyed hash that the database looks a key up by."""
-    return ring().mac("api_key", secret.encode())
+    """Return the keyed hash of a new key, by which the database looks it up."""
+    return secret_hashes(secret)[0]
+
+
+def secret_hashes(secret: str) -> list[bytes]:
+    """Return the hashes that a key may be kept by, under each of the key ring's keys."""
+    return ring().macs(PURPOSE, secret.encode())
+
+
+# --- A change of the key ring's key -----------------------------------------------------------
+
+
+def renewed(key: ApiKey, secret: str) -> dict[str, Any]:
+    """Return the columns to write of a key whose hash is of an earlier key; none of another one."""
+    if key.hashed_with not in ring().superseded:
+        return {}
+    return {"hash": secret_hash(secret), "hashed_with": ring().primaries[PURPOSE]}
+
+
+def needed(key: Retired) -> Iterator[str]:
+    """Yield which keys that work were not used since the change."""
+    if unused := [row.id for row in _live_with(key.name)]:
+        named = ", ".join(unused[:NAMED_MAX])
+        more = f" and {len(unused) - NAMED_MAX} more" if len(unused) > NAMED_MAX else ""
+        yield (
+            f"{len(unused)} API keys were not used since the change, {named}{more}: let them be "
+            "used or rolled, or purge it with --revoke-unused"
+        )
+
+
+def revoke_unused(name: str) -> int:
+    """Revoke the keys that were not used since the change of a key; return how many."""
+    reason = f"Not used before {name} was purged."
+    return sum(revoke(row, reason=reason) for row in _live_with(name))
+
+
+def _live_with(name: str) -> list[ApiKey]:
+    rows = ApiKey.objects.filter(hashed_with=name, revoked_at=None)
+    ended = rows.exclude(expires_at__lte=timezone.now())
+    return list(ended.select_related("merchant").order_by("id"))

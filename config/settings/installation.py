@@ -12,7 +12,7 @@ from core.version import VERSION
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # Each of these may come from a file, named by the variable with _FILE at its end.
 SECRETS = (
-    "SECRET_KEY", "DATABASE_URL", "OWNER_DATABASE_URL", "BANK_DATABASE_URL",
+    "SECRET_KEY", "SECRET_KEY_FALLBACKS", "DATABASE_URL", "OWNER_DATABASE_URL", "BANK_DATABASE_URL",
     "OWNER_BANK_DATABASE_URL", "REDIS_URL", "EMAIL_URL", "PKCS11_PIN",
 )  # fmt: skip
 
@@ -71,6 +71,12 @@ if LIVEMODE and is_weak(SECRET_KEY):
     raise environ.ImproperlyConfigured(
         "Set SECRET_KEY to 50 or more random characters that nobody else has: whoever knows or"
         " guesses it signs in as anybody."
+    )
+# Earlier ones, which sign nothing any more: while one is here, what it has signed is still right.
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
+if LIVEMODE and any(map(is_weak, SECRET_KEY_FALLBACKS)):
+    raise environ.ImproperlyConfigured(
+        "Let SECRET_KEY_FALLBACKS have earlier SECRET_KEYs alone, with commas between them."
     )
 KEYRING_FILE = Path(
     required("KEYRING_FILE", "the path of the key ring, made by `manage.py create_keyring`")

@@ -176,6 +176,7 @@ def _ring(content: Any, purposes: Sequence[str]) -> KeyRing:
         mac={name: _key(text) for name, text in of_purposes.items() if purpose_of(name)},
         primaries=primaries,
         retired_at=dates.retired_at(content),
+        superseded=dates.superseded(content),
     )
 
 

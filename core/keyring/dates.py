@@ -67,6 +67,12 @@ def retired_at(content: Mapping[str, Any]) -> dict[str, datetime]:
     return {name: _instant(text) for name, text in dated.items() if text}
 
 
+def superseded(content: Mapping[str, Any]) -> frozenset[str]:
+    """Return the keys in whose place another one is primary, retired ones included."""
+    ended = ("superseded", "retired")
+    return frozenset(one.name for one in records(content) if one.state in ended)
+
+
 def due(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each key that has been used, or kept, for too long."""
     for one in records(content):

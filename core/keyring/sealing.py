@@ -35,7 +35,9 @@ class UnknownKey(Exception):
 class KeyRing:
     """The installation's keys. Shows none of them."""
 
-    __slots__ = ("_encryption", "_mac", "primaries", "primary", "retired", "retired_at")
+    __slots__ = (
+        "_encryption", "_mac", "primaries", "primary", "retired", "retired_at", "superseded",
+    )  # fmt: skip
 
     def __init__(  # noqa: PLR0913  # The parts of a file, each by name.
         self,
@@ -46,15 +48,18 @@ class KeyRing:
         primaries: Mapping[str, str] | None = None,
         retired: Iterable[str] = (),
         retired_at: Mapping[str, datetime] | None = None,
+        superseded: Iterable[str] = (),
     ) -> None:
         """Take the keys by name.
 
         :param primaries: by purpose its primary key; else the one that is named as the purpose.
+        :param superseded: the keys that another one has followed: what they made may be renewed.
         """
         self.primary = primary
         # They open what they have sealed; no process is given one of them to seal with.
         self.retired = frozenset(retired)
         self.retired_at = dict(retired_at or {})
+        self.superseded = frozenset(superseded)
         self._encryption = {key_id: AESGCM(key) for key_id, key in encryption.items()}
         self.primaries = dict(primaries or {name: name for name in mac})
         # By purpose and name, the primary key first.
@@ -218,6 +223,13 @@ class KeyRing:
         A code that was kept, or went out, is one of them; new ones are made by `mac`.
         """
         return [self.mac(purpose, data, key=name) for name in self.names(purpose)]
+
+    def maker_of(self, purpose: str, data: bytes, code: bytes) -> str | None:
+        """Return the name of the key that made a code; None if none of the purpose's keys did."""
+        for name in self.names(purpose):
+            if hmac.compare_digest(self.mac(purpose, data, key=name), code):
+                return name
+        return None
 
 
 # --- The blob ---------------------------------------------------------------------------------

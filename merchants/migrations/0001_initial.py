@@ -472,6 +472,10 @@ class Migration(migrations.Migration):
                 ),
                 ("name", models.CharField(max_length=100)),
                 ("hash", models.BinaryField(max_length=32, unique=True)),
+                (
+                    "hashed_with",
+                    core.fields.CodeField(db_default="api_key", editable=False, max_length=255),
+                ),
                 ("last4", models.CharField(max_length=4)),
                 ("scopes", models.JSONField(blank=True, default=dict)),
                 ("created_at", models.DateTimeField()),

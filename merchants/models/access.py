@@ -13,6 +13,8 @@ class ApiKey(models.Model):
     merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=100)
     hash = models.BinaryField(unique=True, max_length=32, editable=False)
+    # The name of the key ring's key that made the hash.
+    hashed_with = CodeField(max_length=255, db_default="api_key", editable=False)
     last4 = models.CharField(max_length=4)
     # {resource: "none" | "read" | "write"}; a resource that is not named is "write".
     scopes = JSONField(default=dict, blank=True)

@@ -1,5 +1,6 @@
 """The keys for hashes and security codes are changed one purpose at a time, and nothing is lost."""
 
+import base64
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -7,12 +8,19 @@ from typing import Any
 import pytest
 from allauth.mfa.models import Authenticator
 from django.core.management import CommandError
+from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 
+from audit import keys as audit_keys
+from audit.daily import digests
+from audit.daily.models import DayDigest
 from core import heartbeat, keyring
+from core.keyring import KeyRing
 from core.keyring.file import content_of
 from core.models import Process
-from merchants import second_factors
+from merchants import audit_chains, audit_log, second_factors
+from merchants.models import ApiKey, AuditEntry
 from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import opened
 from tests.stage.client import ApiClient
@@ -225,3 +233,115 @@ def test_second_factors_are_sealed_again_before_their_key_goes(change: PurposeCh
     app = Authenticator.objects.get(type=Authenticator.Type.TOTP)
     assert second_factors.opened(app.data["secret"]) == SEED
     assert "second factors" not in rotate()
+
+
+# --- API keys ---------------------------------------------------------------------------------
+
+
+@of("api_key")
+def test_an_api_key_is_hashed_again_at_its_next_use(
+    acme: ApiClient, globex: ApiClient, change: PurposeChange
+) -> None:
+    change.add()
+    assert acme.get(PAYMENTS).status == 200
+    assert set(ApiKey.objects.values_list("hashed_with", flat=True)) == {"api_key"}
+    change.promote()
+    assert acme.get(PAYMENTS).status == 200
+    change.retire()
+
+    unused = ApiKey.objects.get(merchant=globex.merchant)
+    with pytest.raises(CommandError, match=f"1 API keys were not used .*, {unused.id}: let them"):
+        change.purge()
+    assert globex.get(PAYMENTS).status == 200
+    change.purge()
+
+    assert (acme.get(PAYMENTS).status, globex.get(PAYMENTS).status) == (200, 200)
+    assert audit_keys.check().differences == []
+
+
+@of("api_key")
+def test_api_keys_that_nobody_used_are_revoked_only_if_that_is_said(
+    acme: ApiClient, globex: ApiClient, change: PurposeChange
+) -> None:
+    change.begin()
+    acme.get(PAYMENTS)
+    change.retire()
+
+    assert "Revoked 1 API keys." in change.purge("--revoke-unused")
+
+    assert (acme.get(PAYMENTS).status, globex.get(PAYMENTS).status) == (200, 401)
+    revoked = AuditEntry.objects.get(action="key.revoked")
+    assert revoked.reason == "Not used before api_key was purged."
+
+
+def test_only_api_keys_are_revoked(change: PurposeChange) -> None:
+    change.begin()
+    change.retire(ago=32 * DAY)
+
+    with pytest.raises(CommandError, match="is of keys of api_key alone"):
+        change.purge("--revoke-unused")
+
+
+def test_the_audit_finds_an_api_key_of_a_purged_key(acme: ApiClient) -> None:
+    assert audit_keys.check().looked_at == 1
+    ApiKey.objects.update(hashed_with="api_key-gone")
+
+    [difference] = audit_keys.check().differences
+
+    assert "is hashed with api_key-gone, which the key ring lacks" in difference
+
+
+# --- The audit log ----------------------------------------------------------------------------
+
+
+def problems() -> list[str]:
+    found: list[str] = []
+    audit_chains.verify(tell=lambda problem: found.append(str(problem)))
+    return found
+
+
+@of("audit_log")
+def test_the_audit_log_goes_on_under_a_new_key_and_proves_the_rows_of_before(
+    acme: ApiClient, change: PurposeChange
+) -> None:
+    day = timezone.now()
+    digests.make_due(day)
+    change.begin()
+    digests.make_due(day + DAY)
+    change.retire()
+
+    assert DayDigest.objects.count() == 4
+    assert problems() == []
+    assert digests.verify(tell=lambda _: None, show=lambda _: None, older=[]).problems == 0
+    with pytest.raises(CommandError, match="it proves the rows of the audit log until 20"):
+        change.purge()
+
+
+@of("audit_log")
+def test_a_row_that_a_retired_key_has_made_since_is_found(change: PurposeChange) -> None:
+    change.begin()
+    earlier = KeyRing(
+        primary="k", encryption={"k": b"k" * 32},
+        mac={"audit_log": base64.b64decode(content_of(change.path)["mac"]["audit_log"])},
+    )  # fmt: skip
+    change.retire()
+    assert problems() == []
+
+    later = timezone.now() + DAY
+    with pytest.MonkeyPatch.context() as patched, transaction.atomic():
+        patched.setattr(audit_log, "ring", lambda: earlier)
+        patched.setattr(timezone, "now", lambda: later)
+        audit_log.record("holiday.added", merchant=None, subject="2026-01-01")
+
+    [problem] = problems()
+    assert "the row was made with audit_log, which was retired by then" in problem
+
+
+@of("audit_log")
+def test_a_row_under_a_purged_key_is_found(acme: ApiClient, change: PurposeChange) -> None:
+    change.begin()
+    change.retire()
+    keyring.purge(change.path, change.old)
+    keyring.ring.cache_clear()
+
+    assert any("was changed or moved" in problem for problem in problems())

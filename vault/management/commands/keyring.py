@@ -13,6 +13,7 @@ from core import keyring
 from core.keyring import components, dates, needs
 from core.keyring.file import content_of, installation_of, stored_in
 from merchants import audit_log, operators, second_factors
+from merchants import keys as api_keys
 from merchants.models import AuditHead
 from vault import custodians, peers, sealed_rows
 
@@ -56,7 +57,12 @@ class Command(AuditedCommand):
             ("remove", "retire a key: it opens what it has sealed, and seals nothing any more"),
             ("purge", "take a retired key out for good that nothing is sealed with"),
         ):
-            steps.add_parser(name, help=meaning).add_argument("key_id")
+            step = steps.add_parser(name, help=meaning)
+            step.add_argument("key_id")
+        step.add_argument(
+            "--revoke-unused", action="store_true",
+            help="of api_key: revoke the API keys that were not used since the change",
+        )  # fmt: skip
         put_back = steps.add_parser("put-back", help="take a lost key over from another key ring")
         put_back.add_argument("key_id", metavar="KEY", help="an id, or a purpose of hashes")
         put_back.add_argument("--from", type=Path, required=True, metavar="COPY", dest="copy")
@@ -83,7 +89,7 @@ class Command(AuditedCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         path = options["file"] or settings.KEYRING_FILE
         step = getattr(self, f"_{options['step'].replace('-', '_')}")
-        names = ("purpose", "key_id", "copy", "components")
+        names = ("purpose", "key_id", "copy", "components", "revoke_unused")
         given = [options[name] for name in names if name in options]
         try:
             step(path, *given)
@@ -207,13 +213,17 @@ class Command(AuditedCommand):
             f"file to every host. `manage.py keyring purge {key_id}` takes the key out for good."
         )
 
-    def _purge(self, path: Path, key_id: str) -> None:
+    def _purge(self, path: Path, key_id: str, revokes_unused: bool) -> None:  # noqa: FBT001
         keyring.require_retired(path, key_id)
+        if revokes_unused and keyring.purpose_of(key_id) != api_keys.PURPOSE:
+            raise CommandError(f"--revoke-unused is of keys of {api_keys.PURPOSE} alone.")
         # The one step that can lose something: nobody is missed who lives and was not seen.
         self.stdout.write(f"Waiting {peers.HEAR_SECONDS:.0f} s for a beat of every process.")
         peers.hear_all()
         peers.require_sealing_with(_primary_like(path, key_id))
         # Only now: a process that seals with the key would do so again after the look.
+        if revokes_unused:
+            self.stdout.write(f"Revoked {api_keys.revoke_unused(key_id)} API keys.")
         if keyring.purpose_of(key_id):
             _require_not_needed(path, key_id)
         else:
