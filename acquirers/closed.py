@@ -9,6 +9,7 @@ from acquirers.gateway import (
     Capabilities,
     IssuerFacts,
     Order,
+    SoughtRefund,
     StatementLine,
 )
 from acquirers.models import Terminal
@@ -61,7 +62,7 @@ class ClosedGateway:
     def refund(self, _order: Order, *, reference: str, amount: int) -> Outcome:
         return Outcome(Answer.NOT_SENT)
 
-    def inquire_refund(self, _order: Order, *, reference: str) -> Standing:
+    def inquire_refund(self, _order: Order, *, sought: SoughtRefund) -> Standing:
         return Standing(Finding.UNKNOWN)
 
     def notices(self, _terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:

@@ -23,6 +23,9 @@ class Capabilities:
     :param cvc_at_handoff: the security code goes to the bank from the payer's browser, so it is
         held until the payer presses the button.
     :param refunds_are_idempotent: a refund sent again under its reference is one refund.
+    :param refunds_have_names: the bank keeps our reference of a refund. Where it does not, one
+        refund of a payment is under way at a time, and what became of it is concluded from all
+        refunds of the order (`acquirers.standings`).
     """
 
     references_are_idempotent: bool
@@ -30,6 +33,7 @@ class Capabilities:
     voids_partially: bool
     cvc_at_handoff: bool
     refunds_are_idempotent: bool
+    refunds_have_names: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,24 @@ class Order:
     installments: int = 1
     numbers: Mapping[str, str] = field(default_factory=dict)
     payer: Payer = field(default=Payer(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SoughtRefund:
+    """One refund that an inquiry is about.
+
+    :param reference: ours, of this refund alone.
+    :param amount: in minor units.
+    :param sent_at: when it may first have left, by the service's clock.
+    :param numbers: the bank's own of this refund, as far as they are known.
+    :param others: those of each other refund of the order.
+    """
+
+    reference: str
+    amount: int
+    sent_at: datetime
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +238,12 @@ class Gateway(Protocol):
         :param amount: in minor units.
         """
 
-    def inquire_refund(self, order: Order, *, reference: str) -> Standing:
+    def inquire_refund(self, order: Order, *, sought: SoughtRefund) -> Standing:
         """Ask what the bank has of one refund, which changes nothing there.
 
-        The standing holds operations `REFUND` of this reference only; `acquirers.standings.refund`
-        concludes from them. A refund that bounced is DECLINED.
+        The standing holds operations `REFUND` of this reference only; without names
+        (`Capabilities`) it holds all refunds of the order, each with amount, time and numbers.
+        `acquirers.standings` concludes from them. A refund that bounced is DECLINED.
         """
 
     def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:

@@ -16,6 +16,7 @@ from acquirers.gateway import (
     Capabilities,
     Gateway,
     Order,
+    SoughtRefund,
 )
 from acquirers.models import Terminal
 from acquirers.outcomes import Answer, Exchange, Finding, Outcome, Standing
@@ -100,9 +101,9 @@ class HeardGateway:
 
         return self._asked("refund", ask)
 
-    def inquire_refund(self, order: Order, *, reference: str) -> Standing:
+    def inquire_refund(self, order: Order, *, sought: SoughtRefund) -> Standing:
         def inquire() -> Standing:
-            return self._gateway.inquire_refund(order, reference=reference)
+            return self._gateway.inquire_refund(order, sought=sought)
 
         return self._inquired("inquire_refund", inquire)
 

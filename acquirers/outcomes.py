@@ -113,7 +113,8 @@ class BankOperation:
 
     :param state: APPROVED, DECLINED, AUTHENTICATION_REQUIRED or PENDING.
     :param amount: in minor units; None if the bank does not say.
-    :param numbers: the bank's of this very operation, by the adapter's plain names.
+    :param numbers: the bank's of this very operation, by the adapter's plain names; a refund's
+        `network_reference` is the number that the cardholder finds.
     """
 
     deed: OperationKind

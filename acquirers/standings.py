@@ -5,12 +5,19 @@ The one place where an answer is derived from a standing; it asks no bank.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 
+from acquirers.gateway import SoughtRefund
 from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome, Standing
 
 # A state of an authorisation, the one that decides first: while one of a payment's tries is
 # approved or open, the bank holds money or may yet.
 DECISIVE = (Answer.APPROVED, Answer.PENDING, Answer.AUTHENTICATION_REQUIRED, Answer.DECLINED)
+
+# States of a refund, the one that decides first.
+REFUNDED = (Answer.APPROVED, Answer.PENDING, Answer.DECLINED)
+# A line so much earlier than a refund was sent by our clock may still be that refund.
+CLOCKS_DIFFER = timedelta(minutes=5)
 
 
 def authorization(standing: Standing) -> Outcome:
@@ -62,15 +69,63 @@ def refund(standing: Standing) -> Outcome:
     )
 
 
+def nameless_refund(standing: Standing, sought: SoughtRefund) -> Outcome:
+    """Return how one refund ended at a bank that keeps no name of it, by all refunds of its order.
+
+    The lines of other refunds are taken off by their numbers. Exactly one new line of that amount,
+    later than the moment when it was sent, is this one; none is no record, more leave it unknown.
+    So does a line a little earlier, for the two clocks may differ.
+    """
+    answer, line = _of_nameless(standing, sought)
+    numbers = line.numbers if line else {}
+    return Outcome(
+        answer=answer,
+        network_reference=numbers.get("network_reference"),
+        exchange=replace(standing.exchange, numbers=numbers),
+        is_from_inquiry=True,
+    )
+
+
+def _of_nameless(standing: Standing, sought: SoughtRefund) -> tuple[Answer, BankOperation | None]:
+    # An order of which money was taken is on record: without it nothing is known of its refunds.
+    lines = _of(standing, OperationKind.REFUND)
+    if standing.finding is not Finding.FOUND or not all(one.amount and one.at for one in lines):
+        return Answer.UNKNOWN, None
+    found = [one for one in lines if _is_same(one.numbers, sought.numbers)]
+    found = found or _later(lines, sought)
+    if not found:
+        return _absence(lines, sought), None
+    if len(found) > 1 or found[0].state not in REFUNDED:
+        return Answer.UNKNOWN, None
+    return found[0].state, found[0]
+
+
+def _absence(lines: Iterable[BankOperation], sought: SoughtRefund) -> Answer:
+    moved = replace(sought, sent_at=sought.sent_at - CLOCKS_DIFFER)
+    return Answer.UNKNOWN if _later(lines, moved) else Answer.NO_RECORD
+
+
+def _later(lines: Iterable[BankOperation], sought: SoughtRefund) -> list[BankOperation]:
+    """Return the lines that may be the sought refund's; banks write times in whole seconds."""
+    since = sought.sent_at.replace(microsecond=0)
+    others = [one for one in lines if not any(_is_same(one.numbers, its) for its in sought.others)]
+    return [one for one in others if one.amount == sought.amount and one.at and one.at >= since]
+
+
+def _is_same(numbers: Mapping[str, str], known: Mapping[str, str]) -> bool:
+    """Return whether two sets of numbers name one operation: none of them differs."""
+    names = numbers.keys() & known.keys()
+    return bool(names) and all(numbers[name] == known[name] for name in names)
+
+
 def _of_refund(standing: Standing) -> Answer:
     if standing.finding is Finding.NO_RECORD:
         return Answer.NO_RECORD
     states = {one.state for one in _of(standing, OperationKind.REFUND)}
     # One that was refused may have been sent again: money that went back decides, or may yet.
-    answers = (Answer.APPROVED, Answer.PENDING, Answer.DECLINED)
-    if not states <= {*answers} and Answer.APPROVED not in states:
+    if not states <= {*REFUNDED} and Answer.APPROVED not in states:
         return Answer.UNKNOWN
-    return next((answer for answer in answers if answer in states), Answer.UNKNOWN)
+    return next((answer for answer in REFUNDED if answer in states), Answer.UNKNOWN)
 
 
 def _of_modification(standing: Standing, deed: OperationKind) -> tuple[Answer, int | None]:

@@ -1,6 +1,7 @@
 """The bank's answers: which asker may apply them, and when "no record" is believed."""
 
 from dataclasses import replace
+from datetime import datetime
 
 from acquirers.conversation import leases, schedule
 from acquirers.conversation.models import InDoubt
@@ -21,14 +22,16 @@ def counts(outcome: Outcome, *, asked: InDoubt, locked: InDoubt) -> bool:
     return outcome.answer in BANKS_WORD or not leases.is_overtaken(asked, locked)
 
 
-def believed(row: InDoubt, outcome: Outcome) -> Outcome:
+def believed(row: InDoubt, outcome: Outcome, *, not_before: datetime | None = None) -> Outcome:
     """Return the answer; UNKNOWN in place of a "no record" that is not to be believed yet.
 
     Counts a "no record" in the locked row, in memory; the caller saves it.
+
+    :param not_before: until then no "no record" suffices, and one more is needed from then on.
     """
     if outcome.answer is not Answer.NO_RECORD:
         return outcome
-    schedule.count_no_record(row)
+    schedule.count_no_record(row, last_not_before=not_before)
     is_sure = schedule.absence_is_confirmed(row)
     return outcome if is_sure else replace(outcome, answer=Answer.UNKNOWN)
 

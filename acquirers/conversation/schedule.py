@@ -65,6 +65,12 @@ def look_after_day(row: InDoubt, ends_at: datetime | None) -> None:
         row.due_at = ends_at + AFTER_THE_DAY
 
 
+def ask_by(row: InDoubt, latest: datetime | None) -> None:
+    """Let a row that is asked about later be asked about by then, if that is still to come."""
+    if latest and row.due_at and clock.now() < latest < row.due_at:
+        row.due_at = latest
+
+
 def ask_daily(row: InDoubt, now: datetime) -> None:
     """Let the bank be asked a day from now, and then once a day: the longest wait repeats."""
     row.inquiry_count = max(row.inquiry_count, len(INQUIRY_WAITS))
@@ -81,11 +87,17 @@ def never_look(row: InDoubt) -> None:
     row.due_at = None
 
 
-def count_no_record(row: InDoubt) -> None:
-    """Count an answer "no record", unless the request may still be on its way to the bank."""
+def count_no_record(row: InDoubt, *, last_not_before: datetime | None = None) -> None:
+    """Count an answer "no record", unless the request may still be on its way to the bank.
+
+    :param last_not_before: the last one that is needed comes from then on.
+    """
     timed_out_at = row.asked_at + timedelta(seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
-    if clock.now() >= timed_out_at + NO_RECORD_COUNTS_AFTER:
-        row.no_record_count += 1
+    if clock.now() < timed_out_at + NO_RECORD_COUNTS_AFTER:
+        return
+    row.no_record_count += 1
+    if last_not_before and clock.now() < last_not_before:
+        row.no_record_count = min(row.no_record_count, NO_RECORDS_NEEDED - 1)
 
 
 def absence_is_confirmed(row: InDoubt) -> bool:

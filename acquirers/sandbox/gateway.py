@@ -15,6 +15,7 @@ from acquirers.gateway import (
     Capabilities,
     IssuerFacts,
     Order,
+    SoughtRefund,
     StatementLine,
 )
 from acquirers.models import Terminal
@@ -119,12 +120,12 @@ class SandboxGateway:
         sent = {"reference": reference, "authorization": order.reference, "amount": amount}
         return self._post(order, "refunds", lambda: sent, lambda told: refunds.outcome(told, sent))
 
-    def inquire_refund(self, order: Order, *, reference: str) -> Standing:
+    def inquire_refund(self, order: Order, *, sought: SoughtRefund) -> Standing:
         """Ask what the bank has of one refund, within the bounds of an inquiry."""
         return self._ask(
             order,
-            f"refunds/{reference}",
-            lambda told, course: refunds.standing(told, order.reference, reference, course),
+            f"refunds/{sought.reference}",
+            lambda told, course: refunds.standing(told, order.reference, sought.reference, course),
         )
 
     def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:

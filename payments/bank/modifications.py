@@ -41,7 +41,9 @@ class Modifications(Kind[Modification]):
     def facts(self, asked: Modification, outcome: Outcome) -> Facts[Modification]:
         row = modification_rows.locked(asked)
         spoken = Spoken(row.attempt, EXCHANGES[ModificationKind(row.kind)], row.id)
-        known, subject = answers.believed(row, outcome), row.attempt.intent
+        is_absent, subject = outcome.answer is Answer.NO_RECORD, row.attempt.intent
+        not_before = reversals.absence_not_before(row) if is_absent else None
+        known = answers.believed(row, outcome, not_before=not_before)
         if row.status == ModificationStatus.PROCESSING:
             is_open = reversals.is_about(row, asked, outcome)
             return Facts(row, subject, spoken, known, is_open)
@@ -75,7 +77,7 @@ class Modifications(Kind[Modification]):
 
     def inquire(self, row: Modification) -> Outcome:
         if row.refund_reference and row.refund_sent_at:
-            return repayments.inquire_refund(row.attempt, reference=row.refund_reference)
+            return repayments.inquire_refund(row.attempt, reversals.sought(row))
         is_capture = row.kind == ModificationKind.CAPTURE
         return repayments.inquire(
             row.attempt, OperationKind.CAPTURE if is_capture else OperationKind.VOID

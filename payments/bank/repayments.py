@@ -5,11 +5,14 @@ reached the bank, or may yet: only the bank's own answer counts then.
 """
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import acquirers
 from acquirers import refused_requests, standings
-from acquirers.conversation import answers
+from acquirers.conversation import answers, schedule
+from acquirers.gateway import SoughtRefund
 from acquirers.outcomes import Answer, OperationKind, Outcome
+from core.errors import NotSetUp
 from payments.bank.orders import order_of
 from payments.intents.models import Attempt
 from payments.intents.states import NextStep
@@ -17,6 +20,7 @@ from payments.intents.states import NextStep
 RELEASED = (Answer.APPROVED, Answer.LAPSED)
 # A bank may refuse a void because nothing is left to be voided.
 REFUSED = (Answer.DECLINED, Answer.SETTLED)
+A_DAY = timedelta(days=1)
 
 
 def void(attempt: Attempt) -> Outcome:
@@ -67,35 +71,52 @@ def inquire(attempt: Attempt, deed: OperationKind) -> Outcome:
     return found
 
 
-def send_or_ask(next_step: NextStep, attempt: Attempt, *, reference: str, amount: int) -> Outcome:
-    """Send a refund, send it again, or ask about it.
+def has_names(attempt: Attempt) -> bool:
+    """Return whether the attempt's bank keeps our references of refunds, or cannot be reached."""
+    try:
+        return acquirers.of(attempt).capabilities.refunds_have_names
+    except NotSetUp:
+        return True  # Nothing is sent there, so that nothing can be mistaken for something else.
 
-    :param reference: ours, of this refund alone.
-    :param amount: in minor units, surcharge included.
+
+def absence_not_before(attempt: Attempt, asked_at: datetime) -> datetime | None:
+    """Return until when "no record" of a refund proves nothing; None if it does at any time.
+
+    A bank without names of refunds may write one down as late as at the end of its day.
+
+    :param asked_at: when the bank got the refund last.
     """
+    if has_names(attempt):
+        return None
+    ends_at = acquirers.of(attempt).voidable_until(asked_at) or asked_at + A_DAY
+    return ends_at + schedule.AFTER_THE_DAY
+
+
+def send_or_ask(next_step: NextStep, attempt: Attempt, sought: SoughtRefund) -> Outcome:
+    """Send a refund, send it again, or ask about it."""
     do = {NextStep.SEND: refund, NextStep.SEND_AGAIN: refund_again, NextStep.ASK: find_refund}[
         next_step
     ]
-    return do(attempt, reference=reference, amount=amount)
+    return do(attempt, sought)
 
 
-def refund(attempt: Attempt, *, reference: str, amount: int) -> Outcome:
+def refund(attempt: Attempt, sought: SoughtRefund) -> Outcome:
     """Give captured money back to the card."""
-    gateway = acquirers.of(attempt)
-    outcome = gateway.refund(order_of(attempt), reference=reference, amount=amount)
+    gateway, order = acquirers.of(attempt), order_of(attempt)
+    outcome = gateway.refund(order, reference=sought.reference, amount=sought.amount)
     return refused_requests.watched(attempt.terminal, outcome)
 
 
-def refund_again(attempt: Attempt, *, reference: str, amount: int) -> Outcome:
+def refund_again(attempt: Attempt, sought: SoughtRefund) -> Outcome:
     """Send a refund once more under its reference, which the bank is said to have no record of.
 
     Never under another reference: a bank that knows references then sees that it is the same
     refund, and an inquiry finds both. A refusal may mean just that, so the bank is asked.
     """
-    outcome = answers.in_doubt(refund(attempt, reference=reference, amount=amount))
+    outcome = answers.in_doubt(refund(attempt, sought))
     if outcome.answer not in (Answer.DECLINED, Answer.DAY_OPEN):
         return outcome
-    known = inquire_refund(attempt, reference=reference)
+    known = inquire_refund(attempt, sought)
     if known.answer in (Answer.APPROVED, Answer.PENDING):
         return replace(known, after=outcome)
     if _tells_nothing(known):
@@ -103,20 +124,21 @@ def refund_again(attempt: Attempt, *, reference: str, amount: int) -> Outcome:
     return replace(outcome, after=known)
 
 
-def find_refund(attempt: Attempt, *, reference: str, amount: int) -> Outcome:
+def find_refund(attempt: Attempt, sought: SoughtRefund) -> Outcome:
     """Ask what became of a refund; send it again where the same reference is one refund."""
-    found = inquire_refund(attempt, reference=reference)
-    is_safe = acquirers.of(attempt).capabilities.refunds_are_idempotent
+    found = inquire_refund(attempt, sought)
+    is_safe = acquirers.of(attempt).capabilities.refunds_are_idempotent and has_names(attempt)
     if found.answer is not Answer.NO_RECORD or not is_safe:
         return found
-    outcome = answers.in_doubt(refund(attempt, reference=reference, amount=amount))
-    return replace(outcome, after=found)
+    return replace(answers.in_doubt(refund(attempt, sought)), after=found)
 
 
-def inquire_refund(attempt: Attempt, *, reference: str) -> Outcome:
+def inquire_refund(attempt: Attempt, sought: SoughtRefund) -> Outcome:
     """Ask what the bank has of one refund, which changes nothing there."""
-    standing = acquirers.of(attempt).inquire_refund(order_of(attempt), reference=reference)
-    return standings.refund(standing)
+    standing = acquirers.of(attempt).inquire_refund(order_of(attempt), sought=sought)
+    if has_names(attempt):
+        return standings.refund(standing)
+    return standings.nameless_refund(standing, sought)
 
 
 def _tells_nothing(inquiry: Outcome) -> bool:

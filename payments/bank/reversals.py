@@ -5,11 +5,14 @@ both, and the dispute is accepted. Neither the merchant nor the ledger knows of 
 money only passes the bank.
 """
 
+from datetime import datetime
+
 import structlog
 from django.db import transaction
 
 from acquirers import references
 from acquirers.conversation import answers, leases, schedule
+from acquirers.gateway import SoughtRefund
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
 from core import clock
 from payments.bank import modification_rows, repayments
@@ -48,13 +51,29 @@ def ask(row: Modification) -> Outcome:
 
     Money that is disputed goes back as the dispute is accepted.
     """
-    attempt, reference = row.attempt, row.refund_reference
+    attempt = row.attempt
     if row.dispute_reference is not None:
         return answers.in_doubt(repayments.give_up(attempt, dispute=row.dispute_reference))
-    if reference is None:
+    if row.refund_reference is None:
         return repayments.void_again(attempt)
-    amount = attempt.amount + attempt.surcharge
-    return repayments.send_or_ask(row.next_step, attempt, reference=reference, amount=amount)
+    return repayments.send_or_ask(row.next_step, attempt, sought(row))
+
+
+def sought(row: Modification) -> SoughtRefund:
+    """Return the refund that a reversal has become; it is the only one of its order."""
+    assert row.refund_reference is not None
+    return SoughtRefund(
+        reference=row.refund_reference,
+        amount=row.attempt.amount + row.attempt.surcharge,
+        sent_at=row.refund_sent_at or row.asked_at,
+    )
+
+
+def absence_not_before(row: Modification) -> datetime | None:
+    """Return until when "no record" of a reversal proves nothing; None if it does at any time."""
+    if row.refund_reference is None:
+        return None
+    return repayments.absence_not_before(row.attempt, row.asked_at)
 
 
 def is_about(row: Modification, asked: Modification, outcome: Outcome) -> bool:

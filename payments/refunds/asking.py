@@ -12,6 +12,7 @@ from acquirers.conversation import answers, leases, schedule
 from acquirers.conversation.kinds import Effect, Facts, Kind, Said, still_open
 from acquirers.declines import Decline
 from acquirers.exchanges import Spoken
+from acquirers.gateway import SoughtRefund
 from acquirers.models import BankExchange
 from acquirers.outcomes import NEVER_SENT, Answer, OperationKind, Outcome
 from cases.states import CaseDecision, CaseKind
@@ -19,7 +20,7 @@ from core import clock
 from ledger import book
 from payments.bank import repayments
 from payments.intents.states import NextStep
-from payments.refunds import late, render, steps
+from payments.refunds import late, nameless, render, steps
 from payments.refunds.models import Refund
 from payments.refunds.states import FailureReason, Method, PendingReason, RefundStatus
 
@@ -27,6 +28,8 @@ EXCHANGES = {
     Method.VOID: BankExchange.Operation.VOID,
     Method.REFUND: BankExchange.Operation.REFUND,
 }
+# The answers whose numbers are the refund's own.
+NUMBERED = (Answer.APPROVED, Answer.PENDING, Answer.DECLINED)
 FAILURES = {
     "lost_card": FailureReason.LOST_OR_STOLEN_CARD,
     "stolen_card": FailureReason.LOST_OR_STOLEN_CARD,
@@ -50,7 +53,9 @@ class Refunds(Kind[Refund]):
             refund.status == RefundStatus.PENDING,
             refund.method != asked.method,
         )
-        known = answers.believed(refund, outcome)
+        is_absent = outcome.answer is Answer.NO_RECORD
+        not_before = nameless.absence_not_before(refund) if is_absent else None
+        known = answers.believed(refund, outcome, not_before=not_before)
         return Facts(refund, refund, spoken, known, is_pending and not is_followed, is_followed)
 
     @transaction.atomic(durable=True)
@@ -63,15 +68,18 @@ class Refunds(Kind[Refund]):
         refund = steps.locked(row)
         if leases.is_overtaken(row, refund):
             return None
+        refund.sought = nameless.sought(refund)
         if refund.status != RefundStatus.PENDING:
             # Decided by a person: the bank is asked what it says by now.
             return refund if refund.due_at is not None else None
-        # For a bank without references of refunds, `ask` would get from here, under the lock, what
-        # is known of the payment's other ones.
         if refund.is_waiting:
             _wait_on(refund)
             return None
         refund.next_step = _next_step(refund)
+        if refund.next_step is NextStep.SEND and not nameless.has_turn(refund):
+            nameless.wait(refund)
+            refund.save()
+            return None
         if refund.next_step is not NextStep.ASK:
             refund.sent_at = refund.sent_at or clock.now()
             schedule.begin_again(refund, clock.now())
@@ -89,18 +97,16 @@ class Refunds(Kind[Refund]):
         if row.method == Method.VOID:
             is_first = row.next_step is NextStep.SEND
             return repayments.void(row.attempt) if is_first else repayments.void_again(row.attempt)
-        reference, amount = row.acquirer_reference, row.amount
-        return repayments.send_or_ask(
-            row.next_step, row.attempt, reference=reference, amount=amount
-        )
+        return repayments.send_or_ask(row.next_step, row.attempt, row.sought or _first(row))
 
     def inquire(self, row: Refund) -> Outcome:
         if row.method == Method.VOID:
             return repayments.inquire(row.attempt, OperationKind.VOID)
-        return repayments.inquire_refund(row.attempt, reference=row.acquirer_reference)
+        return repayments.inquire_refund(row.attempt, row.sought or nameless.sought(row))
 
     def consequences(self, row: Refund, said: Said[Refund]) -> Effect:
         outcome = said.outcome
+        _keep_numbers(row, outcome)
         match outcome.answer:
             case Answer.APPROVED:
                 return _succeed(row, outcome)
@@ -115,6 +121,7 @@ class Refunds(Kind[Refund]):
             case answer if answer not in NEVER_SENT:
                 row.pending_reason = PendingReason.PROCESSING
         still_open(row, outcome, not_sent=lambda: _not_sent(row), send_again=True)
+        schedule.ask_by(row, nameless.absence_not_before(row))
         if outcome.answer is Answer.PENDING:
             _note_reference(row, outcome)
         return _still_pending(row, said)
@@ -154,6 +161,11 @@ def reason_of(response_code: str | None) -> FailureReason | None:
 
 def _failure(decline: Decline | None) -> FailureReason | None:
     return FAILURES.get(decline.decline_code or "") if decline else None
+
+
+def _first(refund: Refund) -> SoughtRefund:
+    """Return the refund as it is first sent: nothing has to be known of the order's others."""
+    return SoughtRefund(refund.acquirer_reference, refund.amount, refund.sent_at or clock.now())
 
 
 def _next_step(refund: Refund) -> NextStep:
@@ -211,6 +223,12 @@ def _still_pending(refund: Refund, said: Said[Refund]) -> Effect:
 
 def _not_sent(refund: Refund) -> None:
     refund.sent_at = None
+
+
+def _keep_numbers(refund: Refund, outcome: Outcome) -> None:
+    """Keep the bank's numbers of a refund, by which an inquiry knows it from the order's others."""
+    if refund.method == Method.REFUND and outcome.answer in NUMBERED and outcome.exchange.numbers:
+        refund.bank_numbers = {**(refund.bank_numbers or {}), **outcome.exchange.numbers}
 
 
 def _note_reference(refund: Refund, outcome: Outcome) -> None:

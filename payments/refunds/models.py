@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from acquirers.conversation.models import InDoubt
+from acquirers.gateway import SoughtRefund
 from core.fields import CodeField, JSONField, id_field
 from core.querysets import MerchantManager
 from payments.intents.models import Attempt, PaymentIntent
@@ -23,6 +24,7 @@ class Refund(InDoubt):
     read_with = ("attempt__terminal",)
     # In memory alone: written down it would outlive the process that does it.
     next_step = NextStep.ASK
+    sought: SoughtRefund | None = None
 
     id = id_field()
     merchant = models.ForeignKey(
@@ -52,6 +54,8 @@ class Refund(InDoubt):
     metadata = JSONField(default=dict)
     # The bank's number, by which the cardholder finds the money.
     reference = models.CharField(max_length=80, null=True)
+    # All of the bank's numbers of it, by the names that its adapter gives them.
+    bank_numbers = JSONField(null=True)
     # When it may first have left for the bank; null while nothing certainly has, or the bank has
     # refused it until the end of its day.
     sent_at = models.DateTimeField(null=True)

@@ -19,7 +19,7 @@ from payments.intents import deadlines, given_back
 from payments.intents.models import Attempt, PaymentIntent
 from payments.intents.refusals import IntentUnexpectedState
 from payments.intents.states import AttemptStatus, NextStep, PaymentStatus
-from payments.refunds import asking, render, steps
+from payments.refunds import asking, nameless, render, steps
 from payments.refunds.models import Refund
 from payments.refunds.refusals import AlreadyRefunded, AmountAboveRefundable, PaymentDisputed
 from payments.refunds.states import CREATED, UPDATED, Method
@@ -44,7 +44,7 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> Refund:
     """
     inquiries.ask_first(merchant, draft[PARAM])
     refund = _open(merchant, draft)
-    return refund if refund.is_waiting else settling.pursue(asking.KIND, refund)
+    return refund if refund.sent_at is None else settling.pursue(asking.KIND, refund)
 
 
 @transaction.atomic(durable=True)
@@ -59,7 +59,7 @@ def _open(merchant: Merchant, draft: dict[str, Any]) -> Refund:
     refund = _drafted(refund_id, intent, attempt, amount, draft)
     given_back.reserve_refund(intent, amount)
     steps.book_or_wait(refund)
-    if refund.is_waiting:
+    if refund.is_waiting or not nameless.has_turn(refund):
         _leave_waiting(refund)
     refund.save(force_insert=True)
     outbox.record(intent.merchant, CREATED, render.refund(refund))
@@ -139,9 +139,15 @@ def _method(intent: PaymentIntent, attempt: Attempt, amount: int) -> Method:
 
 
 def _leave_waiting(refund: Refund) -> None:
-    """Note that nothing leaves for the bank, and that only the request's answer is missing."""
-    refund.sent_at = None
-    leases.end_with(refund)
+    """Note that nothing leaves for the bank, and that only the request's answer is missing.
+
+    The refund waits for funds, or for its turn at a bank without names of refunds.
+    """
+    if refund.is_waiting:
+        refund.sent_at = None
+        leases.end_with(refund)
+    else:
+        nameless.wait(refund)
     idempotency.finish()
 
 

@@ -41,7 +41,7 @@ ASKED: dict[str, tuple[Callable[[HeardGateway], Any], Any]] = {
     "void": (lambda it: it.void(ORDER), UNKNOWN),
     "voidable_until": (lambda it: it.voidable_until(NOTHING), None),
     "refund": (lambda it: it.refund(ORDER, reference="R", amount=1), UNKNOWN),
-    "inquire_refund": (lambda it: it.inquire_refund(ORDER, reference="R"), NOT_FOUND_OUT),
+    "inquire_refund": (lambda it: it.inquire_refund(ORDER, sought=NOTHING), NOT_FOUND_OUT),
     "submit_evidence": (
         lambda it: it.submit_evidence(ORDER, dispute="D", number=1, evidence={}),
         UNKNOWN,

@@ -15,6 +15,7 @@ from testbank.models import Refund
 from tests.stage import bank_orders
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.bank_transport import BankTransport, an_order, bank_in_process, sandbox
+from tests.stage.sought import sought
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -33,7 +34,7 @@ def refund(amount: int = 12500) -> Outcome:
 
 
 def inquired() -> Outcome:
-    return standings.refund(sandbox().inquire_refund(an_order(), reference=BACK))
+    return standings.refund(sandbox().inquire_refund(an_order(), sought=sought(BACK)))
 
 
 def test_a_refund_carries_the_number_for_the_cardholder(bank: BankTransport) -> None:
@@ -54,7 +55,7 @@ def test_an_inquiry_is_about_this_refund_alone(bank: BankTransport) -> None:
     refund(5000)
     sandbox().refund(an_order(), reference="BACKBACKBACKBACKBAC2", amount=7000)
 
-    standing = sandbox().inquire_refund(an_order(), reference=BACK)
+    standing = sandbox().inquire_refund(an_order(), sought=sought(BACK))
 
     [booked] = Refund.objects.filter(reference=BACK)
     number = booked.network_reference

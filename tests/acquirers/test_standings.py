@@ -1,5 +1,7 @@
 """Standings: what is concluded from everything that a bank has of an order."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from acquirers import standings
@@ -12,6 +14,7 @@ from acquirers.outcomes import (
     Outcome,
     Standing,
 )
+from tests.stage.sought import sought
 
 OK, NO, ASKS, OPEN = (
     Answer.APPROVED, Answer.DECLINED, Answer.AUTHENTICATION_REQUIRED, Answer.PENDING,
@@ -155,3 +158,64 @@ def test_what_the_bank_has_of_a_refund_tells_how_it_ended(
 )
 def test_an_inquiry_that_finds_no_refund(finding: Finding, answer: Answer) -> None:
     assert standings.refund(Standing(finding)).answer is answer
+
+
+# --- Refunds without a name -------------------------------------------------------------------
+
+SENT_AT = datetime(2026, 11, 28, 12, 0, 30, 700_000, tzinfo=UTC)
+OURS, THEIRS = {"host_ref": "1", "auth_code": "A"}, {"host_ref": "2", "auth_code": "A"}
+
+
+def line(
+    numbers: dict[str, str], seconds: float = 1, amount: int | None = 100, state: Answer = OK
+) -> BankOperation:
+    at = SENT_AT + timedelta(seconds=seconds)
+    return BankOperation(OperationKind.REFUND, state, amount, numbers, at)
+
+
+@pytest.mark.every_case("the states of money and of banks' answers")
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        ((), Answer.NO_RECORD),
+        ((line(OURS),), OK),
+        ((line(OURS, state=NO),), NO),
+        ((line(OURS, state=OPEN),), OPEN),
+        ((line(OURS, state=ASKS),), Answer.UNKNOWN),
+        ((line(OURS), line(THEIRS)), OK),
+        ((line(THEIRS), line(OURS)), OK),
+        ((line(THEIRS),), Answer.NO_RECORD),
+        ((line(OURS, amount=101),), Answer.NO_RECORD),
+        ((line(OURS), line({"host_ref": "3"})), Answer.UNKNOWN),
+        ((line(OURS, -0.7),), OK),
+        ((line(OURS, -1),), Answer.UNKNOWN),
+        ((line(OURS, -400),), Answer.NO_RECORD),
+        ((line({}),), OK),
+        ((line(OURS, amount=None),), Answer.UNKNOWN),
+        ((BankOperation(OperationKind.REFUND, OK, 100, OURS),), Answer.UNKNOWN),
+    ],
+)
+def test_a_refund_without_a_name_is_concluded_from_all_refunds_of_its_order(
+    lines: tuple[BankOperation, ...], answer: Answer
+) -> None:
+    asked = sought("R", amount=100, sent_at=SENT_AT, others=(THEIRS,))
+
+    told = standings.nameless_refund(Standing(Finding.FOUND, (YES, TAKEN, *lines)), asked)
+
+    assert told.answer is answer
+
+
+def test_a_refund_without_a_name_whose_number_is_known_is_found_by_it() -> None:
+    asked = sought("R", amount=100, sent_at=SENT_AT, numbers=OURS)
+    lines = (line({"host_ref": "3"}), line(OURS, state=NO))
+
+    told = standings.nameless_refund(Standing(Finding.FOUND, lines), asked)
+
+    assert (told.answer, told.exchange.numbers) == (NO, OURS)
+
+
+@pytest.mark.parametrize("finding", [Finding.UNKNOWN, Finding.NO_RECORD])
+def test_without_the_order_nothing_is_known_of_a_refund_without_a_name(finding: Finding) -> None:
+    told = standings.nameless_refund(Standing(finding), sought("R"))
+
+    assert told.answer is Answer.UNKNOWN

@@ -81,6 +81,7 @@ class Migration(migrations.Migration):
                 ("description", models.CharField(max_length=1000, null=True)),
                 ("metadata", models.JSONField(default=dict)),
                 ("reference", models.CharField(max_length=80, null=True)),
+                ("bank_numbers", core.fields.JSONField(null=True)),
                 ("sent_at", models.DateTimeField(null=True)),
                 ("created_at", models.DateTimeField()),
                 ("closed_at", models.DateTimeField(null=True)),

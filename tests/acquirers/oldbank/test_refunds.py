@@ -16,6 +16,7 @@ from tests.stage import bank_books
 from tests.stage.oldbank.gateway import OldBankGateway
 from tests.stage.oldbank.process import OldBank
 from tests.stage.oldbank.way import OldBankWay
+from tests.stage.sought import sought
 from tests.stage.threads import together
 
 BACK, AGAIN = "BACKBACKBACKBACKBAC1", "BACKBACKBACKBACKBAC2"
@@ -39,7 +40,7 @@ def refund(
 
 
 def inquired(gateway: OldBankGateway, order: Order, reference: str = BACK) -> Outcome:
-    return standings.refund(gateway.inquire_refund(order, reference=reference))
+    return standings.refund(gateway.inquire_refund(order, sought=sought(reference)))
 
 
 def lines(old_bank: OldBank) -> list[tuple[str, str, int]]:
@@ -80,7 +81,7 @@ def test_a_refund_sent_twice_is_made_twice_and_found_as_done(
 
     # The third is above what is left: the earlier ones may have been carried out.
     assert told == [Answer.APPROVED, Answer.APPROVED, Answer.UNKNOWN]
-    standing = gateway.inquire_refund(order, reference=BACK)
+    standing = gateway.inquire_refund(order, sought=sought(BACK))
     assert [one.amount for one in standing.operations] == [5000, 5000]
     assert bank_books.order().given_back == (5000, 5000)
     assert not gateway.capabilities.refunds_are_idempotent
@@ -93,7 +94,7 @@ def test_an_inquiry_is_about_one_refund_and_the_sale_stays_to_be_seen(
     refund(gateway, order, 5000)
     refund(gateway, order, 7000, AGAIN)
 
-    [found] = gateway.inquire_refund(order, reference=AGAIN).operations
+    [found] = gateway.inquire_refund(order, sought=sought(AGAIN)).operations
 
     assert found == BankOperation(
         OperationKind.REFUND, Answer.APPROVED, 7000, found.numbers, found.at
@@ -105,9 +106,9 @@ def test_an_inquiry_is_about_one_refund_and_the_sale_stays_to_be_seen(
 def test_no_record_is_no_decline_although_it_looks_like_one(
     gateway: OldBankGateway, order: Order
 ) -> None:
-    unknown_order = gateway.inquire_refund(order, reference=BACK)
+    unknown_order = gateway.inquire_refund(order, sought=sought(BACK))
     pay(gateway, order)
-    unknown_refund = gateway.inquire_refund(order, reference=BACK)
+    unknown_refund = gateway.inquire_refund(order, sought=sought(BACK))
 
     assert unknown_order.finding is unknown_refund.finding is Finding.NO_RECORD
     assert refund(gateway, replace(order, reference=AGAIN)).answer is Answer.UNKNOWN

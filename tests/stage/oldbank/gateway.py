@@ -22,6 +22,7 @@ from acquirers.gateway import (
     Capabilities,
     IssuerFacts,
     Order,
+    SoughtRefund,
     StatementLine,
 )
 from acquirers.messages import installments, numeric, revealed, written
@@ -110,9 +111,9 @@ class OldBankGateway:
         money = {"Amount": written(amount), "Currency": numeric(order.currency)}
         return self._change(order, "Refund", lambda: {"RefundId": reference, **money})
 
-    def inquire_refund(self, order: Order, *, reference: str) -> Standing:
+    def inquire_refund(self, order: Order, *, sought: SoughtRefund) -> Standing:
         """Ask for the refunds of this name, which the bank keeps apart from the order's others."""
-        sent = {"RefundId": reference}
+        sent = {"RefundId": sought.reference}
         return self._ask(order, "RefundStatus", sent, answers.refund_standing)
 
     def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:

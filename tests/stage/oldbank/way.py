@@ -114,12 +114,12 @@ def add_terminal(bank: OldBank, account: Account = FIRST) -> Terminal:
 
 
 @contextmanager
-def old_bank_behind(bank: OldBank) -> Iterator[OldBankWay]:
+def old_bank_behind(bank: OldBank, *, adapter: str = ADAPTER) -> Iterator[OldBankWay]:
     """Put the old bank behind the installation for the length of the block.
 
     The sandbox's bank stays beside it, and is asked for nothing but its statement.
     """
-    kinds = {**settings.ACQUIRERS, KIND: ADAPTER}
+    kinds = {**settings.ACQUIRERS, KIND: adapter}
     with (
         override_settings(ACQUIRERS=kinds),
         bank_in_process(),
