@@ -5,12 +5,15 @@ No cookies, and so no CSRF token: the address holds an id that cannot be guessed
 
 from urllib.parse import parse_qs
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core import money
 from testbank import authentications, orders, pages
 from testbank.models import Authentication
+from testbank.nestpay import returns
+from testbank.nestpay.returns import Posting
+from testbank.silence import fall_silent
 from testbank.states import AuthenticationState, CardholderChoice
 
 BAD_REQUEST = 400
@@ -47,12 +50,6 @@ def answer(_request: HttpRequest, transaction_id: str) -> HttpResponse:
     return _page(authentication)
 
 
-class SeeOther(HttpResponseRedirect):
-    """A redirect that a browser always follows with GET."""
-
-    status_code = 303
-
-
 def _found(transaction_id: str) -> Authentication:
     found = authentications.find(transaction_id) if orders.NAME.fullmatch(transaction_id) else None
     if found is None:
@@ -70,8 +67,8 @@ def _pressed(request: HttpRequest) -> CardholderChoice | None:
     return names[0] if names else None
 
 
-def _see_other(authentication: Authentication, *below: str) -> SeeOther:
-    return SeeOther("/".join(["/acs", authentication.transaction_id, *below]))
+def _see_other(authentication: Authentication, *below: str) -> HttpResponse:
+    return pages.see_other("/".join(["/acs", authentication.transaction_id, *below]))
 
 
 def _page(authentication: Authentication, *, status: int = 200) -> HttpResponse:
@@ -89,7 +86,18 @@ def _page(authentication: Authentication, *, status: int = 200) -> HttpResponse:
     }
     if authentication.state == AuthenticationState.CHALLENGED:
         return pages.show_form("acs", facts, status=status)
-    facts["callback_url"] = authentication.callback_url
-    facts["answer"] = authentications.answer(authentication)
     facts["is_authenticated"] = authentication.state == AuthenticationState.AUTHENTICATED
+    posting = _posting(authentication)
+    if posting is None:
+        return fall_silent()
+    facts["callback_url"], facts["answer"] = posting.url, posting.fields
+    facts["encoding"] = posting.encoding
     return pages.show_form("answer", facts, status=status)
+
+
+def _posting(authentication: Authentication) -> Posting | None:
+    """Return what the browser carries to the shop, at the door that the payer came in by."""
+    visit = returns.visit_of(authentication)
+    if visit is not None:
+        return returns.posting(visit)
+    return Posting(authentication.callback_url, authentications.answer(authentication))

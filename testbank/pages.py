@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template import loader
 from django.utils import translation
 
@@ -13,7 +13,7 @@ POLICY = (
 
 
 # The addresses that people open; all others are asked by programs.
-PEOPLES_PATH = "/acs/"
+PEOPLES_PATHS = ("/acs/", "/fim/est3Dgate")
 # Laid on every answer that does not say otherwise itself.
 HEADERS = {
     "Content-Security-Policy": f"{POLICY}; form-action 'self'",
@@ -28,9 +28,20 @@ def language_of(request: HttpRequest) -> str:
 
     Answers to programs are English always.
     """
-    if not request.path_info.startswith(PEOPLES_PATH):
+    if not request.path_info.startswith(PEOPLES_PATHS):
         return "en"
     return translation.get_language_from_request(request)
+
+
+class SeeOther(HttpResponseRedirect):
+    """A redirect that a browser always follows with GET."""
+
+    status_code = 303
+
+
+def see_other(path: str) -> SeeOther:
+    """Send the browser to another page of the bank."""
+    return SeeOther(path)
 
 
 def show(template: str, facts: dict[str, Any], *, status: int = 200) -> HttpResponse:

@@ -24,8 +24,8 @@ REFUSALS = {
 
 
 def refuse(request: HttpRequest, status: int) -> HttpResponse:
-    """Return the refusal with this status: a page under `/acs/`, JSON at every other address."""
+    """Return the refusal with this status: a page to people, JSON at every other address."""
     error, title, sentence = REFUSALS[status]
-    if not request.path_info.startswith(pages.PEOPLES_PATH):
+    if not request.path_info.startswith(pages.PEOPLES_PATHS):
         return JsonResponse({"error": error}, status=status)
     return pages.show("missing", {"title": title, "sentence": sentence}, status=status)

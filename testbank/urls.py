@@ -37,6 +37,7 @@ urlpatterns = [
     path("acs/<str:transaction_id>/decision", acs.decision),
     path("acs/<str:transaction_id>/answer", acs.answer),
     path("fim/api", nestpay.api),
+    path("fim/est3Dgate", nestpay.enter_gate),
 ]
 
 

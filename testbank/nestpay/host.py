@@ -9,11 +9,12 @@ from collections.abc import Callable
 from django.db import transaction
 
 from testbank import behaviours, captures, refunds, voids
-from testbank.models import Authorization, NestpayLine, Refund
-from testbank.nestpay import answers, codes, histories, lines
+from testbank.behaviours import Behaviour
+from testbank.models import Authorization, NestpayLine, NestpayVisit, Refund
+from testbank.nestpay import answers, codes, histories, lines, proofs
 from testbank.nestpay.answers import Told
 from testbank.nestpay.lines import Payment
-from testbank.nestpay.messages import HISTORY, STATUS, Message, Refused
+from testbank.nestpay.messages import HISTORY, PROOF, STATUS, Message, Refused
 from testbank.orders import RefundOrder
 from testbank.router import BANK
 from testbank.states import RefundState, State
@@ -30,9 +31,8 @@ def ask(message: Message, wrong: str | None = None) -> Told:
         return answers.refusal(refused.code)
 
 
-@transaction.atomic(using=BANK, durable=True)
 def refuse_second(payment: Payment) -> None:
-    """Refuse a payment of an order that has one.
+    """Refuse a payment of an order that has one, in the caller's transaction.
 
     :raises Refused: one has succeeded, or has not ended.
     """
@@ -72,10 +72,26 @@ def _pay(message: Message, wrong: str | None) -> Told:
         installments=message.installments,
         capture=message.kind == "Auth",
     )
-    refuse_second(payment)
+    # Not in one transaction with the payment: a second one that comes meanwhile passes too.
     with transaction.atomic(using=BANK, durable=True):
-        line = lines.pay(payment, behaviours.of(message.values["Number"]), wrong=wrong)
+        refuse_second(payment)
+    visit, behaviour = _card_of(payment, message)
+    with transaction.atomic(using=BANK, durable=True):
+        line = lines.pay(payment, behaviour, wrong=wrong)
+        if visit is not None:
+            visit.line = line
+            visit.save()
     return told_of(line)
+
+
+@transaction.atomic(using=BANK, durable=True)
+def _card_of(payment: Payment, message: Message) -> tuple[NestpayVisit | None, Behaviour]:
+    """Return the card's behaviour, and the visit whose proof is used up by the payment."""
+    number = message.values["Number"]
+    if not message.has_proof:
+        return None, behaviours.of(number)
+    told = [number, *(message.values[name] for name in PROOF)]
+    return proofs.use_up(payment, dict(zip(("md", "xid", "eci", "cavv"), told, strict=True)))
 
 
 @transaction.atomic(using=BANK, durable=True)

@@ -5,7 +5,7 @@ import string
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from core import clock, local_days, rows
+from core import clock, local_days
 from testbank import book, days
 from testbank.behaviours import Behaviour
 from testbank.models import Authorization, NestpayLine, Refund
@@ -52,7 +52,7 @@ def pay(payment: Payment, behaviour: Behaviour, *, wrong: str | None = None) -> 
     if wrong == "timeout_reversed":
         authorization.reverses_at = days.end_of(now)
         authorization.save()
-    line = NestpayLine(
+    return NestpayLine.objects.create(
         client_id=payment.terminal.client_id,
         order_id=payment.order_id,
         trans_id=trans_id,
@@ -62,8 +62,6 @@ def pay(payment: Payment, behaviour: Behaviour, *, wrong: str | None = None) -> 
         created_at=now,
         told_from=now + RECORDED_LATE if wrong == "recorded_late" else now,
     )
-    rows.insert_new(line)
-    return line
 
 
 def give_back(of: NestpayLine, amount: int, refund: Refund | None, *, trans_id: str) -> NestpayLine:

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from secrets import compare_digest
-from urllib.parse import parse_qsl
 
 from core import cards, clock
-from testbank.nestpay import codes, xml_requests
+from testbank.nestpay import codes, forms, xml_requests
 from testbank.nestpay.terminals import TERMINALS, NestpayTerminal
 
 FORM = "application/x-www-form-urlencoded"
@@ -137,10 +136,10 @@ def _document(content_type: str, body: bytes) -> bytes:
     if media_type != FORM:
         raise xml_requests.Unreadable
     try:
-        [(name, value)] = parse_qsl(body, True, True, max_num_fields=1)
+        [(name, value)] = forms.pairs(body, at_most=1)
     except ValueError:
         raise xml_requests.Unreadable from None
-    if name != b"DATA":
+    if name != "DATA":
         raise xml_requests.Unreadable
     return value
 

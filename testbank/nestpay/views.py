@@ -1,12 +1,20 @@
-"""The NestPay doors: the API for shops. An answer has HTTP status 200, whatever is in it."""
+"""The NestPay doors: the API for shops, and the 3-D gate for payers' browsers.
+
+An answer of the API has HTTP status 200, whatever is in it.
+"""
+
+from collections.abc import Mapping
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST
 
-from testbank.nestpay import answers, host, messages
+from testbank import pages
+from testbank.nestpay import answers, gate, host, messages, returns
 from testbank.nestpay.messages import Message, Refused
 from testbank.nestpay.terminals import FIRST
+from testbank.refusals import refuse
 from testbank.silence import fall_silent
+from testbank.states import AuthenticationState
 
 
 @require_POST
@@ -19,6 +27,27 @@ def api(request: HttpRequest) -> HttpResponse:
         content = answers.written(answers.refusal(refused.code), refused.order_id, FIRST)
         return _xml(content)
     return _answer(message)
+
+
+@require_POST
+def enter_gate(request: HttpRequest) -> HttpResponse:
+    """Take a payer's browser in by the form of a shop, and send it to the issuer's page."""
+    try:
+        authentication = gate.enter(request.body, request.META.get("REMOTE_ADDR") or "127.0.0.1")
+    except gate.NoWayBack:
+        return refuse(request, 400)
+    except gate.Returned as returned:
+        return _back(returned.url, returned.fields)
+    if authentication.state != AuthenticationState.CANNOT_START:
+        return pages.see_other(f"/acs/{authentication.transaction_id}")
+    visit = returns.visit_of(authentication)
+    posting = returns.posting(visit) if visit else None
+    assert posting is not None  # Without a cardholder's yes nothing is charged.
+    return _back(posting.url, posting.fields)
+
+
+def _back(url: str, fields: Mapping[str, str]) -> HttpResponse:
+    return pages.show_form("returned", {"callback_url": url, "answer": fields, "encoding": "UTF-8"})
 
 
 def _answer(message: Message) -> HttpResponse:

@@ -8,11 +8,13 @@ import base64
 import hashlib
 import re
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urlencode
 from xml.etree import ElementTree
 
 from testbank.nestpay.terminals import FIRST, SECOND, NestpayTerminal
+from tests.stage import payer
 from tests.stage.bank_transport import call_bank
+from tests.stage.payer import Page
 
 __all__ = ["FIRST", "SECOND"]
 
@@ -146,3 +148,63 @@ def hashed(fields: dict[str, str], store_key: str, encoding: str = "utf-8") -> s
         value.replace("\\", "\\\\").replace("|", "\\|") for value in [*values, store_key]
     )
     return base64.b64encode(hashlib.sha512(text.encode(encoding)).digest()).decode()
+
+
+# --- The 3-D gate -----------------------------------------------------------------------------
+
+RETURN = "https://pay.example/3ds/att_1.mac/return?a=1&b=2"
+
+
+def form(
+    number: str = APPROVED, terminal: NestpayTerminal = FIRST, *, signed: bool = True, **own: str
+) -> dict[str, str]:
+    """Return the form that the payer's browser posts to the gate."""
+    fields = {
+        "clientid": terminal.client_id,
+        "storetype": "3d",
+        "amount": "125.00",
+        "oid": ORDER_ID,
+        "okUrl": RETURN,
+        "failUrl": RETURN,
+        "rnd": "0123456789ABCDEFGHIJ",
+        "lang": "en",
+        "currency": "949",
+        "taksit": "",
+        "TranType": "Auth",
+        "hashAlgorithm": "ver3",
+        "pan": number,
+        "Ecom_Payment_Card_ExpDate_Month": "12",
+        "Ecom_Payment_Card_ExpDate_Year": "34",
+        "cv2": "123",
+        **own,
+    }
+    fields = {name: value for name, value in fields.items() if value is not None}
+    return {**fields, "hash": hashed(fields, terminal.store_key)} if signed else fields
+
+
+def enter(fields: dict[str, str]) -> Page:
+    """Post a form to the gate; return the page that the browser ends at."""
+    answered = payer.request("POST", "/fim/est3Dgate", urlencode(fields).encode())
+    return payer.get(answered.headers["Location"]) if answered.status == 303 else answered
+
+
+def walk(number: str = APPROVED, button: str = "Approve", **own: Any) -> dict[str, str]:
+    """Go through 3-D Secure as a payer; return the fields that the browser brings back."""
+    return payer.press(enter(form(number, **own)), button).form.fields
+
+
+def proven(back: dict[str, str], kind: str = "Auth", **own: Any) -> dict[str, str]:
+    """Pay with the proof that came back."""
+    proof = {
+        "Number": back["md"],
+        "Expires": None,
+        "Cvv2Val": None,
+        "PayerTxnId": back["xid"],
+        "PayerSecurityLevel": back["eci"],
+        "PayerAuthenticationCode": back["cavv"],
+    }
+    return ask(payment(kind=kind, **{**proof, **own}))
+
+
+def is_signed(back: dict[str, str], terminal: NestpayTerminal = FIRST) -> bool:
+    return back["HASH"] == hashed(back, terminal.store_key)

@@ -1,6 +1,7 @@
 """Requests that the NestPay API refuses before its host is asked: none of them is in the book."""
 
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 
@@ -120,6 +121,13 @@ def test_a_doubled_element_is_refused() -> None:
 )
 def test_another_envelope_is_unreadable(body: bytes, content_type: str) -> None:
     assert said(shop.answer(shop.send(body, content_type))) == refused("CORE-1006")
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "ISO-8859-9"])
+def test_a_form_field_may_hold_turkish_letters(encoding: str) -> None:
+    body = b"DATA=" + quote_plus(shop.written(payment(Password="ş"), encoding)).encode()
+
+    assert said(shop.answer(shop.send(body, FORM))) == refused("CORE-2202")
 
 
 def test_a_request_in_the_banks_own_encoding_is_read() -> None:
