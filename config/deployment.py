@@ -17,7 +17,7 @@ from django.core.checks import Warning as DeployWarning
 from django.core.exceptions import ImproperlyConfigured
 from django.core.mail import get_connection
 from django.db import DatabaseError, connections
-from redis import Redis
+from redis import Redis, RedisError
 
 from acquirers.models import Route, Terminal
 from config import health
@@ -31,6 +31,8 @@ OLDEST, NEWEST = 15, 18
 CLOCKS_APART_SECONDS = 2.0
 PATIENCE_SECONDS = 5.0
 POLICY = "noeviction"
+# Settings of Redis by which it writes to a disk; with replicas, the copying does too.
+LEADING, FOLLOWERS = ("repl-diskless-sync",), ("save", "appendonly", "repl-diskless-load")
 
 SERVER = """
 SELECT current_setting('server_version_num')::int / 10000, current_setting('server_encoding'),
@@ -157,15 +159,25 @@ def _redis() -> Iterator[Finding]:
             lambda client: _configured(client, "save", "appendonly", "cluster-enabled")
         )
         policy = redis.call(lambda client: _configured(client, "maxmemory-policy"))
-    except redis.Away:
+        followers = [_configured(one, *FOLLOWERS) for one in redis.replicas()]
+        leading = redis.call(lambda client: _configured(client, *LEADING)) if followers else {}
+    except (redis.Away, RedisError):
         text = "Redis does not answer, or does not show its settings."
         yield Finding("W009", text, "Look at REDIS_URL. Set by hand: save '', appendonly no.")
         return
-    if kept["save"] or kept["appendonly"] != "no":
+    if any(one["save"] or one["appendonly"] != "no" for one in (kept, *followers)):
         text = "Redis writes to a disk: security codes of cards may not be on one."
         yield Finding(
             "E010", text, "redis-cli CONFIG SET save '' ; redis-cli CONFIG SET appendonly no"
         )
+    if any(one["repl-diskless-load"] == "disabled" for one in followers) or (
+        leading.get("repl-diskless-sync") == "no"
+    ):
+        text = (
+            "Redis copies itself to its replicas through a disk: security codes may not be on one."
+        )
+        way = "repl-diskless-sync yes ; redis-cli CONFIG SET repl-diskless-load on-empty-db"
+        yield Finding("E021", text, f"At each server: redis-cli CONFIG SET {way}")
     if kept.get("cluster-enabled") == "yes":
         text = "Redis runs as a Cluster: the service speaks to one server alone."
         yield Finding("E020", text, "Set REDIS_URL to a server without cluster-enabled.")

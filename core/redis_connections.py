@@ -16,8 +16,11 @@ from redis.connection import (
     SSLConnection,
     UnixDomainSocketConnection,
 )
+from redis.sentinel import SentinelManagedConnection
 
 BUDGET_SECONDS = 0.1
+# Of the budget, for each Sentinel that is asked: three of them may be asked in turn.
+SENTINELS_PART = 0.3
 # A step gets at least this long, even if this process was too busy to begin it earlier.
 LEAST_SECONDS = 0.01
 
@@ -25,10 +28,16 @@ LEAST_SECONDS = 0.01
 class _Prompt(AbstractConnection):
     _deadline = 0.0
 
+    # Of the whole budget.
+    part = 1.0
+
     def connect(self) -> None:
         # The pool calls this first, for every command, on a live connection too.
-        self._deadline = time.monotonic() + BUDGET_SECONDS
+        self._begin()
         super().connect()  # type: ignore[no-untyped-call]
+
+    def _begin(self) -> None:
+        self._deadline = time.monotonic() + BUDGET_SECONDS * self.part
 
     def send_packed_command(self, command: Any, check_health: bool = True) -> None:
         if wire := self._get_socket():
@@ -64,6 +73,32 @@ class PromptConnection(_Prompt, Connection):
 
 class PromptTlsConnection(SSLConnection, PromptConnection):
     """Over TLS; reading the trusted certificates takes this process's time, not the budget's."""
+
+
+class AskedConnection(PromptConnection):
+    """To a Sentinel."""
+
+    part = SENTINELS_PART
+
+
+class AskedTlsConnection(PromptTlsConnection):
+    """To a Sentinel over TLS."""
+
+    part = SENTINELS_PART
+
+
+class _Led(SentinelManagedConnection, PromptConnection):
+    def connect(self) -> None:
+        self._begin()
+        super().connect()  # type: ignore[no-untyped-call]
+
+
+class LedConnection(_Led):
+    """To the server that leads, as the Sentinels say."""
+
+
+class LedTlsConnection(_Led, PromptTlsConnection):
+    """To the server that leads, over TLS."""
 
 
 def _addresses(host: str, port: int, *, seconds: float) -> list[tuple[str, int]]:

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage
 from django.core.checks import Warning as DeployWarning
 
+from core import redis_sentinels
+
 # Of libpq: with any other one the server may leave TLS out ("prefer" is the default).
 SSL_MODES = ("require", "verify-ca", "verify-full")
 HERE = ("", "localhost")
@@ -47,7 +49,13 @@ def is_open_on_the_way(database: Mapping[str, Any]) -> bool:
 
 
 def _redis() -> Iterator[tuple[str, str, str]]:
-    parts = urlsplit(settings.REDIS_URL)
+    url = settings.REDIS_URL
+    if redis_sentinels.is_watched(url):
+        watched = redis_sentinels.read(url)
+        if watched.tls is None and not all(_is_here(host) for host, _port in watched.sentinels):
+            yield "REDIS_URL", "begin it with rediss+sentinel://", "W003"
+        return
+    parts = urlsplit(url)
     if parts.scheme == "redis" and not _is_here(parts.hostname or ""):
         yield "REDIS_URL", "begin it with rediss://", "W003"
 

@@ -2,12 +2,14 @@
 
 import sys
 from pathlib import PurePath
+from typing import Any
 from urllib.parse import urlsplit
 
 import environ
 
 from config.beat import SCHEDULE
 from config.settings.installation import LIVEMODE, env, required
+from core import redis_sentinels
 from core.redis import broker_url
 from core.urls import is_host_and_port
 
@@ -91,23 +93,36 @@ if METRICS_BIND and not (METRICS_BIND.startswith("/") or is_host_and_port(METRIC
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = required("REDIS_URL", "the address of Redis, such as redis://host:6379/0")
-if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
-    raise environ.ImproperlyConfigured("Set REDIS_URL to a redis://, rediss:// or unix:// address.")
-if "," in urlsplit(REDIS_URL).netloc:
-    raise environ.ImproperlyConfigured(
-        "Set REDIS_URL to the address of one server: neither Sentinel nor Cluster is supported."
-    )
+_WATCHED: redis_sentinels.Watched | None = None
+if redis_sentinels.is_watched(REDIS_URL):
+    try:
+        _WATCHED = redis_sentinels.read(REDIS_URL)
+    except ValueError as malformed:
+        _TEXT = f"REDIS_URL names Sentinels in another form. {malformed}"
+        raise environ.ImproperlyConfigured(_TEXT) from None
+else:
+    if not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
+        raise environ.ImproperlyConfigured(
+            "Set REDIS_URL to a redis://, rediss:// or unix:// address, or name its Sentinels by"
+            " redis+sentinel:// or rediss+sentinel://."
+        )
+    if "," in urlsplit(REDIS_URL).netloc:
+        raise environ.ImproperlyConfigured(
+            "Set REDIS_URL to the address of one server, or name its Sentinels by"
+            " redis+sentinel://: Cluster is not supported."
+        )
 
 CELERY_BROKER_URL = broker_url(REDIS_URL)
 # However long Redis is away, workers and beat come back by themselves. Without the time-outs
 # they would wait without end on a connection whose other end is gone without a word.
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "socket_timeout": 5.0,
-    "socket_connect_timeout": 5.0,
-    "socket_keepalive": True,
-}
+_TIMEOUTS = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0, "socket_keepalive": True}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {**_TIMEOUTS}
+if _WATCHED:
+    CELERY_BROKER_TRANSPORT_OPTIONS |= redis_sentinels.broker_options(_WATCHED, _TIMEOUTS)
+    if _WATCHED.tls is not None:
+        CELERY_BROKER_USE_SSL = {"ssl_cert_reqs": "required", **_WATCHED.tls}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"webhooks.tasks.drain": {"queue": "webhooks"}}

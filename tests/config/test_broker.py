@@ -1,7 +1,7 @@
 """Redis is killed beside Celery's processes: they outlive it, whatever they hold."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import cycle, islice
 from pathlib import Path
@@ -13,15 +13,11 @@ from kombu.common import ignore_errors
 from redis import Redis
 
 from config import celery as _with_our_transport  # noqa: F401
-from tests.stage.kills import until
+from tests.stage.celery_workers import PATIENCE_SECONDS, QUEUE, Worker
 from tests.stage.lengths import length, tried
 from tests.stage.redis_places import OwnRedis
-from tests.stage.web_process import Running
 
 KILLS = length(short=2, full=20)
-QUEUE, MANY, SOME, FEW = "default", 120, 20, 30
-LOOK = "payments.charging.tasks.watch_cases"
-PATIENCE_SECONDS = 120
 
 
 @pytest.fixture
@@ -86,44 +82,6 @@ def test_a_message_of_a_connection_that_is_gone_can_be_acknowledged(
 # --- Whole processes -----------------------------------------------------------------------------
 
 
-class Worker(Running):
-    """A worker and its beat, at a Redis that may die."""
-
-    def __init__(self, own: OwnRedis, app: Celery, directory: Path) -> None:
-        options = ["-Q", QUEUE, "-c", "1", "--without-gossip", "--without-mingle"]
-        beat = ["-B", "-s", str(directory / "schedule"), "--pidfile="]
-        command = ["celery", "-q", "-A", "config", "worker", *options, *beat]
-        super().__init__(directory / "log", command, REDIS_URL=own.url)
-        self._app, self._redis = app, Redis.from_url(own.url, socket_timeout=10)
-
-    def give_work(self) -> None:
-        with self._app.connection_for_write() as connection:
-            for _ in range(MANY):
-                self._app.send_task(LOOK, queue=QUEUE, connection=connection)
-
-    def await_some_work_done(self) -> None:
-        """Return in the midst of work: the worker holds as much as it may."""
-        self._await(lambda: self._redis.llen(QUEUE) <= MANY - SOME)
-
-    def await_last_work_taken(self) -> None:
-        """Return when the worker asks for more, with the last messages in its hands."""
-        self._await(lambda: self._redis.llen(QUEUE) <= FEW)
-        while self._redis.llen(QUEUE):
-            pass  # A rest would be longer than the moment.
-
-    def await_beat(self) -> None:
-        """Return when messages have come that only beat sends."""
-        self._redis.delete("webhooks")
-        self._await(lambda: self._redis.llen("webhooks") > 0)
-
-    def _await(self, is_so: Callable[[], bool]) -> None:
-        def is_so_or_dead() -> bool:
-            return self._process.poll() is not None or is_so()
-
-        until(is_so_or_dead, PATIENCE_SECONDS)
-        assert self._process.poll() is None, self.log[-5000:]
-
-
 @pytest.mark.proof(part="chaos")
 @pytest.mark.timeout(600)
 @pytest.mark.dear("a worker and its beat are started, and do some hundred tasks")
@@ -131,7 +89,7 @@ class Worker(Running):
 def test_worker_and_beat_outlive_redis_under_load(
     own: OwnRedis, app: Celery, tmp_path: Path
 ) -> None:
-    worker = Worker(own, app, tmp_path)
+    worker = Worker(own.url, Redis.from_url(own.url, socket_timeout=10), app, tmp_path)
     moments = cycle([worker.await_last_work_taken, worker.await_some_work_done])
     try:
         for moment in islice(moments, KILLS):

@@ -16,6 +16,7 @@ from merchants import keys
 from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant, payment
 from tests.stage.live import COLLECTED
+from tests.stage.processes import PATIENCE_SECONDS
 from tests.stage.web_process import environment
 
 # The databases are made for the tests that are marked; nothing here uses a transaction of its own.
@@ -86,7 +87,7 @@ def start(code: str, *arguments: str, **changes: str | None) -> subprocess.Compl
         env={name: value for name, value in variables.items() if value is not None},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_SECONDS,
     )
 
 
@@ -208,6 +209,10 @@ SANDBOX = "acquirers.sandbox"
         (
             {"REDIS_URL": "redis://one:6379,two:6379/0"},
             "Set REDIS_URL to the address of one server",
+        ),
+        (
+            {"REDIS_URL": "redis+sentinel://:hunter2@one,two"},
+            "REDIS_URL names Sentinels in another",
         ),
         ({"METRICS_BIND": "9464"}, "Set METRICS_BIND to host:port"),
         ({**LIVE, "BASE_URL": "http://pay.example"}, "Set BASE_URL to "),

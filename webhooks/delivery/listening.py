@@ -5,12 +5,14 @@ While Redis is away no delivery is lost: the loop looks for due ones every secon
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 from django.conf import settings
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from core import redis_sentinels
 from webhooks.delivery.wakeups import CHANNEL
 
 TRY_AGAIN_SECONDS = 1.0
@@ -33,12 +35,7 @@ async def listen(wake: Callable[[], None]) -> None:
 
 
 async def _follow(wake: Callable[[], None]) -> None:
-    client = Redis.from_url(
-        settings.REDIS_URL,
-        socket_connect_timeout=TRY_AGAIN_SECONDS,
-        socket_timeout=HEALTH_CHECK_SECONDS,
-        health_check_interval=HEALTH_CHECK_SECONDS,
-    )
+    client = _client()
     async with client, client.pubsub(ignore_subscribe_messages=True) as channel:
         await channel.subscribe(CHANNEL)
         # Wake-ups from before the subscription did not arrive: look once for due deliveries.
@@ -46,3 +43,15 @@ async def _follow(wake: Callable[[], None]) -> None:
         while True:
             if await channel.get_message(timeout=HEALTH_CHECK_SECONDS):
                 wake()
+
+
+def _client() -> Redis:
+    terms: dict[str, Any] = {
+        "socket_connect_timeout": TRY_AGAIN_SECONDS,
+        "socket_timeout": HEALTH_CHECK_SECONDS,
+        "health_check_interval": HEALTH_CHECK_SECONDS,
+    }
+    url = settings.REDIS_URL
+    if redis_sentinels.is_watched(url):
+        return redis_sentinels.listening_client(redis_sentinels.read(url), **terms)
+    return Redis.from_url(url, **terms)
