@@ -38,6 +38,9 @@ def decision(request: HttpRequest, transaction_id: str) -> HttpResponse:
     if pressed is None:
         return _page(authentication, status=BAD_REQUEST)
     authentications.decide(authentication, pressed)
+    visit = returns.visit_of(authentication)
+    if visit is not None and authentication.state == AuthenticationState.CHALLENGED:
+        returns.misbehave(visit)
     return _see_other(authentication, "answer")
 
 

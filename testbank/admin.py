@@ -64,7 +64,7 @@ class RecoveryInline(ReadOnly, admin.TabularInline):
 
 @admin.register(Authorization)
 class AuthorizationAdmin(DecidedAdmin):
-    decisions = {"dispute": ComplaintForm, "inquiry": ComplaintForm}
+    decisions = {"dispute": ComplaintForm, "inquiry": ComplaintForm, "reverse": Confirmation}
     date_hierarchy = "created_at"
     inlines = [CaptureInline, ReversalInline, RefundInline, DisputeInline]
     list_display = [

@@ -8,7 +8,7 @@ from core import clock
 from testbank import book, chargebacks, incoming, repayments
 from testbank.models import Dispute
 from testbank.router import BANK
-from testbank.states import DisputeState, IncomingState, RefundState
+from testbank.states import DisputeState, IncomingState, RefundState, State
 
 GENERAL, FRAUDULENT = "general", "fraudulent"
 REASONS = tuple(chargebacks.NETWORK_CODES)
@@ -34,6 +34,20 @@ def inquiry(authorization: str, *, reason: str = GENERAL, amount: int | None = N
     :raises Undecidable: less is left of the money, or there is no such payment or reason.
     """
     return _complain(authorization, DisputeState.INQUIRY, reason, amount)
+
+
+@transaction.atomic(using=BANK, durable=True)
+def reverse(authorization: str) -> None:
+    """Take an approved payment back by the bank itself, on any day.
+
+    :raises Undecidable: there is no such payment, or money of it went back already.
+    """
+    row = book.locked(authorization)
+    if row is None or row.state != State.AUTHORIZED:
+        raise Undecidable(_not_that(row.state if row else None, "payment"))
+    book.reverse(row, at=clock.now())
+    if row.state != State.VOIDED:
+        raise Undecidable("Money of this payment was refunded or disputed")
 
 
 @transaction.atomic(using=BANK, durable=True)

@@ -20,7 +20,7 @@ from testbank.router import BANK
 from testbank.states import RefundState, State
 
 
-def ask(message: Message, wrong: str | None = None) -> Told:
+def ask(message: Message, wrong: str = "") -> Told:
     """Do what a checked request asks for; the book is committed before the answer is made.
 
     :param wrong: a misbehaviour that changes what the bank does.
@@ -62,7 +62,7 @@ def told_of(line: NestpayLine) -> Told:
     )  # fmt: skip
 
 
-def _pay(message: Message, wrong: str | None) -> Told:
+def _pay(message: Message, wrong: str) -> Told:
     assert message.currency is not None
     payment = Payment(
         terminal=message.terminal,
@@ -95,7 +95,7 @@ def _card_of(payment: Payment, message: Message) -> tuple[NestpayVisit | None, B
 
 
 @transaction.atomic(using=BANK, durable=True)
-def _capture(message: Message, _wrong: str | None) -> Told:
+def _capture(message: Message, _wrong: str) -> Told:
     held = [
         line
         for line in lines.payments(lines.of_order(message.terminal, message.order_id))
@@ -118,7 +118,7 @@ def _capture(message: Message, _wrong: str | None) -> Told:
 
 
 @transaction.atomic(using=BANK, durable=True)
-def _void(message: Message, wrong: str | None) -> Told:
+def _void(message: Message, wrong: str) -> Told:
     open_ = [
         line
         for line in lines.payments(lines.of_order(message.terminal, message.order_id))
@@ -139,7 +139,7 @@ def _void(message: Message, wrong: str | None) -> Told:
 
 
 @transaction.atomic(using=BANK, durable=True)
-def _refund(message: Message, wrong: str | None) -> Told:
+def _refund(message: Message, wrong: str) -> Told:
     """Refund, each time that it is asked: a refund has no name at this bank."""
     taken = [
         line
@@ -159,7 +159,7 @@ def _refund(message: Message, wrong: str | None) -> Told:
     return _told_of_refund(lines.give_back(line, refund.amount, refund, trans_id=trans_id), refund)
 
 
-def _refusal_to_refund(message: Message, line: NestpayLine, wrong: str | None) -> str | None:
+def _refusal_to_refund(message: Message, line: NestpayLine, wrong: str) -> str | None:
     paid: Authorization = line.authorization
     if message.currency != paid.currency:
         return codes.OTHER_CURRENCY
@@ -172,7 +172,7 @@ def _refusal_to_refund(message: Message, line: NestpayLine, wrong: str | None) -
     return None
 
 
-def _is_settled(line: NestpayLine, wrong: str | None) -> bool:
+def _is_settled(line: NestpayLine, wrong: str) -> bool:
     return wrong == "settled" or voids.is_settled(line.authorization)
 
 
@@ -196,18 +196,18 @@ def _told_by(code: str, line: NestpayLine) -> Told:
 
 
 @transaction.atomic(using=BANK, durable=True)
-def _tell_all(message: Message, _wrong: str | None) -> Told:
+def _tell_all(message: Message, _wrong: str) -> Told:
     found = lines.of_order(message.terminal, message.order_id)
     return histories.history(found, message.terminal, message.order_id)
 
 
 @transaction.atomic(using=BANK, durable=True)
-def _tell_last(message: Message, _wrong: str | None) -> Told:
+def _tell_last(message: Message, _wrong: str) -> Told:
     found = lines.of_order(message.terminal, message.order_id)
     return histories.status(found, message.terminal, message.order_id)
 
 
-DOORS: dict[str, Callable[[Message, str | None], Told]] = {
+DOORS: dict[str, Callable[[Message, str], Told]] = {
     "Auth": _pay,
     "PreAuth": _pay,
     "PostAuth": _capture,

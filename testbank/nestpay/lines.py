@@ -31,7 +31,7 @@ class Payment:
     capture: bool
 
 
-def pay(payment: Payment, behaviour: Behaviour, *, wrong: str | None = None) -> NestpayLine:
+def pay(payment: Payment, behaviour: Behaviour, *, wrong: str = "") -> NestpayLine:
     """Write a payment into the book and the order's history, in the caller's transaction.
 
     The order id is no key at this bank. A second payment that gets through stands in the book

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from testbank import behaviours
+from testbank import behaviours, misbehaviours
 from testbank.models import Authentication, NestpayVisit
-from testbank.nestpay import answers, hashes, host, lines, proofs
+from testbank.nestpay import answers, host, lines, proofs, wrong_returns
 from testbank.nestpay.answers import Told
 from testbank.nestpay.lines import Payment
 from testbank.nestpay.messages import Refused
@@ -19,7 +19,7 @@ from testbank.router import BANK
 from testbank.states import AuthenticationState
 
 FULL, ATTEMPTED, FAILED, UNKNOWN_CARD, THREE_D_ERROR = "1", "4", "0", "8", "6"
-UTF_8, TURKISH = "UTF-8", "ISO-8859-9"
+UTF_8 = "UTF-8"
 OF_THE_BANK = {
     "ACQBIN": "490740",
     "PAResSyntaxOK": "true",
@@ -57,6 +57,13 @@ def visit_of(authentication: Authentication) -> NestpayVisit | None:
     return NestpayVisit.objects.filter(authentication=authentication).first()
 
 
+def misbehave(visit: NestpayVisit) -> None:
+    """Let something be wrong with the return of a payer who has just decided, if it was planned."""
+    visit.wrong = misbehaviours.take(misbehaviours.RETURN)
+    if visit.wrong:
+        visit.save()
+
+
 def posting(visit: NestpayVisit) -> Posting | None:
     """Return what the browser carries to the shop; None: it waits, and is never sent back.
 
@@ -69,11 +76,9 @@ def posting(visit: NestpayVisit) -> Posting | None:
     fields = {**visit.echoed, **OF_THE_BANK, **_authenticated(visit, status)}
     if told is not None:
         fields |= _paid(told)
-    store_key = TERMINALS[visit.client_id].store_key
-    texts = {name: text.encode() for name, text in fields.items()}
-    fields["HASH"] = hashes.hashed(texts, store_key)
+    signed = wrong_returns.signed(visit.wrong, fields, TERMINALS[visit.client_id].store_key)
     url = visit.fail_url if status in (FAILED, UNKNOWN_CARD, THREE_D_ERROR) else None
-    return Posting(url or visit.echoed["okUrl"], fields)
+    return Posting(url or visit.echoed["okUrl"], signed, signed["encoding"])
 
 
 def _md_status(visit: NestpayVisit) -> str:

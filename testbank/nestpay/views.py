@@ -6,10 +6,11 @@ An answer of the API has HTTP status 200, whatever is in it.
 from collections.abc import Mapping
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_POST
 
-from testbank import pages
-from testbank.nestpay import answers, gate, host, messages, returns
+from testbank import misbehaviours, pages
+from testbank.nestpay import answers, gate, host, messages, mischief, returns
 from testbank.nestpay.messages import Message, Refused
 from testbank.nestpay.terminals import FIRST
 from testbank.refusals import refuse
@@ -18,7 +19,7 @@ from testbank.states import AuthenticationState
 
 
 @require_POST
-def api(request: HttpRequest) -> HttpResponse:
+def api(request: HttpRequest) -> HttpResponseBase:
     """Answer a request of the API."""
     try:
         message = messages.read(request.headers.get("Content-Type", ""), request.body)
@@ -50,11 +51,19 @@ def _back(url: str, fields: Mapping[str, str]) -> HttpResponse:
     return pages.show_form("returned", {"callback_url": url, "answer": fields, "encoding": "UTF-8"})
 
 
-def _answer(message: Message) -> HttpResponse:
-    told = host.ask(message)
-    if told.is_silent:
+def _answer(message: Message) -> HttpResponseBase:
+    wrong = misbehaviours.take(message.kind)
+    if wrong == "silent_before":
         return fall_silent()
-    return _xml(answers.written(told, _order_id(message, told), message.terminal))
+    told = mischief.refusal(wrong)
+    if told is None:
+        told = mischief.untrue(wrong, host.ask(message, wrong))
+    if told.is_silent or wrong in mischief.SILENT:
+        return fall_silent()
+    if wrong == "late":
+        fall_silent()
+    order_id = mischief.OTHER_ORDER if wrong == "other_order" else _order_id(message, told)
+    return mischief.spoiled(wrong, answers.written(told, order_id, message.terminal))
 
 
 def _order_id(message: Message, told: answers.Told) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from testbank.models import Dispute
+from testbank.models import Authorization, Dispute
 from tests.stage.bank_disputes import told
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
@@ -15,7 +15,7 @@ from tests.stage.notifier import take_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
-DECISIONS = ["win", "lose", "escalate", "regain", "end", "dispute", "inquiry", "bounce"]
+DECISIONS = ["win", "lose", "escalate", "regain", "end", "dispute", "inquiry", "bounce", "reverse"]
 
 
 def say(*arguments: str) -> str:
@@ -109,6 +109,12 @@ def test_a_refund_bounces_by_its_id(acme: ApiClient, paid: str) -> None:
 
     take_in()
     assert acme.refunded(refund["id"])["status"] == "failed"
+
+
+def test_a_payment_is_reversed_by_its_id(paid: str) -> None:
+    assert say("reverse", paid).startswith(f"reverse {paid}: done.")
+
+    assert Authorization.objects.get().state == "voided"
 
 
 @pytest.mark.parametrize("decision", DECISIONS)

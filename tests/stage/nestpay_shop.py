@@ -193,9 +193,9 @@ def walk(number: str = APPROVED, button: str = "Approve", **own: Any) -> dict[st
     return payer.press(enter(form(number, **own)), button).form.fields
 
 
-def proven(back: dict[str, str], kind: str = "Auth", **own: Any) -> dict[str, str]:
-    """Pay with the proof that came back."""
-    proof = {
+def proof(back: dict[str, str], kind: str = "Auth", **own: Any) -> dict[str, Any]:
+    """Return the elements of a payment with the proof that came back."""
+    shown = {
         "Number": back["md"],
         "Expires": None,
         "Cvv2Val": None,
@@ -203,7 +203,11 @@ def proven(back: dict[str, str], kind: str = "Auth", **own: Any) -> dict[str, st
         "PayerSecurityLevel": back["eci"],
         "PayerAuthenticationCode": back["cavv"],
     }
-    return ask(payment(kind=kind, **{**proof, **own}))
+    return payment(kind=kind, **{**shown, **own})
+
+
+def proven(back: dict[str, str], kind: str = "Auth", **own: Any) -> dict[str, str]:
+    return ask(proof(back, kind, **own))
 
 
 def is_signed(back: dict[str, str], terminal: NestpayTerminal = FIRST) -> bool:

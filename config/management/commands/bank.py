@@ -20,6 +20,11 @@ def _charge_of(payment: str) -> str | None:
     return charged.values_list("acquirer_reference", flat=True).first()
 
 
+def _approval_of(payment: str) -> str | None:
+    tried = Attempt.objects.filter(intent=payment).order_by("-created_at")
+    return tried.values_list("acquirer_reference", flat=True).first()
+
+
 def _dispute(dispute: str) -> str | None:
     return _named("disputes.Dispute", "bank_reference", dispute)
 
@@ -57,11 +62,12 @@ DECISIONS = {
     "end": BankCommand("end an inquiry", "dp_…", _dispute),
     "dispute": BankCommand("open a dispute about a payment", "pi_…", _charge_of),
     "inquiry": BankCommand("open an inquiry about a payment", "pi_…", _charge_of),
+    "reverse": BankCommand("let the bank take an approved payment back", "pi_…", _approval_of),
     "take_back": BankCommand("take the transfer of a topup back", "tu_…", _transfer_in),
     "bounce": BankCommand("let a refund that succeeded come back", "re_…", _refund),
 }
 OPENING = ("dispute", "inquiry")
-TRANSFER_IN = "transfer_in"
+TRANSFER_IN, MISBEHAVE = "transfer_in", "misbehave"
 AMOUNT_MAX_MINOR, TEXT_MAX = 10**15, 140
 # The bank keeps no text with so many digits.
 LIKE_A_CARD = re.compile(r"[0-9]{13}")
@@ -77,6 +83,7 @@ class Command(BaseCommand):
             one.add_argument("id", help=decision.id)
             if name in OPENING:
                 _add_terms(one)
+        _add_misbehaviour(decisions.add_parser(MISBEHAVE, help="let the bank do something wrong"))
         _add_transfer(decisions.add_parser(TRANSFER_IN, help="send a transfer to the bank"))
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -84,6 +91,9 @@ class Command(BaseCommand):
             raise CommandError("A live installation's banks decide by themselves.")
         if options["decision"] == TRANSFER_IN:
             self._receive(options)
+            return
+        if options["decision"] == MISBEHAVE:
+            self._misbehave(options)
             return
         name, wanted = options["decision"], options["id"]
         reference = DECISIONS[name].of(wanted)
@@ -100,6 +110,15 @@ class Command(BaseCommand):
             raise CommandError(f"{refusal}.") from refusal
         self.stdout.write(f"{name} {wanted}: done. The bank tells of it within seconds.")
 
+    def _misbehave(self, options: dict[str, Any]) -> None:
+        kind, times = options["kind"], options["times"]
+        plan = import_string("testbank.misbehaviours.plan")
+        try:
+            plan(kind, times=times, on=options["on"])
+        except import_string("testbank.misbehaviours.UnknownMisbehaviour") as refusal:
+            raise CommandError(f"{refusal}.") from refusal
+        self.stdout.write(f"{kind}: planned {times} times.")
+
     def _receive(self, options: dict[str, Any]) -> None:
         if not 1 <= options["amount"] <= AMOUNT_MAX_MINOR:
             raise CommandError(f"--amount: 1 to {AMOUNT_MAX_MINOR}, in minor units.")
@@ -113,6 +132,12 @@ class Command(BaseCommand):
             remittance=text[:TEXT_MAX],
         )
         self.stdout.write(f"{reference}: done. The bank tells of it within seconds.")
+
+
+def _add_misbehaviour(parser: ArgumentParser) -> None:
+    parser.add_argument("kind", help="such as silent, cut, CORE-2254; an unknown one lists all")
+    parser.add_argument("--times", type=int, default=1, help="how many requests; default: 1")
+    parser.add_argument("--on", default="", help="the type of the request, such as Void")
 
 
 def _add_transfer(parser: ArgumentParser) -> None:

@@ -231,11 +231,7 @@ def test_how_a_card_ends_with_a_proof(number: str, expected: tuple[str, str, str
 def test_a_bank_that_does_not_answer_has_declined() -> None:
     back = shop.walk(button="Don't answer")
 
-    given = shop.payment(
-        Number=back["md"], Expires=None, Cvv2Val=None, PayerTxnId=back["xid"],
-        PayerSecurityLevel=back["eci"], PayerAuthenticationCode=back["cavv"],
-    )  # fmt: skip
-    assert shop.send(shop.written(given)) == (504, b"")
+    assert shop.send(shop.written(shop.proof(back))) == (504, b"")
     assert [line["status"] for line in shop.history()] == ["D"]
 
 
