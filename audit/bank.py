@@ -148,13 +148,13 @@ class Ours:
 def check() -> Findings:
     """Compare every attempt with the statement's line, and find lines without an attempt."""
     found = Findings("the bank's book is ours")
-    statements, contradicted = _statements(found), _contradicted()
+    statements, known = _statements(), contradicted()
     attempts = _attempts(list(statements))
     for ours, line in _side_by_side(attempts, _merged(statements.values())):
         found.looked_at += 1
         if ours is not None:
             agrees = _compare(ours, line, found)
-            if agrees and ours.attempt_id in contradicted:
+            if agrees and ours.attempt_id in known:
                 found.agreed.append(ours.attempt_id)
         elif line is not None:
             found.differences += _unexpected(line)
@@ -167,8 +167,10 @@ def side_by_side(unproved: list[str]) -> Iterator[tuple[Ours | None, StatementLi
     :param unproved: gets a sentence for each terminal with attempts and without a statement.
     :raises acquirers.gateway.StatementUnreadable: a bank did not give its whole statement.
     """
-    found = Findings("statements", unknown=unproved)
-    statements = _statements(found)
+    statements = _statements()
+    for terminal in without_statement():
+        count = Attempt.objects.filter(terminal=terminal).count()
+        unproved.append(f"terminal {terminal}: no statement vouches for {count} attempts")
     yield from _side_by_side(_attempts(list(statements)), _merged(statements.values()))
 
 
@@ -183,21 +185,22 @@ def said_otherwise(ours: Ours, line: StatementLine | None) -> list[str]:
     return [] if ours.is_unknown else _compared(ours, line)
 
 
-def _contradicted() -> frozenset[str]:
+def without_statement() -> list[Terminal]:
+    """Return the terminals that have attempts, and whose bank gives no statement."""
+    used = Exists(Attempt.objects.filter(terminal=OuterRef("pk")))
+    return [one for one in Terminal.objects.filter(used).order_by("name") if not _statement(one)]
+
+
+def contradicted() -> frozenset[str]:
+    """Return the attempts with an open case of a bank that contradicts our book."""
     rows = Case.objects.filter(status=CaseStatus.OPEN, kind=CaseKind.BANK_CONTRADICTS_BOOK)
     return frozenset(rows.values_list("attempt_id", flat=True))
 
 
-def _statements(found: Findings) -> dict[str, Iterator[StatementLine]]:
-    """Return the statement of each terminal, by its id; say which have none."""
-    statements = {}
-    for terminal in Terminal.objects.order_by("name"):
-        statement = _statement(terminal)
-        if statement is not None:
-            statements[terminal.id] = statement
-        elif count := Attempt.objects.filter(terminal=terminal).count():
-            found.unknown.append(f"terminal {terminal}: no statement vouches for {count} attempts")
-    return statements
+def _statements() -> dict[str, Iterator[StatementLine]]:
+    """Return the statement of each terminal whose bank gives one, by the terminal's id."""
+    found = {one.id: _statement(one) for one in Terminal.objects.order_by("name")}
+    return {key: statement for key, statement in found.items() if statement is not None}
 
 
 def _statement(terminal: Terminal) -> Iterator[StatementLine] | None:

@@ -1,13 +1,25 @@
 """The audit: ledger, payments, events and the bank's statement must agree (I7).
 
 Safe under traffic: all checks within our database read one snapshot, and the statement is fetched
-after it. The audit only reads, and locks nothing; `audit.contradictions` opens the cases
-afterwards.
+after it. The audit locks nothing, and writes only that a bank was asked; `audit.contradictions`
+opens the cases afterwards.
 """
 
 from dataclasses import dataclass, field
 
-from audit import balances, bank, events, incoming, keys, queries, settlements, transfers, untold
+from audit import (
+    asked,
+    balances,
+    bank,
+    events,
+    incoming,
+    keys,
+    queries,
+    settlements,
+    transfers,
+    untold,
+)
+from audit.asked import Pace
 from audit.findings import Findings
 from core.snapshots import snapshot
 
@@ -25,7 +37,7 @@ class Report:
 
     @property
     def is_clean(self) -> bool:
-        return not any(found.differences for found in self.findings)
+        return not any(found.differences or found.unvouched for found in self.findings)
 
     @property
     def contradicted(self) -> dict[str, str]:
@@ -38,11 +50,12 @@ class Report:
         return [attempt for found in self.findings for attempt in found.agreed]
 
 
-def run() -> Report:
+def run(pace: Pace | None = None) -> Report:
     """Make every check.
 
+    :param pace: of the questions to banks that give no statement.
     :raises acquirers.gateway.StatementUnreadable: the bank did not give its whole statement.
     """
     with snapshot():
         findings = [check() for check in OUR_OWN]
-    return Report([*findings, bank.check(), transfers.check(), incoming.check()])
+    return Report([*findings, bank.check(), asked.check(pace), transfers.check(), incoming.check()])

@@ -36,6 +36,7 @@ class Migration(migrations.Migration):
                             ("refund_inquiry", "Refund Inquiry"),
                             ("evidence", "Evidence"),
                             ("acceptance", "Acceptance"),
+                            ("audit_inquiry", "Audit Inquiry"),
                         ],
                         max_length=24,
                     ),

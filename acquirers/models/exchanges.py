@@ -24,6 +24,7 @@ class BankExchange(models.Model):
         REFUND_INQUIRY = "refund_inquiry"
         EVIDENCE = "evidence"
         ACCEPTANCE = "acceptance"
+        AUDIT_INQUIRY = "audit_inquiry"
 
     merchant = models.ForeignKey(
         "merchants.Merchant", models.PROTECT, related_name="+", db_index=False

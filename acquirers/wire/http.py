@@ -84,7 +84,8 @@ def get(session: requests.Session, url: str, *, seconds: float) -> Received:
 def new_session() -> requests.Session:
     """Return a session that keeps connections and never tries again by itself.
 
-    It ignores proxies and .netrc of the environment, and connects to the bank's own address.
+    It ignores proxies and .netrc of the environment, and connects to the bank's own address or, if
+    the installation has one (`ACQUIRER_PROXY_URL`), by its proxy.
     """
     session = requests.Session()
     session.trust_env = False
@@ -109,11 +110,16 @@ def _exchange(
         request.headers["Content-Length"] = str(len(body.getbuffer()))
     # Not by the session, which would look for redirects, cookies and proxies each time.
     adapter = session.get_adapter(url)
-    trust: Any = {"verify": session.verify, "cert": session.cert}
-    with slots.asking(), adapter.send(request, stream=True, timeout=timeout, **trust) as response:
+    way: Any = {"verify": session.verify, "cert": session.cert, "proxies": _proxies()}
+    with slots.asking(), adapter.send(request, stream=True, timeout=timeout, **way) as response:
         if response.status_code != 200:
             raise requests.HTTPError(response.status_code)
         return Received(response.headers.get("Content-Type", ""), _whole(response))
+
+
+def _proxies() -> dict[str, str] | None:
+    proxy = settings.ACQUIRER_PROXY_URL
+    return {"http": proxy, "https": proxy} if proxy else None
 
 
 @lru_cache(maxsize=64)
@@ -201,12 +207,21 @@ class _TimedTlsPool(HTTPSConnectionPool):
     ConnectionCls = _TimedTlsConnection
 
 
+POOLS = {"http": _TimedPool, "https": _TimedTlsPool}
+
+
 class _TimedAdapter(HTTPAdapter):
     """Keep connections as `requests` does, with answers that have one deadline."""
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _TimedPool, "https": _TimedTlsPool}
+        self.poolmanager.pool_classes_by_scheme = POOLS
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        """Return the pools of connections by a proxy, whose answers have one deadline too."""
+        manager = super().proxy_manager_for(proxy, **options)
+        manager.pool_classes_by_scheme = POOLS
+        return manager
 
     def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
         """Return the answer's status, headers and stream, all that is read of it."""

@@ -100,7 +100,7 @@ def audit(_day: date, result: Result) -> None:
         "looked_at": sum(found.looked_at for found in made.findings),
         "unknown": sum(len(found.unknown) for found in made.findings),
     }
-    result.findings = sum(len(found.differences) for found in made.findings)
+    result.findings = sum(len(one.differences) + len(one.unvouched) for one in made.findings)
 
 
 def _sum_of(rows: QuerySet[Any]) -> int:

@@ -1,5 +1,6 @@
 """The banks: adapters, days, files, time-outs, and the test bank of a sandbox."""
 
+import re
 from zoneinfo import available_timezones
 
 import environ
@@ -49,6 +50,12 @@ PAYOUT_DELAY_SECONDS = env.float("PAYOUT_DELAY_SECONDS", default=60.0)
 # `amount:try=review/500000`.
 RISK_RULES: dict[str, str] = env.dict("RISK_RULES", default={})
 ACQUIRER_TIMEOUT_SECONDS = env.float("ACQUIRER_TIMEOUT_SECONDS", default=30.0 if LIVEMODE else 5.0)
+# Calls to banks go by it, for banks know us by address; empty: they go directly.
+ACQUIRER_PROXY_URL = env.str("ACQUIRER_PROXY_URL", default="")
+if ACQUIRER_PROXY_URL and not re.fullmatch(r"https?://[^/\s]+/?", ACQUIRER_PROXY_URL):
+    raise environ.ImproperlyConfigured(
+        "Set ACQUIRER_PROXY_URL to a proxy's address, such as http://proxy.internal:3128."
+    )
 TESTBANK_URL = (
     ""
     if LIVEMODE

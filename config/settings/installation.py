@@ -14,6 +14,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 SECRETS = (
     "SECRET_KEY", "SECRET_KEY_FALLBACKS", "DATABASE_URL", "OWNER_DATABASE_URL", "BANK_DATABASE_URL",
     "OWNER_BANK_DATABASE_URL", "REDIS_URL", "EMAIL_URL", "PKCS11_PIN",
+    "ACQUIRER_PROXY_URL",
 )  # fmt: skip
 
 
