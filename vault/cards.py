@@ -5,7 +5,10 @@ from datetime import datetime
 
 from core import ids, keyring, rows
 from core.cards import CardData
+from core.keyring.purposes import key_of_fingerprint
 from vault.models import SealedCard
+
+PURPOSE = "card_fingerprint"
 
 
 def seal(
@@ -26,10 +29,12 @@ def sealed_row(
     merchant_id: str, card: CardData, *, now: datetime, payer_ip: str | None = None
 ) -> SealedCard:
     """Return what `seal` stores, not stored yet."""
+    first, *others = fingerprints(merchant_id, card.number)
     row = SealedCard(
         token=ids.new("tok"),
         merchant_id=merchant_id,
-        fingerprint=fingerprint(merchant_id, card.number),
+        fingerprint=first,
+        other_fingerprints=others or None,
         bin=card.bin,
         last4=card.last4,
         exp_month=card.exp_month,
@@ -52,8 +57,45 @@ def destroy(tokens: Sequence[str], *, now: datetime) -> int:
 
 
 def fingerprint(merchant_id: str, number: str) -> str:
-    """Return 64 hex characters, the same for the same number of one merchant.
+    """Return a text that is the same for the same number of one merchant, under the primary key.
 
     Keyed: a plain hash of a card number is found again by trying all numbers.
     """
-    return keyring.ring().mac("card_fingerprint", f"{merchant_id}|{number}".encode()).hex()
+    return fingerprints(merchant_id, number)[0]
+
+
+def fingerprints(merchant_id: str, number: str) -> list[str]:
+    """Return the fingerprint under each of the keys, that of the primary one first."""
+    return keyring.ring().fingerprints(PURPOSE, f"{merchant_id}|{number}".encode())
+
+
+# --- A change of the fingerprints' key --------------------------------------------------------
+
+
+def known_fingerprints(card: SealedCard) -> tuple[str, ...]:
+    """Return the fingerprints of a card under the keys that there were when it was sealed.
+
+    That of the primary key is the first.
+    """
+    known, primary = [card.fingerprint], keyring.ring().primaries[PURPOSE]
+    known += card.other_fingerprints or []
+    return tuple(sorted(known, key=lambda one: key_of_fingerprint(PURPOSE, one) != primary))
+
+
+def require_known_under(key_id: str) -> None:
+    """Refuse to make a key primary under which cards that may still be charged are not known.
+
+    :raises KeyRingError: there is such a card: it would be another card for lists and rules.
+    """
+    sealed = SealedCard.objects.filter(sealed__isnull=False).order_by("created_at")
+    cards = sealed.values_list("fingerprint", "other_fingerprints").iterator()
+    unknown = sum(not _is_known_under(key_id, (one, *(others or ()))) for one, others in cards)
+    if unknown:
+        raise keyring.KeyRingError(
+            f"{unknown} cards were sealed before {key_id} was added. They are destroyed a day "
+            "after they were given, or after their payment has ended: promote it then."
+        )
+
+
+def _is_known_under(key_id: str, known: Sequence[str]) -> bool:
+    return any(key_of_fingerprint(PURPOSE, one) == key_id for one in known)

@@ -5,7 +5,8 @@ from django.db import models
 from django.db.models import Q
 
 from core import keyring
-from core.fields import CodeField, SealedField
+from core.fields import CodeField, JSONField, SealedField
+from core.keyring.purposes import FINGERPRINT
 from core.querysets import MerchantManager
 
 
@@ -17,7 +18,9 @@ class SealedCard(models.Model):
         "merchants.Merchant", models.PROTECT, related_name="+", db_index=False
     )
     # Equal numbers of one merchant have equal fingerprints; across merchants they differ.
-    fingerprint = CodeField(max_length=64)
+    fingerprint = CodeField(max_length=75)
+    # While the fingerprints' key is changed: those of the same number under the other keys.
+    other_fingerprints = JSONField(null=True)
     bin = models.CharField(max_length=6)
     last4 = models.CharField(max_length=4)
     exp_month = models.SmallIntegerField()
@@ -46,7 +49,7 @@ class SealedCard(models.Model):
                 fields=["merchant", "token"], name="a_sealed_card_has_one_merchant"
             ),
             models.CheckConstraint(
-                condition=Q(fingerprint__regex="^[0-9a-f]{64}$"),
+                condition=Q(fingerprint__regex=FINGERPRINT),
                 name="a_card_fingerprint_is_64_hex_characters",
             ),
             models.CheckConstraint(

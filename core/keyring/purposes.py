@@ -21,6 +21,8 @@ LATER_PURPOSES = (
 MAC_PURPOSES = FIRST_PURPOSES + LATER_PURPOSES
 CVC = "cvc"
 PURPOSES = (*MAC_PURPOSES, CVC)
+# As PostgreSQL reads it: a later key's part, and 64 hex characters.
+FINGERPRINT = "^([0-9A-Za-z]{10}[.])?[0-9a-f]{64}$"
 
 
 def purpose_of(name: str) -> str | None:
@@ -32,6 +34,18 @@ def purpose_of(name: str) -> str | None:
 def new_key_id(purpose: str | None = None) -> str:
     """Return a name for a new key of a purpose, by default for an encryption key."""
     return f"{purpose}-{ids.random_base62(10)}" if purpose else f"k_{ids.random_base62(10)}"
+
+
+def fingerprint(name: str, code: bytes) -> str:
+    """Return a key's code as the database keeps it: a later key's part, and 64 hex characters."""
+    part = name.partition("-")[2]
+    return f"{part}.{code.hex()}" if part else code.hex()
+
+
+def key_of_fingerprint(purpose: str, text: str) -> str:
+    """Return the name of the key that a fingerprint is of."""
+    part = text.rpartition(".")[0]
+    return f"{purpose}-{part}" if part else purpose
 
 
 def keys_of_purposes(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from core.keyring import purposes
 from core.keyring.purposes import CVC, purpose_of
 
 BLOB_VERSION = 1
@@ -223,6 +224,13 @@ class KeyRing:
         A code that was kept, or went out, is one of them; new ones are made by `mac`.
         """
         return [self.mac(purpose, data, key=name) for name in self.names(purpose)]
+
+    def fingerprints(self, purpose: str, data: bytes) -> list[str]:
+        """Return what `macs` does, as texts that name their key; new rows keep the first."""
+        return [
+            purposes.fingerprint(name, self.mac(purpose, data, key=name))
+            for name in self.names(purpose)
+        ]
 
     def maker_of(self, purpose: str, data: bytes, code: bytes) -> str | None:
         """Return the name of the key that made a code; None if none of the purpose's keys did."""

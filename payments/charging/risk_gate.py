@@ -7,6 +7,7 @@ is counted without a lock: thousands of payers share a mobile one, and would wai
 What is at the bank at that moment may pass.
 """
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from payments.risk.lists import List, Payer
 from payments.risk.rules import Rules
 from payments.risk.standings import RiskStanding
 from payments.risk.verdicts import Counts, Facts, RiskVerdict
+from vault import cards
 
 # The first half of an advisory lock's key; the second is a part of the fingerprint.
 OF_CARD, OF_EMAIL = 0x72697363, 0x72697365
@@ -37,33 +39,47 @@ BY_CARD = (RuleName.CARD_VELOCITY, RuleName.CARD_DECLINES)
 BY_EMAIL = (RuleName.EMAIL_VELOCITY, RuleName.EMAIL_CARDS)
 BY_NETWORK = (RuleName.ADDRESS_DECLINES,)
 COUNTING = (*BY_CARD, *BY_EMAIL, *BY_NETWORK)
-LOCK = "SELECT pg_advisory_xact_lock(%s, %s)"
+# One lock for each key, in one order: two processes whose key rings differ have one in common.
+LOCK = "SELECT pg_advisory_xact_lock(%s, part) FROM unnest(%s::integer[]) AS part"
 # None is counted further than the rule needs to know; a rule that is off counts none.
 COUNT = """
 SELECT
     (SELECT count(*) FROM (
-        SELECT FROM intents_attempt WHERE card_fingerprint = %(card)s AND is_counted
+        SELECT FROM intents_attempt WHERE card_fingerprint = ANY (%(cards)s::text[]) AND is_counted
             AND merchant_id = %(merchant)s AND created_at > %(card_velocity_since)s
         LIMIT %(card_velocity)s) found),
     (SELECT count(*) FROM (
-        SELECT FROM intents_attempt WHERE card_fingerprint = %(card)s AND is_counted
+        SELECT FROM intents_attempt WHERE card_fingerprint = ANY (%(cards)s::text[]) AND is_counted
             AND merchant_id = %(merchant)s AND created_at > %(card_declines_since)s
             AND is_declined
         LIMIT %(card_declines)s) found),
     (SELECT count(*) FROM (
-        SELECT FROM intents_attempt WHERE email_fingerprint = %(email)s AND is_counted
-            AND merchant_id = %(merchant)s AND created_at > %(email_velocity_since)s
+        SELECT FROM intents_attempt WHERE email_fingerprint = ANY (%(emails)s::text[])
+            AND is_counted AND merchant_id = %(merchant)s AND created_at > %(email_velocity_since)s
         LIMIT %(email_velocity)s) found),
     (SELECT count(*) FROM (
         SELECT DISTINCT card_fingerprint FROM intents_attempt
-        WHERE email_fingerprint = %(email)s AND is_counted
+        WHERE email_fingerprint = ANY (%(emails)s::text[]) AND is_counted
             AND merchant_id = %(merchant)s AND created_at > %(email_cards_since)s
-            AND card_fingerprint <> %(card)s
+            AND card_fingerprint <> ALL (%(cards)s::text[])
         LIMIT %(email_cards)s) found),
     (SELECT count(*) FROM (
-        SELECT FROM intents_attempt WHERE network_fingerprint = %(network)s AND is_declined
+        SELECT FROM intents_attempt WHERE network_fingerprint = ANY (%(networks)s::text[])
+            AND is_declined
             AND merchant_id = %(merchant)s AND created_at > %(address_declines_since)s
         LIMIT %(address_declines)s) found)
+"""
+# While the fingerprints' key is changed, in front of COUNT: a card that is met again is one card
+# under the primary key. What others hold stays, and is met the next time.
+RENEW = """
+WITH earlier AS (
+    SELECT id FROM intents_attempt WHERE card_fingerprint = ANY (%(earlier)s::text[]) AND is_counted
+        AND merchant_id = %(merchant)s AND created_at > %(longest)s
+    FOR NO KEY UPDATE SKIP LOCKED
+), renewed AS (
+    UPDATE intents_attempt AS attempt SET card_fingerprint = %(card)s
+    FROM earlier WHERE attempt.id = earlier.id
+)
 """
 
 BY_RISK = "This payment needs 3-D Secure."  # No rule is named (contract-terms).
@@ -80,9 +96,9 @@ class Judged(NamedTuple):
         """Return what the attempt's row keeps of it."""
         return {
             "risk": self.verdict.stored(),
-            "card_fingerprint": self.payer.card,
+            "card_fingerprint": self.payer.cards[0],
             "email_fingerprint": fingerprints.of_email(self.payer.merchant_id, self.payer.email),
-            "network_fingerprint": self.payer.network,
+            "network_fingerprint": next(iter(self.payer.networks), None),
             "is_counted": not self.verdict.is_blocked,
         }
 
@@ -100,10 +116,10 @@ def judge(merchant: Merchant, intent: PaymentIntent, terms: ChargeTerms, now: da
     assert intent.sealed_card is not None  # A payment without a card was refused before.
     payer = Payer(
         merchant.id,
-        card=intent.sealed_card.fingerprint,
+        cards=cards.known_fingerprints(intent.sealed_card),
         bin=terms.card["bin"],
         email=terms.billing["email"],
-        network=terms.network and fingerprints.of_network(merchant.id, terms.network),
+        networks=fingerprints.all_of_network(merchant.id, terms.network) if terms.network else (),
     )
     facts = _facts(standing, intent, terms, payer, now)
     return Judged(verdicts.judge(standing.rules, facts, at=clock.unix(now)), payer)
@@ -127,30 +143,38 @@ def _facts(
 
 
 def _counts(rules: Rules, payer: Payer, now: datetime) -> Counts:
-    countable = COUNTING if payer.network else (*BY_CARD, *BY_EMAIL)
+    countable = COUNTING if payer.networks else (*BY_CARD, *BY_EMAIL)
     on = [name for name in countable if rules[name].is_on]
     if not on:
         return Counts()
-    email = fingerprints.of_email(payer.merchant_id, payer.email)
-    values: dict[str, Any] = {"merchant": payer.merchant_id, "card": payer.card, "email": email}
-    values["network"] = payer.network
+    emails = fingerprints.all_of_email(payer.merchant_id, payer.email)
+    earlier = [one for one in payer.cards if fingerprints.is_superseded(fingerprints.CARD, one)]
+    values: dict[str, Any] = {
+        "merchant": payer.merchant_id,
+        "cards": list(payer.cards),
+        "card": payer.cards[0],
+        "earlier": earlier,
+        "longest": now - fingerprints.WINDOW_MAX,
+        "emails": emails,
+        "networks": list(payer.networks),
+    }
     for name in COUNTING:
         rule = rules[name]
         values[name.value] = (rule.threshold or 0) if name in on else 0
         values[f"{name.value}_since"] = now - rule.window if rule.window else now
     with connection.cursor() as cursor:
         if any(name in on for name in BY_CARD):
-            cursor.execute(LOCK, [OF_CARD, _part(payer.card)])
+            cursor.execute(LOCK, [OF_CARD, _parts(payer.cards)])
         if any(name in on for name in BY_EMAIL):
-            cursor.execute(LOCK, [OF_EMAIL, _part(email)])
+            cursor.execute(LOCK, [OF_EMAIL, _parts(emails)])
         # A statement of its own: it sees what was committed before the locks were got.
-        cursor.execute(COUNT, values)
+        cursor.execute(RENEW + COUNT if earlier else COUNT, values)
         return Counts(*cursor.fetchone())
 
 
-def _part(fingerprint: str) -> int:
-    """Return 32 bits of a fingerprint, as PostgreSQL's integer."""
-    return int.from_bytes(bytes.fromhex(fingerprint[:8]), signed=True)
+def _parts(known: Sequence[str]) -> list[int]:
+    """Return 32 bits of each fingerprint, as PostgreSQL's integers, in the order of their locks."""
+    return sorted(int.from_bytes(bytes.fromhex(one[-8:]), signed=True) for one in known)
 
 
 # --- 3-D Secure --------------------------------------------------------------------------------

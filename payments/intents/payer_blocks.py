@@ -24,9 +24,8 @@ def listed(payment: PaymentIntent, attempt: Attempt | None) -> list[tuple[str, s
     found = []
     for kind, (value, _shown) in known(payment, attempt).items():
         is_email = kind == Kind.EMAIL
-        found.append(
-            (kind, fingerprints.of_email(payment.merchant_id, value) if is_email else value)
-        )
+        of_email = fingerprints.all_of_email(payment.merchant_id, value) if is_email else []
+        found += [(kind, one) for one in (of_email or [value])]
     return found
 
 

@@ -5,15 +5,19 @@ A merchant's people block for their own account by `own_blocks`.
 Each change leaves a row in the audit log, in the same transaction.
 """
 
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 
 from core import clock
 from core.errors import DomainError, PermissionDenied, ResourceMissing
+from core.keyring.needs import Need, Retired
 from merchants import audit_log
 from merchants.models import Merchant, User
 from payments.risk import fingerprints
@@ -23,13 +27,28 @@ MANAGE = "risk.manage_lists"
 BIN_DIGITS = 6  # As many as the service keeps of a card.
 # Of the merchant's own entries and the installation's; its e-mails have fingerprints of their own.
 MATCHING = """
-    SELECT DISTINCT list FROM risk_listentry
+    SELECT id, list, kind, merchant_id, value FROM risk_listentry
     WHERE (expires_at IS NULL OR expires_at > %(now)s) AND (
-        merchant_id = %(merchant)s
-            AND (kind, value) IN (
-                ('card', %(card)s), ('email', %(email)s), ('bin', %(bin)s))
-        OR merchant_id IS NULL
-            AND (kind, value) IN (('email', %(anywhere)s), ('bin', %(bin)s)))
+        merchant_id = %(merchant)s AND (
+            kind = 'card' AND value = ANY (%(cards)s::text[])
+            OR kind = 'email' AND value = ANY (%(emails)s::text[])
+            OR kind = 'bin' AND value = %(bin)s)
+        OR merchant_id IS NULL AND (
+            kind = 'email' AND value = ANY (%(anywhere)s::text[])
+            OR kind = 'bin' AND value = %(bin)s))
+"""
+# An entry of an earlier key, found by what it lists. One that others hold is renewed the next time.
+RENEW = """
+    UPDATE risk_listentry AS entry SET value = fresh.value
+    FROM (
+        SELECT held.id, given.value FROM risk_listentry AS held
+        JOIN unnest(%(ids)s::bigint[], %(values)s::text[]) AS given (id, value) USING (id)
+        FOR UPDATE OF held SKIP LOCKED
+    ) AS fresh
+    WHERE entry.id = fresh.id AND NOT EXISTS (
+        SELECT FROM risk_listentry AS other
+        WHERE (other.list, other.kind, other.value) = (entry.list, entry.kind, fresh.value)
+            AND other.merchant_id IS NOT DISTINCT FROM entry.merchant_id)
 """
 Kind, List = ListEntry.Kind, ListEntry.List
 
@@ -42,15 +61,16 @@ class EntryUnusable(DomainError):
 class Payer(NamedTuple):
     """A payer as the lists know one.
 
-    :param card: the vault's fingerprint; `bin` the first six digits.
-    :param network: the fingerprint of the payer's network; None if the merchant's server asks.
+    :param cards: the vault's fingerprints, that of the primary key first; `bin` the first six
+        digits.
+    :param networks: likewise of the payer's network; none if the merchant's server asks.
     """
 
     merchant_id: str
-    card: str
+    cards: Sequence[str]
     bin: str
     email: str
-    network: str | None = None
+    networks: Sequence[str] = ()
 
 
 class BlockEntry(NamedTuple):
@@ -69,18 +89,36 @@ class BlockEntry(NamedTuple):
 
 
 def matching(payer: Payer, now: datetime) -> set[str]:
-    """Return the lists that have the payer's card, BIN or e-mail; one statement."""
+    """Return the lists that have the payer's card, BIN or e-mail; one statement.
+
+    One more renews what is found under an earlier key of the fingerprints.
+    """
     values: dict[str, Any] = {
         "now": now,
         "merchant": payer.merchant_id,
-        "card": payer.card,
+        "cards": list(payer.cards),
         "bin": payer.bin,
-        "email": fingerprints.of_email(payer.merchant_id, payer.email),
-        "anywhere": fingerprints.of_email(None, payer.email),
+        "emails": fingerprints.all_of_email(payer.merchant_id, payer.email),
+        "anywhere": fingerprints.all_of_email(None, payer.email),
     }
     with connection.cursor() as cursor:
         cursor.execute(MATCHING, values)
-        return {row[0] for row in cursor.fetchall()}
+        found = cursor.fetchall()
+    fresh = {}
+    for entry_id, _list, kind, merchant_id, value in found:
+        purpose = fingerprints.OF_KIND.get(kind)
+        if purpose and fingerprints.is_superseded(purpose, value):
+            ours = "anywhere" if merchant_id is None else f"{kind}s"
+            fresh[entry_id] = values[ours][0]
+    if fresh:
+        _renew(fresh)
+    return {row[1] for row in found}
+
+
+def _renew(fresh: dict[int, str]) -> None:
+    # An entry of the same may be written at this moment: then the earlier one stays.
+    with suppress(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(RENEW, {"ids": list(fresh), "values": list(fresh.values())})
 
 
 @transaction.atomic(durable=True)
@@ -103,6 +141,7 @@ def write(by: User, merchant: Merchant | None, entry: BlockEntry) -> ListEntry:
     value, shown = kept(merchant, entry)
     if not entry.reason.strip():
         raise EntryUnusable("An entry needs a reason.")
+    _renew_earlier(merchant, entry, value)
     row, _is_new = ListEntry.objects.update_or_create(
         merchant=merchant,
         list=List(entry.list).value,
@@ -121,6 +160,14 @@ def write(by: User, merchant: Merchant | None, entry: BlockEntry) -> ListEntry:
         after=_told(row), reason=row.reason,
     )  # fmt: skip
     return row
+
+
+def _renew_earlier(merchant: Merchant | None, entry: BlockEntry, value: str) -> None:
+    """Renew an entry of the same e-mail under an earlier key, which is then found by its value."""
+    earlier = values_of(merchant, entry)[1:]
+    rows = ListEntry.objects.filter(merchant=merchant, list=entry.list, kind=entry.kind)
+    if earlier and (found := rows.filter(value__in=earlier).first()):
+        _renew({found.pk: value})
 
 
 @transaction.atomic(durable=True)
@@ -158,6 +205,12 @@ def _require(operator: User) -> None:
         raise PermissionDenied("The operator may not manage the lists.")
 
 
+def values_of(merchant: Merchant | None, entry: BlockEntry) -> list[str]:
+    """Return by which values an entry of an e-mail may be kept; none of other kinds."""
+    is_email, merchant_id = entry.kind == Kind.EMAIL, merchant.id if merchant else None
+    return fingerprints.all_of_email(merchant_id, entry.value) if is_email else []
+
+
 def kept(merchant: Merchant | None, entry: BlockEntry) -> tuple[str, str]:
     """Return what is kept of an entry's value, and what people see of it."""
     merchant_id = merchant.id if merchant else None
@@ -167,6 +220,8 @@ def kept(merchant: Merchant | None, entry: BlockEntry) -> tuple[str, str]:
         case Kind.BIN if _is_bin(entry.value):
             return entry.value, entry.value
         case Kind.CARD if merchant_id and entry.shown:
+            if not fingerprints.is_known(fingerprints.CARD, entry.value):
+                raise EntryUnusable("The payment is too old: its card is not recognised any more.")
             return entry.value, entry.shown
     raise EntryUnusable
 
@@ -187,3 +242,18 @@ def _is_bin(value: str) -> bool:
 def _masked(email: str) -> str:
     name, _, host = email.strip().rpartition("@")
     return f"{name[:1]}…@{host}"
+
+
+def entries_need(kind: str) -> Need:
+    """Return the need of entries: what they list cannot be hashed again before it is met."""
+
+    def need(key: Retired) -> Iterator[str]:
+        part = key.name.partition("-")[2]
+        of_key = Q(value__startswith=f"{part}.") if part else ~Q(value__contains=".")
+        holds = Q(expires_at=None) | Q(expires_at__gt=clock.now())
+        if count := ListEntry.objects.filter(of_key, holds, kind=kind).count():
+            yield (
+                f"{count} list entries of kind {kind} are of it: keep it for them, or take them off"
+            )
+
+    return need

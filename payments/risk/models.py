@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from core.fields import CodeField
+from core.keyring.purposes import FINGERPRINT
 from core.querysets import MerchantManager
 from merchants.models import Merchant, User
 
@@ -29,7 +30,7 @@ class ListEntry(models.Model):
     )
     list = models.CharField(max_length=5, choices=List)
     kind = models.CharField(max_length=5, choices=Kind)
-    value = CodeField(max_length=64)
+    value = CodeField(max_length=75)
     shown = models.CharField(max_length=254)
     reason = models.CharField(max_length=500)
     by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
@@ -50,7 +51,7 @@ class ListEntry(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(kind="bin", value__regex="^[0-9]{6}$")
-                | (~Q(kind="bin") & Q(value__regex="^[0-9a-f]{64}$")),
+                | (~Q(kind="bin") & Q(value__regex=FINGERPRINT)),
                 name="a_list_keeps_fingerprints_and_bins",
             ),
             models.CheckConstraint(

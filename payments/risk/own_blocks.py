@@ -59,7 +59,9 @@ def block(merchant: Merchant, by: User, entry: BlockEntry) -> ListEntry:
     _require_reason(entry.reason)
     value, _shown = lists.kept(merchant, entry)
     rows = ListEntry.objects.for_merchant(merchant).select_for_update(of=("self",))
-    known = rows.select_related("by").filter(list="block", kind=entry.kind, value=value).first()
+    values = lists.values_of(merchant, entry) or [value]
+    named = rows.select_related("by").filter(list="block", kind=entry.kind, value__in=values)
+    known = named.first()
     if known and is_operators(known) and _holds(known):
         raise BlockedByOperator
     return lists.write(by, merchant, entry)

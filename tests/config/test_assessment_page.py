@@ -19,7 +19,7 @@ ROOMS = (
 )  # fmt: skip
 USES = re.compile(
     r"^ *(?:import|from) (?:hashlib|hmac|ssl|cryptography|argon2|pkcs11)|salted_hmac\("
-    r"|Argon2PasswordHasher|\.macs?\(",
+    r"|Argon2PasswordHasher|\.macs?\(|\.fingerprints\(",
     re.M,
 )
 

@@ -114,7 +114,9 @@ def _broken(
         yield acme.post("/v1/payment_intents", of(CRASHED))
     with monkeypatch.context() as broken:
         # The database refuses the row, and prints it.
-        broken.setattr("vault.cards.fingerprint", lambda *_args: f"no fingerprint of {NOT_SEALED}")
+        broken.setattr(
+            "vault.cards.fingerprints", lambda *_args: [f"no fingerprint of {NOT_SEALED}"]
+        )
         yield acme.post("/v1/payment_intents", of(NOT_SEALED))
 
 

@@ -157,7 +157,9 @@ def _broken(
         yield from _press(acme, payer, number=CRASHED)
     with monkeypatch.context() as broken:
         # The database refuses the row, and prints it.
-        broken.setattr("vault.cards.fingerprint", lambda *_args: f"no fingerprint of {NOT_SEALED}")
+        broken.setattr(
+            "vault.cards.fingerprints", lambda *_args: [f"no fingerprint of {NOT_SEALED}"]
+        )
         yield from _press(acme, payer, number=NOT_SEALED)
 
 

@@ -16,7 +16,7 @@ from audit import keys as audit_keys
 from audit.daily import digests
 from audit.daily.models import DayDigest
 from core import heartbeat, keyring
-from core.keyring import KeyRing
+from core.keyring import KeyRing, needs
 from core.keyring.file import content_of
 from core.models import Process
 from merchants import audit_chains, audit_log, second_factors
@@ -85,6 +85,10 @@ def test_what_still_serves_is_not_purged_and_its_reason_is_shown(change: Purpose
 
     assert change.old in keyring.ring().names(change.purpose)
     assert f"{change.old} is needed: " in keyring_command("show")
+
+
+def test_each_purpose_says_why_its_retired_keys_are_needed() -> None:
+    assert needs.purposes() == set(keyring.PURPOSES)
 
 
 def test_the_primary_key_of_a_purpose_is_not_removed(change: PurposeChange) -> None:

@@ -26,7 +26,8 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                ("fingerprint", core.fields.CodeField(max_length=64)),
+                ("fingerprint", core.fields.CodeField(max_length=75)),
+                ("other_fingerprints", models.JSONField(null=True)),
                 ("bin", models.CharField(max_length=6)),
                 ("last4", models.CharField(max_length=4)),
                 ("exp_month", models.SmallIntegerField()),
@@ -64,7 +65,9 @@ class Migration(migrations.Migration):
                         fields=("merchant", "token"), name="a_sealed_card_has_one_merchant"
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("fingerprint__regex", "^[0-9a-f]{64}$")),
+                        condition=models.Q(
+                            ("fingerprint__regex", "^([0-9A-Za-z]{10}[.])?[0-9a-f]{64}$")
+                        ),
                         name="a_card_fingerprint_is_64_hex_characters",
                     ),
                     models.CheckConstraint(

@@ -406,9 +406,9 @@ class Migration(migrations.Migration):
                 ("authenticated_at", models.DateTimeField(null=True)),
                 ("error", models.JSONField(null=True)),
                 ("risk", models.JSONField(null=True)),
-                ("card_fingerprint", core.fields.CodeField(max_length=64, null=True)),
-                ("email_fingerprint", core.fields.CodeField(max_length=64, null=True)),
-                ("network_fingerprint", core.fields.CodeField(max_length=64, null=True)),
+                ("card_fingerprint", core.fields.CodeField(max_length=75, null=True)),
+                ("email_fingerprint", core.fields.CodeField(max_length=75, null=True)),
+                ("network_fingerprint", core.fields.CodeField(max_length=75, null=True)),
                 (
                     "payer_ip_source",
                     models.CharField(

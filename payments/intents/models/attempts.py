@@ -77,10 +77,10 @@ class Attempt(InDoubt):
     # The verdict about its risk (`payments.risk.verdicts.Verdict`), and keyed fingerprints of its
     # payer: by these the attempts of a card and of an e-mail address are counted.
     risk = JSONField(null=True)
-    card_fingerprint = CodeField(max_length=64, null=True)
-    email_fingerprint = CodeField(max_length=64, null=True)
+    card_fingerprint = CodeField(max_length=75, null=True)
+    email_fingerprint = CodeField(max_length=75, null=True)
     # Of the payer's network; null unless the card was typed on a page of ours.
-    network_fingerprint = CodeField(max_length=64, null=True)
+    network_fingerprint = CodeField(max_length=75, null=True)
     # The address itself is sealed with the card, and destroyed with it.
     payer_ip_source = models.CharField(max_length=6, choices=PayerIpSource, null=True)
     # Neither one that a rule blocked, nor one that another one with 3-D Secure followed.

@@ -57,7 +57,7 @@ class Migration(migrations.Migration):
                         choices=[("card", "Card"), ("email", "Email"), ("bin", "Bin")], max_length=5
                     ),
                 ),
-                ("value", core.fields.CodeField(max_length=64)),
+                ("value", core.fields.CodeField(max_length=75)),
                 ("shown", models.CharField(max_length=254)),
                 ("reason", models.CharField(max_length=500)),
                 ("created_at", models.DateTimeField()),
@@ -96,7 +96,7 @@ class Migration(migrations.Migration):
                             models.Q(("kind", "bin"), ("value__regex", "^[0-9]{6}$")),
                             models.Q(
                                 models.Q(("kind", "bin"), _negated=True),
-                                ("value__regex", "^[0-9a-f]{64}$"),
+                                ("value__regex", "^([0-9A-Za-z]{10}[.])?[0-9a-f]{64}$"),
                             ),
                             _connector="OR",
                         ),

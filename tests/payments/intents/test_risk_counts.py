@@ -77,9 +77,9 @@ def _buffers_of_counts(merchant_id: str) -> int:
     newest = Attempt.objects.filter(id__startswith="att_copy").latest("created_at")
     values: dict[str, Any] = {
         "merchant": merchant_id,
-        "card": newest.card_fingerprint,
-        "email": newest.email_fingerprint,
-        "network": newest.network_fingerprint,
+        "cards": [newest.card_fingerprint],
+        "emails": [newest.email_fingerprint],
+        "networks": [newest.network_fingerprint],
     }
     for name in risk_gate.COUNTING:
         rule = rules.DEFAULTS[name]

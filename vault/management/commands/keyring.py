@@ -15,7 +15,7 @@ from core.keyring.file import content_of, installation_of, stored_in
 from merchants import audit_log, operators, second_factors
 from merchants import keys as api_keys
 from merchants.models import AuditHead
-from vault import custodians, peers, sealed_rows
+from vault import cards, custodians, peers, sealed_rows
 
 log = structlog.get_logger(__name__)
 
@@ -45,7 +45,7 @@ class Command(AuditedCommand):
         steps.add_parser("show", help="which keys there are, and what each of them seals")
         add = steps.add_parser("add", help="add a key that seals nothing yet")
         add.add_argument(
-            "purpose", nargs="?", choices=sorted(needs.purposes()),
+            "purpose", nargs="?", choices=keyring.PURPOSES,
             help="of hashes; without one the key seals data",
         )  # fmt: skip
         steps.add_parser("add-purpose", help="make the keys that this version knows of first")
@@ -191,6 +191,8 @@ class Command(AuditedCommand):
 
     def _promote(self, path: Path, key_id: str) -> None:
         peers.require_held(key_id)
+        if keyring.purpose_of(key_id) == cards.PURPOSE:
+            cards.require_known_under(key_id)
         earlier = _primary_like(path, key_id)
         with _noted("key_promoted", path, key_id):
             keyring.promote(path, key_id)
