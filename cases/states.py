@@ -12,6 +12,7 @@ class CaseKind(models.TextChoices):
     LATE_SUCCESS_REVERSED = "late_success_reversed", "Charged late, and given back"
     BANK_CONTRADICTS_BOOK = "bank_contradicts_book", "The bank contradicts the book"
     REVERSAL_STUCK = "reversal_stuck", "A late charge does not go back"
+    REVERSED_BY_BANK = "reversed_by_bank", "Taken back by the bank"
 
 
 class CaseStatus(models.TextChoices):

@@ -33,6 +33,7 @@ class Migration(migrations.Migration):
                             ("late_success_reversed", "Charged late, and given back"),
                             ("bank_contradicts_book", "The bank contradicts the book"),
                             ("reversal_stuck", "A late charge does not go back"),
+                            ("reversed_by_bank", "Taken back by the bank"),
                         ],
                         max_length=24,
                     ),

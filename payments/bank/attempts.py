@@ -21,7 +21,7 @@ from acquirers.outcomes import Answer, Outcome
 from cases.states import CaseDecision, CaseKind
 from core import clock, ids, rows
 from core.errors import ResourceMissing
-from payments.bank import authorization, fraud, late, modification_rows
+from payments.bank import authorization, fraud, late, modification_rows, taken_back
 from payments.bank.authorization import end_unpaid
 from payments.bank.orders import order_of
 from payments.intents import deadlines
@@ -86,6 +86,8 @@ class Attempts(Kind[Attempt]):
         if said.goes_on and _is_soft(row, outcome):
             return _begin_anew(row, outcome)
         status = authorization.apply(intent, row, outcome)
+        if outcome.is_from_inquiry:
+            taken_back.look_once_more(row, outcome)
         fraud.hear_bank(row, outcome)
         if status == PaymentStatus.PROCESSING == intent.status:
             return Effect()  # Still no answer: no event.

@@ -17,7 +17,7 @@ from cases import cases
 from cases.models import Case
 from cases.states import CaseDecision, CaseKind
 from core import context
-from payments.bank import modification_answers, modification_rows
+from payments.bank import modification_answers, modification_rows, taken_back
 from payments.bank.authorization import keep_numbers
 from payments.bank.repayments import RELEASED
 from payments.deciding.comparing import Comparison, compare_with_decision
@@ -47,9 +47,11 @@ def hear_charge(kind: Kind[Any], attempt: Attempt, outcome: Outcome) -> None:
     :param outcome: "no record" only if it is to be believed.
     """
     _reverse_if_late(attempt, outcome)
+    taken_back.hear(attempt, outcome)
     case = cases.lock_decided(attempt)
     if case is None:
-        _ask_no_longer_than_needed(attempt, outcome)
+        taken_back.hear_denial(attempt, outcome)
+        _ask_no_longer_than_needed(kind, attempt, outcome)
         return
     word = None if outcome.answer in SILENT else outcome.answer
     compare = partial(_compare_charge, attempt, case, outcome)
@@ -91,12 +93,15 @@ def _reverse_if_late(attempt: Attempt, outcome: Outcome) -> None:
     log.error("attempt_charged_late", attempt=attempt.id)
 
 
-def _ask_no_longer_than_needed(attempt: Attempt, outcome: Outcome) -> None:
-    """Let the bank be asked about an attempt that ended unpaid until it is known what it holds."""
-    if attempt.due_at is None or attempt.status not in UNPAID:
+def _ask_no_longer_than_needed(kind: Kind[Any], attempt: Attempt, outcome: Outcome) -> None:
+    """Let the bank be asked about an attempt that has ended until it is known what it holds."""
+    if attempt.due_at is None and attempt.lease_until is None:
         return
     if outcome.answer not in SILENT:
         schedule.never_look(attempt)
+    ends_at = kind.look_by(attempt)
+    if ends_at is not None:
+        schedule.look_at(attempt, min(attempt.due_at or ends_at, ends_at))
     leases.end_with(attempt)
     attempt.save()
 

@@ -15,7 +15,14 @@ from acquirers.exchanges import Spoken
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, OperationKind, Outcome
 from cases.states import CaseDecision, CaseKind
-from payments.bank import late, modification_answers, modification_rows, repayments, reversals
+from payments.bank import (
+    late,
+    modification_answers,
+    modification_rows,
+    repayments,
+    reversals,
+    taken_back,
+)
 from payments.bank.orders import order_of
 from payments.bank.repayments import RELEASED
 from payments.intents.models import Modification
@@ -89,6 +96,9 @@ class Modifications(Kind[Modification]):
             row.dispute_reference = said.asked.dispute_reference
         shown = row.attempt.intent.status
         status = modification_answers.apply(row, said.outcome)
+        if row.kind == ModificationKind.CAPTURE and said.outcome.is_from_inquiry:
+            taken_back.look_once_more(row.attempt, said.outcome)
+            row.attempt.save(update_fields=["due_at"])
         release = partial(modification_answers.release_refused, row, goes_on=said.goes_on)
         return Effect(status if status != shown else None, release)
 

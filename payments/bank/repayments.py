@@ -88,7 +88,12 @@ def absence_not_before(attempt: Attempt, asked_at: datetime) -> datetime | None:
     """
     if has_names(attempt):
         return None
-    ends_at = acquirers.of(attempt).voidable_until(asked_at) or asked_at + A_DAY
+    return day_is_over(attempt, asked_at)
+
+
+def day_is_over(attempt: Attempt, moment: datetime) -> datetime:
+    """Return when the bank has closed the day of a moment; a day later where days have no end."""
+    ends_at = acquirers.of(attempt).voidable_until(moment) or moment + A_DAY
     return ends_at + schedule.AFTER_THE_DAY
 
 

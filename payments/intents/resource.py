@@ -100,7 +100,10 @@ AGGREGATE = Aggregate(
             ),
         ),
         states.CANCELED: Meaning(
-            cause="You canceled the payment, or its authorisation expired after seven days.",
+            cause=(
+                "You canceled the payment; or its authorisation expired after seven days, or was "
+                "taken back by the bank."
+            ),
             previous=(
                 "`status`, `canceled_at`, `cancellation_reason`, and `amount_capturable` if the "
                 "bank had authorised."

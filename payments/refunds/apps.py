@@ -10,7 +10,8 @@ class RefundsConfig(AppConfig):
         from core.rest import resources
         from events import transitions, types
         from ledger import earmarks
-        from payments.refunds import asking, notices, states, waiting
+        from payments.bank import taken_back as taken_back_at_the_bank
+        from payments.refunds import asking, notices, states, taken_back, waiting
         from payments.refunds.resource import AGGREGATE, RESOURCE
 
         transitions.register(states.REFUNDS)
@@ -19,3 +20,4 @@ class RefundsConfig(AppConfig):
         kinds.register(asking.KIND)
         applying.register(refund_bounced=notices.refund_bounced)
         earmarks.register(waiting.needed)
+        taken_back_at_the_bank.register(taken_back.book_whole)

@@ -38,7 +38,10 @@ AGGREGATE = Aggregate(
     schemas=("Refund",),
     meanings={
         states.CREATED: Meaning(
-            cause="A refund was created, by the API or in the panel. It always shows `pending`.",
+            cause=(
+                "A refund was created, by the API, in the panel, or by the service after the bank "
+                "has reversed a payment. It always shows `pending`."
+            ),
             previous="Nothing: `{}`.",
         ),
         states.UPDATED: Meaning(
