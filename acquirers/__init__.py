@@ -60,6 +60,11 @@ def fields_of(kind: str) -> "tuple[Field, ...]":
     return _gateway(settings.ACQUIRERS[kind]).fields
 
 
+def kinds() -> list[str]:
+    """Return the kinds of acquirers that this installation has."""
+    return sorted(settings.ACQUIRERS)
+
+
 def built_in_bins() -> "Mapping[str, IssuerFacts]":
     """Return what the installation's adapters know of issuers by themselves, by prefix.
 

@@ -38,6 +38,8 @@ def standing_of(gateway: Gateway, order: Order) -> Standing:
     """Return what a bank has of an order; unknown if the adapter failed."""
     try:
         return gateway.inquire(order)
+    except PASSED_ON:
+        raise
     except Exception as fault:  # noqa: BLE001 - Nothing was charged by it.
         note(fault, operation="inquire", terminal=order.terminal.name)
         return Standing(Finding.UNKNOWN)

@@ -25,12 +25,14 @@ def add(
     *,
     merchant: Merchant | None = None,
     priority: int = PRIORITY,
+    reason: str | None = None,
     **conditions: Any,
 ) -> Route:
     """Let payments that fit the conditions go to a terminal.
 
     :param merchant: whose payments; None for everybody's.
     :param priority: the lowest number comes first; a merchant's own routes before everybody's.
+    :param reason: of the operator, for the audit log.
     :param conditions: `currency brand domestic program installments_from installments_to`.
     :raises SetUpRefused: the terminal is not enabled or another merchant's, or the route and one
         of the same priority may fit the same payment.
@@ -51,14 +53,14 @@ def add(
             " them different priorities."
         )
     route.save(force_insert=True)
-    _record("route.added", route, after={"route": str(route)})
+    _record("route.added", route, after={"route": str(route)}, reason=reason)
     return route
 
 
 @transaction.atomic
-def remove(route: Route) -> None:
+def remove(route: Route, *, reason: str | None = None) -> None:
     """Let no more payments go by a route; attempts stay at their terminal."""
-    _record("route.removed", route, before={"route": str(route)})
+    _record("route.removed", route, before={"route": str(route)}, reason=reason)
     route.delete()
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -16,6 +17,7 @@ from acquirers.outcomes import Finding
 from acquirers.set_up import SetUpRefused, Values
 from core import clock, ids
 from core.cards import BRANDS
+from core.errors import NotSetUp
 from core.keyring import SealBroken, UnknownKey, ring
 from merchants import audit_log
 from merchants.models import Merchant
@@ -40,6 +42,7 @@ def add(
     kind: str,
     values: Mapping[str, object] | None = None,
     merchant: Merchant | None = None,
+    reason: str | None = None,
     **limits: Sequence[str],
 ) -> Terminal:
     """Write a terminal down, enabled; without a route it gets no payment.
@@ -47,6 +50,7 @@ def add(
     :param kind: a name in `settings.ACQUIRERS`.
     :param values: values for its adapter, by the names that the kind declares.
     :param merchant: whose contract it is; None for the installation's.
+    :param reason: of the operator, for the audit log.
     :param limits: `currencies` and `brands` of the contract; left out: all.
     :raises SetUpRefused: an unknown kind, a bad name or limit, a field that is missing, unknown
         or malformed.
@@ -59,13 +63,17 @@ def add(
     )
     _fill(terminal, values, limits)
     terminal.save(force_insert=True)
-    _record("terminal.added", terminal, after=shown(terminal))
+    _record("terminal.added", terminal, after=shown(terminal), reason=reason)
     return terminal
 
 
 @transaction.atomic
 def replace(
-    terminal: Terminal, values: Mapping[str, object] | None, **limits: Sequence[str]
+    terminal: Terminal,
+    values: Mapping[str, object] | None,
+    *,
+    reason: str | None = None,
+    **limits: Sequence[str],
 ) -> None:
     """Replace values and limits whole; every process uses the new ones with its next call.
 
@@ -76,11 +84,12 @@ def replace(
     _fill(locked, values, limits)
     locked.save(update_fields=["currencies", "brands", "shown_values", "sealed"])
     terminal.refresh_from_db()
-    _record("terminal.replaced", terminal, before=before, after=shown(terminal))
+    after = shown(terminal)
+    _record("terminal.replaced", terminal, before=before, after=after, reason=reason)
 
 
 @transaction.atomic
-def move(terminal: Terminal, status: str) -> None:
+def move(terminal: Terminal, status: str, *, reason: str | None = None) -> None:
     """Enable, drain or disable a terminal; it counts from the next call on in every process."""
     locked = Terminal.objects.select_for_update().get(id=terminal.id)
     if locked.status == status:
@@ -88,8 +97,8 @@ def move(terminal: Terminal, status: str) -> None:
     before, locked.status = locked.status, status
     locked.save(update_fields=["status"])
     terminal.refresh_from_db()
-    action = MOVES[Terminal.Status(status)]
-    _record(action, terminal, before={"status": before}, after={"status": status})
+    change = {"before": {"status": before}, "after": {"status": status}}
+    _record(MOVES[Terminal.Status(status)], terminal, **change, reason=reason)
 
 
 def shown(terminal: Terminal) -> dict[str, Any]:
@@ -104,6 +113,17 @@ def shown(terminal: Terminal) -> dict[str, Any]:
         "values": terminal.shown_values,
         "has_secrets": terminal.sealed is not None,
     }
+
+
+def day_ends_at(terminal: Terminal) -> datetime | None:
+    """Return when the bank closes the day that is open now; None if it has no end, or in doubt."""
+    try:
+        return acquirers.at(terminal).voidable_until(terminal, clock.now())
+    except NotSetUp:
+        return None
+    except Exception as fault:  # noqa: BLE001 - A page shows the rest without it.
+        doubt.note(fault, operation="voidable_until", terminal=terminal.name)
+        return None
 
 
 def problem_of(terminal: Terminal) -> str | None:

@@ -1,6 +1,17 @@
 """The sections of the desk, in the order of its navigation."""
 
-from panel.operators import audit, bins, cases, lists, merchants, people, review, rights, search
+from panel.operators import (
+    audit,
+    bins,
+    cases,
+    lists,
+    merchants,
+    people,
+    review,
+    rights,
+    search,
+    terminals,
+)
 from panel.operators.desk import Section
 
 SECTIONS: tuple[Section, ...] = (
@@ -8,6 +19,7 @@ SECTIONS: tuple[Section, ...] = (
     cases.SECTION,
     review.SECTION,
     merchants.SECTION,
+    terminals.SECTION,
     bins.SECTION,
     lists.SECTION,
     people.SECTION,

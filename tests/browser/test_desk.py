@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.urls import reverse
 
+from acquirers.models import Terminal
 from merchants import accounts, operators
 from merchants.models import AuditEntry, User
 from merchants.models import Merchant as Shop
@@ -145,6 +146,10 @@ def pages_of(payment_id: str) -> dict[str, tuple[str, int]]:
         "holiday": address("ledger_holidaychange_set"),
         "bins": address("desk_bins"),
         "import": address("desk_bins_import"),
+        "terminals": address("desk_terminals"),
+        "terminal": address("desk_terminal", Terminal.objects.get(name="sandbox").pk),
+        "terminal_add": address("desk_terminal_add") + "?kind=sandbox",
+        "route_add": address("desk_route_add"),
         "lists": address("desk_lists"),
         "list_add": address("desk_list_add"),
         "people": address("desk_people"),
