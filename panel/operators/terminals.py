@@ -92,7 +92,7 @@ def _add(kind: str, form: NewTerminalForm) -> None:
 
 @desk.page(MANAGE, methods=BOTH)
 def replace(request: HttpRequest, terminal_id: str) -> HttpResponse:
-    """Replace all values of a terminal, secrets too: they are shown to nobody."""
+    """Replace all values of a terminal, its secrets too, which no page shows."""
     terminal = _find(terminal_id)
     if terminal.kind not in acquirers.kinds():
         raise ResourceMissing
