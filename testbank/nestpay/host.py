@@ -73,8 +73,9 @@ def _pay(message: Message, wrong: str) -> Told:
         capture=message.kind == "Auth",
     )
     # Not in one transaction with the payment: a second one that comes meanwhile passes too.
-    with transaction.atomic(using=BANK, durable=True):
-        refuse_second(payment)
+    if lines.exist(payment):
+        with transaction.atomic(using=BANK, durable=True):
+            refuse_second(payment)
     visit, behaviour = _card_of(payment, message)
     with transaction.atomic(using=BANK, durable=True):
         line = lines.pay(payment, behaviour, wrong=wrong)
@@ -84,14 +85,15 @@ def _pay(message: Message, wrong: str) -> Told:
     return told_of(line)
 
 
-@transaction.atomic(using=BANK, durable=True)
 def _card_of(payment: Payment, message: Message) -> tuple[NestpayVisit | None, Behaviour]:
     """Return the card's behaviour, and the visit whose proof is used up by the payment."""
     number = message.values["Number"]
     if not message.has_proof:
         return None, behaviours.of(number)
     told = [number, *(message.values[name] for name in PROOF)]
-    return proofs.use_up(payment, dict(zip(("md", "xid", "eci", "cavv"), told, strict=True)))
+    shown = dict(zip(("md", "xid", "eci", "cavv"), told, strict=True))
+    with transaction.atomic(using=BANK, durable=True):
+        return proofs.use_up(payment, shown)
 
 
 @transaction.atomic(using=BANK, durable=True)

@@ -5,7 +5,7 @@ import string
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from core import clock, local_days
+from core import clock, local_days, rows
 from testbank import book, days
 from testbank.behaviours import Behaviour
 from testbank.models import Authorization, NestpayLine, Refund
@@ -37,7 +37,7 @@ def pay(payment: Payment, behaviour: Behaviour, *, wrong: str = "") -> NestpayLi
     The order id is no key at this bank. A second payment that gets through stands in the book
     under the bank's own number.
     """
-    now, trans_id = clock.now(), _trans_id(clock.now())
+    now, trans_id = clock.now(), new_trans_id()
     terms = Terms(
         reference=payment.order_id,
         merchant=payment.terminal.client_id,
@@ -52,7 +52,7 @@ def pay(payment: Payment, behaviour: Behaviour, *, wrong: str = "") -> NestpayLi
     if wrong == "timeout_reversed":
         authorization.reverses_at = days.end_of(now)
         authorization.save()
-    return NestpayLine.objects.create(
+    line = NestpayLine(
         client_id=payment.terminal.client_id,
         order_id=payment.order_id,
         trans_id=trans_id,
@@ -62,6 +62,16 @@ def pay(payment: Payment, behaviour: Behaviour, *, wrong: str = "") -> NestpayLi
         created_at=now,
         told_from=now + RECORDED_LATE if wrong == "recorded_late" else now,
     )
+    rows.insert_new(line)
+    return line
+
+
+def exist(payment: Payment) -> bool:
+    """Return whether the order of a payment has any line."""
+    own = NestpayLine.objects.filter(
+        client_id=payment.terminal.client_id, order_id=payment.order_id
+    )
+    return own.exists()
 
 
 def give_back(of: NestpayLine, amount: int, refund: Refund | None, *, trans_id: str) -> NestpayLine:

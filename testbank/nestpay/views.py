@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_POST
 
+from core import context
 from testbank import misbehaviours, pages
 from testbank.nestpay import answers, gate, host, messages, mischief, returns
 from testbank.nestpay.messages import Message, Refused
@@ -21,13 +22,15 @@ from testbank.states import AuthenticationState
 @require_POST
 def api(request: HttpRequest) -> HttpResponseBase:
     """Answer a request of the API."""
-    try:
-        message = messages.read(request.headers.get("Content-Type", ""), request.body)
-    except Refused as refused:
-        # Nobody's terminal yet: in the encoding of the first.
-        content = answers.written(answers.refusal(refused.code), refused.order_id, FIRST)
-        return _xml(content)
-    return _answer(message)
+    # One piece of work, so that the clock is read once.
+    with context.work():
+        try:
+            message = messages.read(request.headers.get("Content-Type", ""), request.body)
+        except Refused as refused:
+            # Nobody's terminal yet: in the encoding of the first.
+            content = answers.written(answers.refusal(refused.code), refused.order_id, FIRST)
+            return HttpResponse(content, content_type=mischief.XML)
+        return _answer(message)
 
 
 @require_POST
@@ -70,7 +73,3 @@ def _order_id(message: Message, told: answers.Told) -> str:
     """Return the order id of an answer: a status that was not found has none."""
     is_missing = message.kind == messages.STATUS and not told.extra
     return "" if is_missing else message.order_id
-
-
-def _xml(content: bytes) -> HttpResponse:
-    return HttpResponse(content, content_type="text/xml")

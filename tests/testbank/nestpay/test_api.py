@@ -360,3 +360,13 @@ def test_turkish_letters_are_in_the_declared_encoding() -> None:
 
     assert b'encoding="ISO-8859-9"' in content
     assert "başarılı".encode("iso-8859-9") in content
+
+
+def test_a_payment_asks_the_database_little(
+    django_assert_max_num_queries: Any,
+) -> None:
+    pay(OrderId="0RDER1")
+
+    # Is anything planned, is the order new, payment, capture, line; and the savepoint of a test.
+    with django_assert_max_num_queries(7, using="bank"):
+        assert said(pay()) == DONE
