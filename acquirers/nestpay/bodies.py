@@ -35,8 +35,10 @@ def payment(request: AuthorizationRequest) -> dict[str, str]:
     """
     order = request.order
     terms = {**money(order, order.amount), "Taksit": messages.installments(order.installments)}
+    # Fraud rules look at it: never this machine's own in its place.
+    address = {"IPAddress": order.payer.ip} if order.payer.ip else {}
     means = _proof(request.proof) if request.proof is not None else _card(request)
-    return {**terms, **means, "Mode": "P"}
+    return {**terms, **address, **means, "Mode": "P"}
 
 
 def money(order: Order, amount: int) -> dict[str, str]:

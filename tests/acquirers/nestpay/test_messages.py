@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acquirers import messages
-from acquirers.gateway import Order
+from acquirers.gateway import Order, Payer
 from acquirers.nestpay.gateway import NestPayGateway
 from acquirers.outcomes import Answer
 from acquirers.three_d_secure import AuthenticationProof
@@ -85,6 +85,16 @@ def test_installments_are_named_from_two_on(
     gateway.authorize(payment(order_at(bank.url, installments=12)))
 
     assert b"<Taksit>12</Taksit>" in bank.seen[0]
+
+
+def test_the_payers_address_is_named_where_it_is_known(
+    gateway: NestPayGateway, order_at: Callable[..., Order], bank: ScriptedBank
+) -> None:
+    bank.says()
+
+    gateway.authorize(payment(order_at(bank.url, payer=Payer(ip="2001:db8::7"))))
+
+    assert b"<Taksit></Taksit><IPAddress>2001:db8::7</IPAddress><Number>" in bank.seen[0]
 
 
 # --- Nothing is sent --------------------------------------------------------------------------
