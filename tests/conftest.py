@@ -30,6 +30,7 @@ from tests.stage.factories import open_merchant
 from tests.stage.key_change import KeyChange, change_key
 from tests.stage.kills import House, Installation
 from tests.stage.lengths import give_time, longest_first, require_parts, write_files
+from tests.stage.nestpay.way import nestpay_behind
 from tests.stage.notifier import Notifier, notifier_behind
 from tests.stage.oldbank.process import OldBank
 from tests.stage.oldbank.way import OldBankWay, old_bank_behind
@@ -227,9 +228,12 @@ def door(request: pytest.FixtureRequest) -> str:
 def bank(
     db: None, door: str, request: pytest.FixtureRequest
 ) -> Iterator[BankTransport | OldBankWay]:
-    """The bank behind the gateway: the sandbox's, in this process, or the old one in its own."""
+    """The bank behind the gateway: the sandbox's by one of its doors, or the old one's process."""
     if door == both_banks.OLD:
         with old_bank_behind(request.getfixturevalue("old_bank")) as way:
+            yield way
+    elif door == both_banks.NESTPAY:
+        with nestpay_behind() as way:
             yield way
     else:
         with bank_in_process() as transport:

@@ -80,7 +80,9 @@ def opened(book: Book) -> Iterator[None]:
         _books.remove(book)
 
 
-class _SandboxBook:
+class SandboxBook:
+    """The book of the simulated bank, as its sandbox's door fills it."""
+
     def orders(self, references: Collection[str] | None) -> list[BookedOrder]:
         rows = Authorization.objects.order_by("id").prefetch_related("captures")
         wanted = rows if references is None else rows.filter(reference__in=references)
@@ -116,4 +118,4 @@ def _given_back(row: Authorization) -> Iterator[int]:
     yield from paid.order_by("id").values_list("amount", flat=True)
 
 
-_books: list[Book] = [_SandboxBook()]
+_books: list[Book] = [SandboxBook()]

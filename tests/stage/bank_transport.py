@@ -60,7 +60,7 @@ class BankTransport(BaseAdapter):
         if self.fault_of_posts == "cut_before" and request.method == "POST":
             raise requests.ConnectionError("refused", request=request)
         if self.fault == "lost":
-            self.lost.append((request.method, request.path_url, _read(request)))
+            self.lost.append((request.method, request.path_url, read_body(request)))
             raise requests.ReadTimeout("timed out", request=request)
         status, content = self._ask(request)
         if self.fault == "cut_after":
@@ -79,15 +79,19 @@ class BankTransport(BaseAdapter):
     def inquiries_seen(self) -> int:
         return sum(path.startswith(("/authorizations/", "/refunds/")) for path in self.seen)
 
-    def _ask(self, request: requests.PreparedRequest) -> tuple[int, bytes]:
-        self.seen.append(request.path_url)
+    def work(self) -> None:
+        """Let what the test wants happen at the bank, in the time that it takes there."""
         self.meanwhile()
         time.sleep(self.pause_seconds)
-        return call_bank(request.method, request.path_url, _read(request))
+
+    def _ask(self, request: requests.PreparedRequest) -> tuple[int, bytes]:
+        self.seen.append(request.path_url)
+        self.work()
+        return call_bank(request.method, request.path_url, read_body(request))
 
 
-def _read(request: requests.PreparedRequest) -> bytes:
-    # As the wire would: the gateway tells by it whether anything was sent.
+def read_body(request: requests.PreparedRequest) -> bytes:
+    """Read the body as the wire would: the gateway sees by it whether anything was sent."""
     return request.body.read() if hasattr(request.body, "read") else request.body or b""
 
 

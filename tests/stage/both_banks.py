@@ -7,7 +7,7 @@ proof of the part `doors`: CI plays two of a file (`tests.stage.left_out`), `./d
 
 import pytest
 
-SANDBOX, OLD = "sandbox", "oldbank"
+SANDBOX, OLD, NESTPAY = "sandbox", "oldbank", "nestpay"
 MARK, ONLY_SANDBOX = "both_banks", "at_the_sandbox"
 
 
@@ -15,8 +15,9 @@ def make_both(metafunc: pytest.Metafunc) -> None:
     """Make two tests of one that is marked."""
     marks = metafunc.definition.get_closest_marker
     if "door" in metafunc.fixturenames and marks(MARK) and not marks(ONLY_SANDBOX):
-        second = pytest.param(OLD, marks=pytest.mark.proof(part="doors"))
-        metafunc.parametrize("door", [SANDBOX, second], indirect=True)
+        proof = pytest.mark.proof(part="doors")
+        others = [pytest.param(door, marks=proof) for door in (OLD, NESTPAY)]
+        metafunc.parametrize("door", [SANDBOX, *others], indirect=True)
 
 
 def is_second(item: pytest.Item) -> bool:

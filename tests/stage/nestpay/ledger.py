@@ -1,0 +1,40 @@
+"""The simulated bank's book as its NestPay doors fill it: a shop is known by its terminal alone."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F
+
+from payments.intents.models import Attempt
+from testbank import behaviours
+from testbank.models import NestpayLine
+from testbank.nestpay import lines
+from testbank.nestpay.lines import Payment
+from testbank.nestpay.terminals import FIRST
+from testbank.router import BANK
+from tests.stage.bank_books import BookedOrder, SandboxBook
+
+
+class NestPayBook(SandboxBook):
+    """The book, in the words of `tests.stage.bank_books`."""
+
+    def orders(self, references: Collection[str] | None) -> list[BookedOrder]:
+        """Return these orders, with the merchants whose attempts they are."""
+        rows = Attempt.objects.values_list("acquirer_reference", "merchant_id")
+        merchants = dict(rows)
+        booked = super().orders(references)
+        return [replace(one, merchant=merchants.get(one.reference, "")) for one in booked]
+
+    def charge(self, number: str, *, reference: str, merchant: str) -> None:
+        """Charge a card 125.00 lira at the first terminal, for nobody who asks for it."""
+        sale = Payment(FIRST, reference, 12500, "try", installments=1, capture=True)
+        with transaction.atomic(using=BANK):
+            lines.pay(sale, behaviours.of(number))
+
+    def make_older(self, reference: str, span: timedelta) -> None:
+        """Move an order and its lines into the past."""
+        super().make_older(reference, span)
+        rows = NestpayLine.objects.filter(order_id=reference)
+        rows.update(created_at=F("created_at") - span, told_from=F("told_from") - span)
