@@ -17,13 +17,14 @@ from acquirers.gateway import (
     Capabilities,
     IssuerFacts,
     Order,
+    SoughtRefund,
     StatementLine,
 )
 from acquirers.models import Terminal
 from acquirers.nestpay import access, answers, bodies, codes, gate, histories
 from acquirers.nestpay.access import access_of
 from acquirers.noticed import Notice
-from acquirers.outcomes import Answer, Finding, OperationKind, Outcome, Standing
+from acquirers.outcomes import Answer, OperationKind, Outcome, Standing
 from acquirers.terminals import CredentialsUnreadable
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 from core import local_days, urls
@@ -41,6 +42,7 @@ class NestPayGateway:
         voids_partially=False,
         cvc_at_handoff=True,
         refunds_are_idempotent=False,
+        refunds_have_names=False,
     )
     built_in_bins: Mapping[str, IssuerFacts] = {}
 
@@ -114,13 +116,9 @@ class NestPayGateway:
         """Give captured money back; sent again, it is given back again."""
         return self._change(order, "Credit", lambda: bodies.money(order, amount))
 
-    def inquire_refund(self, order: Order, *, reference: str) -> Standing:
-        """Ask for the history; its refunds have no names, so that only their absence is an end."""
-        standing = self.inquire(order)
-        refunds = [one for one in standing.operations if one.deed is OperationKind.REFUND]
-        if standing.finding is not Finding.FOUND:
-            return replace(standing, finding=Finding.UNKNOWN)
-        return replace(standing, finding=Finding.UNKNOWN if refunds else Finding.NO_RECORD)
+    def inquire_refund(self, order: Order, *, sought: SoughtRefund) -> Standing:
+        """Ask for the history: it has all refunds of the order, without our names."""
+        return self.inquire(order)
 
     def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:
         """Return None: these banks give no notice."""

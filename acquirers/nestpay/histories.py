@@ -163,4 +163,6 @@ def _operation(kind: OperationKind, state: Answer, line: Line) -> BankOperation:
 
 def _numbers(line: Line) -> dict[str, str]:
     numbers = {"trans_id": line["trans_id"], "host_ref": line["host_ref"]}
+    if line["type"] == "C":
+        numbers["network_reference"] = line["host_ref"]
     return {name: number for name, number in numbers.items() if number}

@@ -85,14 +85,14 @@ def add_terminal(terminal: NestpayTerminal = FIRST, **changes: str) -> Terminal:
 
 
 @contextmanager
-def nestpay_behind() -> Iterator[NestPayWay]:
+def nestpay_behind(terminal: NestpayTerminal = FIRST) -> Iterator[NestPayWay]:
     """Put the NestPay doors behind the installation for the length of the block."""
     way = NestPayWay()
     session = nestpay().session
     session.mount(IN_PROCESS_URL, way)
     try:
         with bank_in_process(), bank_books.opened(NestPayBook()):
-            add_terminal()
+            add_terminal(terminal)
             yield way
     finally:
         del session.adapters[IN_PROCESS_URL]
