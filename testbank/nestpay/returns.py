@@ -33,7 +33,6 @@ OF_THE_BANK = {
     "payResults.dsId": "1",
     "protocol": "3DS2.2.0",
     "refreshtime": "0",
-    "sID": "1",
     "vendorCode": "",
     "version": "2.0",
     # Texts as banks have them: letters of the country, and the character between hashed values.

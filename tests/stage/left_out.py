@@ -3,7 +3,8 @@
 - `only_full("why")`: a proof that has a short twin, or another case, in the gate.
 - `planted`: a fault that a proof has to find. The gate plants the first one of each file, and all
   of a file that has changed since main, or that imports a changed file of `tests/`.
-- Of a file's tests at the old bank (`tests.stage.both_banks`) the gate plays the first and last.
+- Of a file's tests at other doors (`tests.stage.both_banks`) the gate plays the first and last:
+  most often one at the old bank and one at NestPay's door.
 """
 
 import ast

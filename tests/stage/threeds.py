@@ -8,8 +8,10 @@ from django.test import Client
 
 from payments.intents.models import Attempt
 from payments.payer import payer_links
+from tests.stage.bank_transport import IN_PROCESS_URL
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import GOOD_CARD, RETURN_URL, three_d_secure
+from tests.stage.nestpay import gate as nestpay_gate
 from tests.stage.oldbank import gate_walk
 from tests.stage.payer import FORM, FormOnPage, Page, open_challenge, press
 
@@ -61,6 +63,8 @@ def decide(payment: Answer, button: str) -> FormOnPage:
     if page.form.action != path:
         return press(open_challenge(page.form.action), button).form
     gate = _page(browser.post(path)).form
+    if gate.action.startswith(IN_PROCESS_URL):
+        return nestpay_gate.walk(gate, button)
     back = gate_walk.walk(gate.action, gate.fields, button)
     return FormOnPage(back.url, "post", dict(parse_qsl(back.body.decode(), True)))
 
@@ -76,7 +80,7 @@ def return_to(payment: Answer | str) -> str:
 
 def return_of(fields: dict[str, Any]) -> str:
     """Return the path that the bank was given for the attempt of its answer."""
-    reference = fields.get("reference") or fields.get("orderid", "")
+    reference = fields.get("reference") or fields.get("orderid") or fields.get("oid", "")
     known = Attempt.objects.filter(acquirer_reference=reference).first()
     return payer_links.return_path(
         known or Attempt.objects.exclude(acs_url=None).latest("created_at")

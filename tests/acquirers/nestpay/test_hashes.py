@@ -67,6 +67,11 @@ def test_names_are_ordered_by_their_numbers() -> None:
     assert hashes.of({"item10": "10", "Item2": "2"}, "k") == _digest(text)
 
 
+@pytest.mark.parametrize("text", [b"cs|10|k", b"10|cs|k"])
+def test_an_underscore_may_stand_before_or_behind_the_letters(text: bytes) -> None:
+    assert hashes.is_right({"_charset_": "cs", "amount": "10"}, _digest(text), "k")
+
+
 @given(st.lists(VALUES, min_size=2, max_size=4), st.integers(0, 2), VALUES)
 def test_no_character_moves_between_neighbours(values: list[str], at: int, key: str) -> None:
     fields = {f"f{number}": value for number, value in enumerate(values)}

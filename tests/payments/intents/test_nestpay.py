@@ -10,16 +10,19 @@ import pytest
 
 from acquirers import terminals
 from acquirers.models import BankExchange, Terminal
+from payments.intents.models import Attempt
 from testbank.nestpay.terminals import FIRST, SECOND, NestpayTerminal
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_books import order
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
+from tests.stage.factories import GOOD_CARD
 from tests.stage.nestpay.way import NestPayWay, nestpay_behind
 from tests.stage.plans import BONUS, agree, plan
 from tests.stage.refund_books import GivenBack, given_back
 from tests.stage.sweeper import sweep_after
+from tests.stage.threeds import authenticate, challenged, decide
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -172,6 +175,74 @@ def test_installments_are_split_by_the_issuer(acme: ApiClient, bank: NestPayWay)
     assert (paid["status"], paid["installments"]) == ("succeeded", 3)
     assert b"<Total>126.00</Total><Currency>949</Currency><Taksit>3</Taksit>" in bank.asked[0]
     assert_audit_is_clean()
+
+
+@pytest.mark.parametrize("capture_method", ["automatic", "manual"])
+def test_a_payer_authenticates_and_the_card_is_charged_by_the_proof(
+    capture_method: str, acme: ApiClient, bank: NestPayWay
+) -> None:
+    asked = challenged(acme, capture_method=capture_method)
+
+    arrived = authenticate(asked)
+
+    assert arrived.status == 302, arrived.text
+    paid = acme.payment(asked["id"])
+    status = {"automatic": "succeeded", "manual": "requires_capture"}[capture_method]
+    attempt = Attempt.objects.get(id=paid["latest_attempt"])
+    assert (paid["status"], attempt.authentication["result"]) == (status, "authenticated")
+    [sent] = [body for body in bank.asked if b"<Type>" in body]
+    assert b"<PayerAuthenticationCode>" in sent
+    assert b"Cvv2Val" not in sent
+    assert GOOD_CARD.encode() not in sent
+    assert_audit_is_clean()
+
+
+@pytest.mark.parametrize("button", ["Reject", "Cancel"])
+def test_a_payer_who_does_not_authenticate_is_not_charged(
+    button: str, acme: ApiClient, bank: NestPayWay
+) -> None:
+    asked = challenged(acme)
+
+    authenticate(asked, button)
+
+    failed = acme.payment(asked["id"])
+    assert failed["last_payment_error"]["code"] == "authentication_failed"
+    assert bank.asked == []
+    assert_audit_is_clean()
+
+
+def test_a_bank_that_charges_by_itself_is_asked_after_the_return(
+    acme: ApiClient, bank: NestPayWay
+) -> None:
+    use_model_3d_pay()
+    asked = challenged(acme)
+
+    authenticate(asked)
+
+    assert acme.payment(asked["id"])["status"] == "succeeded"
+    assert all(b"<Type>" not in body for body in bank.asked)
+    assert captured_by_bank(acme) == 12500
+    assert_audit_is_clean()
+
+
+def test_a_payer_who_was_charged_and_never_came_back_has_paid(
+    acme: ApiClient, bank: NestPayWay
+) -> None:
+    use_model_3d_pay()
+    asked = challenged(acme)
+    decide(asked, "Approve")
+
+    sweep_after(2 * AN_HOUR)
+
+    assert acme.payment(asked["id"])["status"] == "succeeded"
+    assert captured_by_bank(acme) == 12500
+    assert_audit_is_clean()
+
+
+def use_model_3d_pay() -> None:
+    terminal = Terminal.objects.get(kind="nestpay")
+    values = {**terminals.credentials_of(terminal), "model": "3d_pay"}
+    terminals.replace(terminal, values)
 
 
 def test_wrong_credentials_charge_nothing_and_are_named(acme: ApiClient, bank: NestPayWay) -> None:
