@@ -12,6 +12,8 @@ from devstack.state import write_private
 
 # A shop that a developer runs on this machine: its pages, and its receiver of webhooks.
 SHOP_AT = "localhost:3000"
+# Of the simulated bank's doors the one that `./dev up` leads the demo merchant to by itself.
+DOOR = "sandbox"
 CREATE_MERCHANT = [
     "create_merchant",
     *("--name", "Acme Store"),

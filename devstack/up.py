@@ -160,10 +160,24 @@ def _start(state: Path, servers: Servers, children: Children) -> None:
         mail_directory=environment.mail_directory(state),
         create=lambda: finish(begin(demo.CREATE_MERCHANT, everything)),
     )
+    _open_door(state / "door", merchant["merchant_id"], everything)
     write_private(state / "running.json", json.dumps({"environment": ours}))
     _greet(merchant, state)
     # Last, and with the lowest priority: it takes some seconds, and the first payment none.
     children.start_beside("docs", ["docsite", "--if-changed", "--patiently"], everything)
+
+
+def _open_door(known: Path, merchant_id: str, everything: dict[str, str]) -> None:
+    """Lead the demo merchant's payments to the bank's door of `DEMO_ACQUIRER`.
+
+    :param known: the file that has the door of the last start; without it, it was the sandbox's.
+    """
+    before = known.read_text() if known.exists() else demo.DOOR
+    door = os.environ.get("DEMO_ACQUIRER", demo.DOOR)
+    # The bank's port may be another one each time.
+    if (before, door) != (demo.DOOR, demo.DOOR):
+        finish(begin(["bank", "door", door, "--merchant", merchant_id], everything))
+        write_private(known, door)
 
 
 def _provide_keys(path: Path, places: storage.Storage, everything: dict[str, str]) -> None:

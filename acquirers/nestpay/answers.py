@@ -81,8 +81,8 @@ def exchange(told: Mapping[str, str], course: Course) -> Exchange:
 
 
 def iso(code: str) -> str | None:
-    """Return a code that a network said; None for 99, the gateway's own."""
-    return code if ISO_CODE.fullmatch(code) and code != "99" else None
+    """Return a code that a network said; None for the gateway's own."""
+    return code if ISO_CODE.fullmatch(code) and code != codes.OF_THE_GATEWAY else None
 
 
 def _merged(plain: dict[str, str], *extras: dict[str, str]) -> dict[str, str]:
@@ -102,6 +102,6 @@ def _meaning(told: Mapping[str, str]) -> Meaning:
             return Meaning(Answer.APPROVED)
         case "Declined" if error in ("", f"ISO8583-{code}"):
             return codes.of_decline(code)
-        case "Error" if code == "99":
+        case "Error" if code == codes.OF_THE_GATEWAY:
             return codes.of_error(error)
     return codes.UNKNOWN

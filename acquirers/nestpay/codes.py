@@ -19,6 +19,8 @@ class Meaning(NamedTuple):
 
 UNKNOWN = Meaning(Answer.UNKNOWN)
 APPROVED = "00"
+# In the place of a network's code: the gateway itself refused.
+OF_THE_GATEWAY = "99"
 # No refusal: the bank's host gave no answer, and the bank is reversing.
 HOST_WAS_SILENT = "92"
 # ISO 8583: the issuer's no.

@@ -128,6 +128,9 @@ def _standing(oldest_first: list[Line], course: Course) -> Standing:
 
 def _operations(line: Line) -> list[BankOperation]:
     """Return the operations of a line: a payment is one, also when it was captured or voided."""
+    if line["type"] == "C" and line["status"] == "D" and line["code"] == codes.OF_THE_GATEWAY:
+        # Nothing went back, and the reason is not said: the day may be open. It is sent again.
+        return []
     if line["type"] == "C":
         state = Answer.DECLINED if line["status"] in RELEASED else _state(line)
         return [_operation(OperationKind.REFUND, state, line)]

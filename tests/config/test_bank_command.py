@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from payments.intents.models import Attempt
 from testbank.models import Authorization, Dispute
 from tests.stage.bank_disputes import told
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import payment
+from tests.stage.nestpay.way import nestpay_carried
 from tests.stage.notifier import take_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -134,3 +136,22 @@ def test_a_live_installation_has_no_such_bank(settings: Any) -> None:
 
     with pytest.raises(CommandError, match="live"):
         say("dispute", "pi_unknown")
+
+
+def test_a_merchants_payments_are_led_to_a_door_and_back(
+    acme: ApiClient, globex: ApiClient, bank: BankTransport
+) -> None:
+    for _ in range(2):  # Each start of a sandbox leads them there.
+        say("door", "nestpay", "--merchant", acme.merchant.id)
+    there, theirs = _terminal_of(acme), _terminal_of(globex)
+    say("door", "sandbox", "--merchant", acme.merchant.id)
+
+    assert (there, theirs, _terminal_of(acme)) == ("nestpay", "sandbox", "sandbox")
+    with pytest.raises(CommandError, match="no such merchant"):
+        say("door", "nestpay", "--merchant", "mer_none")
+
+
+def _terminal_of(client: ApiClient) -> str:
+    """Return the kind of the terminal that a new payment goes to, whatever becomes of it."""
+    with nestpay_carried():
+        return str(Attempt.objects.get(id=client.pay()["latest_attempt"]).terminal.kind)

@@ -10,8 +10,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.module_loading import import_string
 
+from config import bank_doors
 from core import context
 from core.detection import contains_card_number
+from merchants.models import Merchant
 from payments.intents.models import Attempt
 
 
@@ -67,7 +69,7 @@ DECISIONS = {
     "bounce": BankCommand("let a refund that succeeded come back", "re_…", _refund),
 }
 OPENING = ("dispute", "inquiry")
-TRANSFER_IN, MISBEHAVE = "transfer_in", "misbehave"
+TRANSFER_IN, MISBEHAVE, DOOR = "transfer_in", "misbehave", "door"
 AMOUNT_MAX_MINOR, TEXT_MAX = 10**15, 140
 # The bank keeps no text with so many digits.
 LIKE_A_CARD = re.compile(r"[0-9]{13}")
@@ -85,15 +87,19 @@ class Command(BaseCommand):
                 _add_terms(one)
         _add_misbehaviour(decisions.add_parser(MISBEHAVE, help="let the bank do something wrong"))
         _add_transfer(decisions.add_parser(TRANSFER_IN, help="send a transfer to the bank"))
+        door = decisions.add_parser(DOOR, help="lead a merchant's payments to one of its doors")
+        door.add_argument("door", choices=bank_doors.DOORS)
+        door.add_argument("--merchant", required=True, help="mer_…")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         if settings.LIVEMODE:
             raise CommandError("A live installation's banks decide by themselves.")
-        if options["decision"] == TRANSFER_IN:
-            self._receive(options)
-            return
-        if options["decision"] == MISBEHAVE:
-            self._misbehave(options)
+        if own := {
+            TRANSFER_IN: self._receive,
+            MISBEHAVE: self._misbehave,
+            DOOR: self._lead,
+        }.get(options["decision"]):
+            own(options)
             return
         name, wanted = options["decision"], options["id"]
         reference = DECISIONS[name].of(wanted)
@@ -118,6 +124,14 @@ class Command(BaseCommand):
         except import_string("testbank.misbehaviours.UnknownMisbehaviour") as refusal:
             raise CommandError(f"{refusal}.") from refusal
         self.stdout.write(f"{kind}: planned {times} times.")
+
+    def _lead(self, options: dict[str, Any]) -> None:
+        merchant = Merchant.objects.filter(id=options["merchant"]).first()
+        if merchant is None:
+            raise CommandError("--merchant: there is no such merchant.")
+        with context.work():
+            bank_doors.lead(merchant, options["door"])
+        self.stdout.write(f"New payments of {merchant.id} go through the door {options['door']}.")
 
     def _receive(self, options: dict[str, Any]) -> None:
         if not 1 <= options["amount"] <= AMOUNT_MAX_MINOR:

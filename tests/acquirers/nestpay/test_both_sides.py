@@ -14,7 +14,9 @@ TEXTS = st.one_of(
     st.text(st.sampled_from(f"{TURKISH}|\\aZ09 +&=%"), max_size=255),
     st.text(max_size=20),
 )
-KEYS = st.one_of(st.sampled_from(["123456", "SANDBOX|KEY\\2"]), st.from_regex(PASSWORD, True))
+KEYS = st.one_of(
+    st.sampled_from(["123456", "SANDBOX|KEY\\2"]), st.from_regex(PASSWORD, fullmatch=True)
+)
 
 
 def in_bytes(text: str, encoding: str) -> bytes:

@@ -65,9 +65,13 @@ HISTORIES = {
         [(A, Answer.DECLINED, 10025), (A, Answer.APPROVED, 10025), (C, Answer.APPROVED, 10025)],
     ),
     "a refund hides no sale": (
-        [FAILED_REFUND, REFUND, SALE],
+        [FAILED_REFUND.replace("\t99\t", "\t05\t"), REFUND, SALE],
         [(A, Answer.APPROVED, 10025), (C, Answer.APPROVED, 10025),
          (R, Answer.APPROVED, 100), (R, Answer.DECLINED, 100)],
+    ),
+    "a refund that the gateway refused for a reason that is not said": (
+        [FAILED_REFUND, SALE],
+        [(A, Answer.APPROVED, 10025), (C, Answer.APPROVED, 10025)],
     ),
     "a refund that was voided": (
         [REFUND.replace("C\tC", "C\tV", 1), SALE],

@@ -87,13 +87,18 @@ def add_terminal(terminal: NestpayTerminal = FIRST, **changes: str) -> Terminal:
 @contextmanager
 def nestpay_behind(terminal: NestpayTerminal = FIRST) -> Iterator[NestPayWay]:
     """Put the NestPay doors behind the installation for the length of the block."""
-    way = NestPayWay()
-    session = nestpay().session
+    with bank_in_process(), bank_books.opened(NestPayBook()), nestpay_carried() as way:
+        add_terminal(terminal)
+        yield way
+
+
+@contextmanager
+def nestpay_carried() -> Iterator[NestPayWay]:
+    """Carry what the adapter sends to the bank in this process."""
+    way, session = NestPayWay(), nestpay().session
     session.mount(IN_PROCESS_URL, way)
     try:
-        with bank_in_process(), bank_books.opened(NestPayBook()):
-            add_terminal(terminal)
-            yield way
+        yield way
     finally:
         del session.adapters[IN_PROCESS_URL]
 
