@@ -127,7 +127,7 @@ def test_the_seven_days_of_what_is_sent_again_begin_with_the_second_request(
     acme: ApiClient, bank: BankTransport
 ) -> None:
     walk, sent = Walk(acme, bank), payment(**MANUAL)
-    with dies(authorization, "order_of"), pytest.raises(Died):
+    with dies(authorization, "order_to_pay"), pytest.raises(Died):
         acme.post(PATH, sent, idempotency_key="k")
     leases_run_out()
     clock.advance(timedelta(days=2))

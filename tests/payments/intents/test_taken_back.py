@@ -192,7 +192,6 @@ def test_what_was_refunded_in_part_before_is_left_to_a_person(
     assert [one["amount"] for one in acme.get("/v1/refunds")["data"]] == [PART]
 
 
-@pytest.mark.usefixtures("agree")
 def test_what_is_disputed_in_part_is_left_to_a_person(acme: ApiClient, bank: OldBankWay) -> None:
     payment_id = learnt(acme, bank)
     PaymentIntent.objects.filter(id=payment_id).update(disputed_minor=PART)
