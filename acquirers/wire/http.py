@@ -9,6 +9,7 @@ import http.client
 import io
 import socket
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -47,17 +48,25 @@ class Received:
     content: bytes = field(repr=False)
 
 
-def post(
-    session: requests.Session, url: str, body: bytes, content_type: str, *, seconds: float
+def post(  # noqa: PLR0913  # What is sent, where, and how long it may take.
+    session: requests.Session,
+    url: str,
+    body: bytes,
+    content_type: str,
+    *,
+    seconds: float,
+    headers: Mapping[str, str] | None = None,
 ) -> Received:
     """Send once and return the answer, all within `seconds` of real time.
 
     Nothing of what was sent is logged or left in an exception: it holds a card.
 
+    :param headers: of this request alone, such as a signature of its body.
+
     :raises NotSent: nothing left this machine; safe to call failed.
     :raises NoAnswer: anything else but a whole 200 of 64 KiB at most.
     """
-    with _Body(body, content_type) as sent:
+    with _Body(body, {"Content-Type": content_type, **(headers or {})}) as sent:
         try:
             return _exchange(session, "POST", url, sent, seconds)
         except (requests.RequestException, HTTPError, ValueError) as error:
@@ -106,7 +115,7 @@ def _exchange(
     request = _copied(_blank(session, method, url))
     if body:
         request.body = body  # type: ignore[assignment]  # The types leave streams out.
-        request.headers["Content-Type"] = body.content_type
+        request.headers.update(body.headers)
         request.headers["Content-Length"] = str(len(body.getbuffer()))
     # Not by the session, which would look for redirects, cookies and proxies each time.
     adapter = session.get_adapter(url)
@@ -153,9 +162,9 @@ class _Body(io.BytesIO):
 
     was_read = False
 
-    def __init__(self, content: bytes, content_type: str) -> None:
+    def __init__(self, content: bytes, headers: Mapping[str, str]) -> None:
         super().__init__(content)
-        self.content_type = content_type
+        self.headers = headers
 
     def read(self, size: int | None = -1, /) -> bytes:
         self.was_read = True

@@ -62,7 +62,8 @@ class ValuesForm(ReasonForm):
         self._declared = tuple(declared)
         for field in self._declared:
             self.fields[_of(field.name)] = _typed(field)
-        self.order_fields(["name", *map(_of_field, self._declared)])
+        values = map(_of_field, self._declared)
+        self.order_fields(["name", *values, "merchant", "currencies", "brands", "why"])
 
     def values(self) -> dict[str, str]:
         """Return the values that were typed; what is empty was left out."""

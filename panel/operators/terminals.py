@@ -65,8 +65,9 @@ def listed(request: HttpRequest) -> HttpResponse:
 def one(request: HttpRequest, terminal_id: str) -> HttpResponse:
     """Show a terminal with how its bank has answered lately; never a secret."""
     terminal = _find(terminal_id)
+    trail = [("Terminals", desk.address("desk_terminals"))]
     shown: dict[str, Any] = {"terminal": terminal, "facts": terminal_facts.of(terminal)}
-    return desk.show(request, "desk/terminals/terminal.html", terminal.name, **shown)
+    return desk.show(request, "desk/terminals/terminal.html", terminal.name, trail=trail, **shown)
 
 
 @desk.page(MANAGE, methods=BOTH)
