@@ -121,6 +121,7 @@ def test_a_refund_that_is_called_given_back_succeeds(
 
 
 @AMOUNTS
+@pytest.mark.not_at_nestpay("it refunds nothing on the day of the capture")
 @pytest.mark.both_banks
 def test_a_refund_that_is_called_not_given_back_fails_and_can_be_asked_for_again(
     amount: int | None, acme: ApiClient, bank: BankTransport, operator: User

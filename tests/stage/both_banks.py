@@ -3,6 +3,7 @@
 `@pytest.mark.both_banks` on a test that uses `bank` makes three of it. Those at the other doors are
 proofs of the part `doors`: CI plays two of a file (`tests.stage.left_out`), `./dev prove` all.
 `at_the_sandbox("why")` keeps a test of such a module there, `not_at_nestpay("why")` from one door.
+Tests with processes of their own (`installation`) are not played at NestPay's either.
 """
 
 import pytest
@@ -16,7 +17,9 @@ def make_both(metafunc: pytest.Metafunc) -> None:
     marks = metafunc.definition.get_closest_marker
     if "door" in metafunc.fixturenames and marks(MARK) and not marks(ONLY_SANDBOX):
         proof = pytest.mark.proof(part="doors")
-        doors = (OLD,) if marks(NOT_AT_NESTPAY) else (OLD, NESTPAY)
+        # Real processes know the other two doors alone.
+        is_left_out = marks(NOT_AT_NESTPAY) or "installation" in metafunc.fixturenames
+        doors = (OLD,) if is_left_out else (OLD, NESTPAY)
         others = [pytest.param(door, marks=proof) for door in doors]
         metafunc.parametrize("door", [SANDBOX, *others], indirect=True)
 
