@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -42,14 +42,14 @@ class Watched:
     sentinels: tuple[tuple[str, int], ...]
     name: str
     database: int
-    at_redis: Mapping[str, Any]
-    at_sentinels: Mapping[str, Any]
+    at_redis: Mapping[str, Any] = field(repr=False)
+    at_sentinels: Mapping[str, Any] = field(repr=False)
     tls: Mapping[str, Any] | None
 
 
 def is_watched(url: str) -> bool:
     """Return whether an address names Sentinels, and not the server itself."""
-    return urlsplit(url).scheme in (CLEAR, TLS)
+    return url.partition(":")[0].lower() in (CLEAR, TLS)
 
 
 def read(url: str) -> Watched:
@@ -57,7 +57,10 @@ def read(url: str) -> Watched:
 
     :raises ValueError: it is none; the text repeats nothing of it, for it may hold a password.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise ValueError(f"Write it as {FORM}.") from None
     credentials, _, places = parts.netloc.rpartition("@")
     path, options = PATH.fullmatch(parts.path), dict(parse_qsl(parts.query))
     hosts = [HOST.fullmatch(place) for place in places.split(",")]
@@ -126,7 +129,8 @@ def replicas(watched: Watched, **terms: Any) -> list[Redis]:
 
 def broker_url(watched: Watched) -> str:
     """Return the address in the form that Celery's transport reads: one for each Sentinel."""
-    user, password = (quote(watched.at_redis.get(one, "")) for one in ("username", "password"))
+    given = (watched.at_redis.get(one, "") for one in ("username", "password"))
+    user, password = (quote(one, safe="") for one in given)
     credentials = f"{user}:{password}@" if user or password else ""
     return ";".join(
         f"sentinel://{credentials}{f'[{host}]' if ':' in host else host}:{port}/{watched.database}"

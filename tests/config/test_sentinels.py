@@ -138,14 +138,15 @@ def test_an_address_names_all_sentinels() -> None:
 
 def test_passwords_and_certificates_are_for_their_servers() -> None:
     read = redis_sentinels.read(
-        "rediss+sentinel://me:p%40ss@one,two/pay?sentinel_password=w&ssl_ca_certs=/etc/ca.pem"
+        "rediss+sentinel://me:p%40s%2Fs@one,two/pay?sentinel_password=w&ssl_ca_certs=/etc/ca.pem"
     )
 
-    assert read.at_redis == {"username": "me", "password": "p@ss"}
+    assert read.at_redis == {"username": "me", "password": "p@s/s"}
     assert (read.at_sentinels, read.tls) == ({"password": "w"}, {"ssl_ca_certs": "/etc/ca.pem"})
     assert redis_sentinels.broker_url(read) == (
-        "sentinel://me:p%40ss@one:26379/0;sentinel://me:p%40ss@two:26379/0"
+        "sentinel://me:p%40s%2Fs@one:26379/0;sentinel://me:p%40s%2Fs@two:26379/0"
     )
+    assert "p@s/s" not in repr(read)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +160,8 @@ def test_passwords_and_certificates_are_for_their_servers() -> None:
         "redis+sentinel://one/pay?timeout=1",
         "redis+sentinel://one/pay?ssl_ca_certs=/etc/ca.pem",
         "redis+sentinel://:hunter2@/pay",
+        "redis+sentinel://:hunter2[@one/pay",
+        "redis+sentinel://:hunter2℀@one/pay",
     ],
 )
 def test_another_form_is_refused_without_repeating_it(address: str) -> None:
