@@ -16,7 +16,7 @@ DECISIVE = (Answer.APPROVED, Answer.PENDING, Answer.AUTHENTICATION_REQUIRED, Ans
 
 # States of a refund, the one that decides first.
 REFUNDED = (Answer.APPROVED, Answer.PENDING, Answer.DECLINED)
-# A line so much earlier than a refund was sent by our clock may still be that refund.
+# A refusal so much earlier than a refund was sent by our clock may still be that refund's.
 CLOCKS_DIFFER = timedelta(minutes=5)
 
 
@@ -74,7 +74,7 @@ def nameless_refund(standing: Standing, sought: SoughtRefund) -> Outcome:
 
     The lines of other refunds are taken off by their numbers. Exactly one new line of that amount,
     later than the moment when it was sent, is this one; none is no record, more leave it unknown.
-    So does a line a little earlier, for the two clocks may differ.
+    So does an earlier line that is no other refund's, for the two clocks may differ.
     """
     answer, line = _of_nameless(standing, sought)
     numbers = line.numbers if line else {}
@@ -101,15 +101,30 @@ def _of_nameless(standing: Standing, sought: SoughtRefund) -> tuple[Answer, Bank
 
 
 def _absence(lines: Iterable[BankOperation], sought: SoughtRefund) -> Answer:
-    moved = replace(sought, sent_at=sought.sent_at - CLOCKS_DIFFER)
-    return Answer.UNKNOWN if _later(lines, moved) else Answer.NO_RECORD
+    """Return UNKNOWN if an earlier line may still be the sought refund's: it must not go twice.
+
+    A bank's clock may be hours off. One that was refused gave nothing back, so that it only counts
+    if it is a little earlier.
+    """
+    since = sought.sent_at - CLOCKS_DIFFER
+    may_be_it = [
+        one
+        for one in _unexplained(lines, sought)
+        if one.state is not Answer.DECLINED or (one.at and one.at >= since)
+    ]
+    return Answer.UNKNOWN if may_be_it else Answer.NO_RECORD
 
 
 def _later(lines: Iterable[BankOperation], sought: SoughtRefund) -> list[BankOperation]:
     """Return the lines that may be the sought refund's; banks write times in whole seconds."""
     since = sought.sent_at.replace(microsecond=0)
+    return [one for one in _unexplained(lines, sought) if one.at and one.at >= since]
+
+
+def _unexplained(lines: Iterable[BankOperation], sought: SoughtRefund) -> list[BankOperation]:
+    """Return the lines of the sought amount that are not known to be another refund's."""
     others = [one for one in lines if not any(_is_same(one.numbers, its) for its in sought.others)]
-    return [one for one in others if one.amount == sought.amount and one.at and one.at >= since]
+    return [one for one in others if one.amount == sought.amount]
 
 
 def _is_same(numbers: Mapping[str, str], known: Mapping[str, str]) -> bool:
