@@ -96,7 +96,7 @@ class Attempts(Kind[Attempt]):
 
     def hear_late(self, asked: Attempt, row: Attempt, outcome: Outcome) -> None:
         if row.status not in OPEN_ATTEMPT and not _is_back(asked, row, outcome):
-            late.hear_charge(self, row, outcome)
+            late.hear_charge(self, asked, row, outcome)
 
     def unanswered(self, since: datetime) -> dict[str, QuerySet[Any]]:
         silent = Attempt.objects.filter(status=AttemptStatus.PROCESSING, asked_at__lte=since)

@@ -5,6 +5,7 @@ was booked as not done: while the book still holds the money, that yes is booked
 has to look. What a person has decided is compared with it (`payments.deciding.comparing`).
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -41,17 +42,20 @@ RELEASED_SINCE = (Answer.VOIDED, Answer.LAPSED)
 log = structlog.get_logger(__name__)
 
 
-def hear_charge(kind: Kind[Any], attempt: Attempt, outcome: Outcome) -> None:
+def hear_charge(kind: Kind[Any], asked: Attempt, attempt: Attempt, outcome: Outcome) -> None:
     """Take in the bank's answer about a locked attempt that has ended; its payment is locked, too.
 
+    :param asked: as it was before the bank was asked: money may have been captured since.
     :param outcome: "no record" only if it is to be believed.
     """
     _reverse_if_late(attempt, outcome)
-    taken_back.hear(attempt, outcome)
+    is_of_before = attempt.status in SUCCESSFUL_ATTEMPT and attempt.status != asked.status
+    known = replace(outcome, answer=Answer.UNKNOWN) if is_of_before else outcome
+    taken_back.hear(attempt, known)
     case = cases.lock_decided(attempt)
     if case is None:
-        taken_back.hear_denial(attempt, outcome)
-        _ask_no_longer_than_needed(kind, attempt, outcome)
+        taken_back.hear_denial(attempt, known)
+        _ask_no_longer_than_needed(kind, attempt, known)
         return
     word = None if outcome.answer in SILENT else outcome.answer
     compare = partial(_compare_charge, attempt, case, outcome)

@@ -98,7 +98,7 @@ class Modifications(Kind[Modification]):
         status = modification_answers.apply(row, said.outcome)
         if row.kind == ModificationKind.CAPTURE and said.outcome.is_from_inquiry:
             taken_back.look_once_more(row.attempt, said.outcome)
-            row.attempt.save(update_fields=["due_at"])
+            row.attempt.save(update_fields=["due_at", "no_record_count"])
         release = partial(modification_answers.release_refused, row, goes_on=said.goes_on)
         return Effect(status if status != shown else None, release)
 
