@@ -41,19 +41,23 @@ SILENCE_MS = 10_000
 
 BEAT = """
 INSERT INTO core_process
-    (id, kind, host, release, key_ids, primary_key_id, purpose_key_ids, started_at, seen_at)
+    (id, kind, host, release, key_ids, primary_key_id, purpose_key_ids, retired_key_ids, started_at,
+        seen_at)
 VALUES (%(id)s, %(kind)s, %(host)s, %(release)s, %(key_ids)s, %(primary)s, %(of_purposes)s,
-    coalesce(%(started_at)s::timestamptz, statement_timestamp()), statement_timestamp())
+    %(retired)s, coalesce(%(started_at)s::timestamptz, statement_timestamp()),
+    statement_timestamp())
 ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at RETURNING started_at
 """
 # Living processes that cannot open what this one seals, or seal what it cannot open; and the same
-# of hashes.
+# of hashes. And those by whose ring a key is retired that this one makes hashes with.
 STRANGERS = """
-SELECT kind, host, key_ids, primary_key_id::text || purpose_key_ids::text[] FROM core_process
+SELECT kind, host, key_ids, primary_key_id::text || purpose_key_ids::text[], retired_key_ids::text[]
+FROM core_process
 WHERE id <> %(id)s AND seen_at BETWEEN statement_timestamp() - make_interval(secs => %(living)s)
         AND statement_timestamp() + make_interval(secs => %(living)s)
     AND NOT ((primary_key_id::text || purpose_key_ids::text[]) <@ %(key_ids)s::text[]
-        AND (%(primary)s::text || %(of_purposes)s::text[]) <@ key_ids::text[])
+        AND (%(primary)s::text || %(of_purposes)s::text[]) <@ key_ids::text[]
+        AND NOT %(of_purposes)s::text[] && retired_key_ids::text[])
 ORDER BY host, kind, id
 """
 FORGET = (
@@ -80,6 +84,7 @@ class Stranger(NamedTuple):
     host: str
     key_ids: Sequence[str]
     primary_ids: Sequence[str]
+    retired_ids: Sequence[str]
 
     def lacking(self, ring: keyring.KeyRing) -> str | None:
         """Return a key of the other process that a ring lacks; None if it is the other way."""
@@ -89,6 +94,10 @@ class Stranger(NamedTuple):
         """Return a key that the ring seals or hashes with, and the other process lacks."""
         ours = (ring.primary, *ring.primaries.values())
         return next((name for name in ours if name not in self.key_ids), None)
+
+    def retired(self, ring: keyring.KeyRing) -> str | None:
+        """Return a key that the ring makes hashes with, and the other process has as retired."""
+        return next((one for one in ring.primaries.values() if one in self.retired_ids), None)
 
 
 class Heartbeat:
@@ -123,6 +132,7 @@ class Heartbeat:
             "release": settings.RELEASE, "key_ids": sorted(self._ring.held),
             "primary": self._ring.primary,
             "of_purposes": sorted(self._ring.primaries.values()),
+            "retired": sorted(self._ring.retired),
             "started_at": self._started_at,
         }  # fmt: skip
         try:
@@ -194,7 +204,8 @@ class Heartbeat:
                 log.error(
                     "key_rings_differ", kind=one.kind, at_host=one.host,
                     they_seal_with=one.lacking(self._ring) or one.primary_ids[0],
-                    we_seal_with=one.lacked(self._ring) or self._ring.primary,
+                    we_seal_with=one.lacked(self._ring)
+                    or one.retired(self._ring) or self._ring.primary,
                 )  # fmt: skip
         self._strangers = strangers
 

@@ -53,6 +53,8 @@ class Process(models.Model):
     key_ids = ArrayField(CodeField(max_length=255))
     primary_key_id = CodeField(max_length=255)
     purpose_key_ids = ArrayField(CodeField(max_length=255), db_default=[])
+    # Of all keys those that are retired: no process that starts may make hashes with them.
+    retired_key_ids = ArrayField(CodeField(max_length=255), db_default=[])
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
 

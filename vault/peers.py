@@ -123,6 +123,11 @@ def _told(stranger: Stranger) -> str:
             f"ring of {stranger.host} here, or put the key back by `manage.py keyring put-back "
             f"{lacking} --from COPY`. {SILENT}"
         )
+    if retired := stranger.retired(ring):
+        return (
+            f"{here()} makes hashes with {retired}, which was retired: bring the key ring of "
+            f"{stranger.host} here. {SILENT}"
+        )
     return (
         f"{here()} seals with {stranger.lacked(ring)}, which {other} lacks: bring the newer of the "
         f"two key rings to both hosts, and start {other} anew. {SILENT}"

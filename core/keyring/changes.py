@@ -114,7 +114,9 @@ def put_back(path: Path, name: str, *, copy: Path) -> None:
         _stamp(content, name, "put_back")
         if name != _primary_like(content, name):
             content["retired"] = [*retired_in(content), name]
-            _stamp(content, name, "retired")
+            # One that was retired before has made nothing since: a later date would trust it again.
+            if "retired_at" not in _about(content)[name]:
+                _stamp(content, name, "retired")
 
 
 def complete(path: Path) -> list[str]:

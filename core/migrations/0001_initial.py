@@ -86,6 +86,12 @@ class Migration(migrations.Migration):
                         base_field=core.fields.CodeField(max_length=255), db_default=[], size=None
                     ),
                 ),
+                (
+                    "retired_key_ids",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=core.fields.CodeField(max_length=255), db_default=[], size=None
+                    ),
+                ),
                 ("started_at", models.DateTimeField()),
                 ("seen_at", models.DateTimeField()),
             ],

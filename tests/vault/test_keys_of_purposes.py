@@ -135,6 +135,65 @@ def test_a_process_with_yesterdays_ring_does_not_start_beside_a_new_key(
             peers.join("worker")
 
 
+@beside_others
+def test_a_process_that_missed_the_change_does_not_start_beside_a_retired_key(
+    change: PurposeChange,
+) -> None:
+    change.add()
+    missed_it = keyring.ring()
+    change.promote()
+    heartbeat.write_down("web")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(keyring, "ring", lambda: missed_it)
+        peers.join("worker")
+        heartbeat.end()
+
+    change.retire()
+    heartbeat.write_down("web")
+    peers.join("worker")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(keyring, "ring", lambda: missed_it)
+        with pytest.raises(keyring.KeyRingError, match="makes hashes with link, which was retired"):
+            peers.join("worker")
+
+
+@beside_others
+def test_a_process_that_beats_again_holds_the_removal_back(
+    change: PurposeChange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heartbeat.write_down("web")
+    yesterdays = Process.objects.get()
+    heartbeat.end()
+    change.begin()
+
+    def beat(_seconds: float) -> None:
+        yesterdays.key_ids = [*yesterdays.key_ids, change.new]
+        yesterdays.seen_at = timezone.now()
+        yesterdays.save(force_insert=True)
+
+    monkeypatch.setattr(peers.time, "sleep", beat)
+    with pytest.raises(CommandError, match=f"seal with link and not with {change.new}: web on"):
+        change.retire()
+
+
+def test_a_key_that_is_put_back_was_retired_when_it_was(
+    change: PurposeChange, tmp_path: Any
+) -> None:
+    copy = tmp_path / "copy"
+    copy.write_bytes(change.path.read_bytes())
+    copy.chmod(0o400)
+    change.begin()
+    change.retire(ago=32 * DAY)
+    retired_at = keyring.ring().retired_at["link"]
+    change.purge()
+
+    keyring_command("put-back", "link", "--from", copy)
+
+    keyring.ring.cache_clear()
+    assert keyring.ring().retired_at["link"] == retired_at
+
+
 def test_a_lost_key_of_a_purpose_is_put_back_as_a_retired_one(
     change: PurposeChange, tmp_path: Any
 ) -> None:

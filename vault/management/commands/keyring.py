@@ -205,14 +205,17 @@ class Command(AuditedCommand):
     def _remove(self, path: Path, key_id: str) -> None:
         if keyring.purpose_of(key_id):
             # From now on it makes nothing: the time that it is needed for begins.
+            self._hear_all()
             peers.require_sealing_with(_primary_like(path, key_id))
         else:
             _require_unused(key_id)
         with _noted("key_retired", path, key_id):
             keyring.retire(path, key_id)
+        then = ", and start every process anew" if keyring.purpose_of(key_id) else ""
         self.stdout.write(
             f"Retired {key_id}: it opens what it has sealed, and seals nothing any more. Bring the "
-            f"file to every host. `manage.py keyring purge {key_id}` takes the key out for good."
+            f"file to every host{then}. `manage.py keyring purge {key_id}` takes the key out for "
+            "good."
         )
 
     def _purge(self, path: Path, key_id: str, revokes_unused: bool) -> None:  # noqa: FBT001
@@ -220,8 +223,7 @@ class Command(AuditedCommand):
         if revokes_unused and keyring.purpose_of(key_id) != api_keys.PURPOSE:
             raise CommandError(f"--revoke-unused is of keys of {api_keys.PURPOSE} alone.")
         # The one step that can lose something: nobody is missed who lives and was not seen.
-        self.stdout.write(f"Waiting {peers.HEAR_SECONDS:.0f} s for a beat of every process.")
-        peers.hear_all()
+        self._hear_all()
         peers.require_sealing_with(_primary_like(path, key_id))
         # Only now: a process that seals with the key would do so again after the look.
         if revokes_unused:
@@ -236,6 +238,10 @@ class Command(AuditedCommand):
             f"Took {key_id} out for good. Keep it with the backups of the database that still "
             "need it."
         )
+
+    def _hear_all(self) -> None:
+        self.stdout.write(f"Waiting {peers.HEAR_SECONDS:.0f} s for a beat of every process.")
+        peers.hear_all()
 
     def _put_back(self, path: Path, name: str, copy: Path) -> None:
         with _noted("key_put_back", path, name):
