@@ -1,21 +1,60 @@
 """Calls of adapters to their banks: once, within the time budget, and honest about doubt."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import TypeVar
 
+import structlog
 from django.conf import settings
+from django.utils import timezone
 
 from acquirers import wire
-from acquirers.courses import Course
 from acquirers.models import Terminal
-from acquirers.outcomes import Answer, Finding, Outcome, Standing
+from acquirers.outcomes import Answer, Exchange, Finding, Outcome, Standing
 from acquirers.terminals import CredentialsUnreadable
 from core import context
+from core.names import may_be_security_code
+from core.secrets_in_text import hide_secrets
 
 # The caller may be a request that still has work to do, so an inquiry gets at most 10 s of its
 # budget.
 INQUIRY_SECONDS = 10.0
 TIMEOUT = "timeout_seconds"
+CODE_MAX, TEXT_MAX = 40, 200
+NUMBERS_MAX, NUMBER_MAX = 16, 80
+
+log = structlog.get_logger(__name__)
+
+
+class Course:
+    """A request that is on its way; an adapter begins one right before it sends."""
+
+    def __init__(self) -> None:
+        self.sent_at: datetime = timezone.now()
+        self._began = time.monotonic()
+
+    def ended(
+        self,
+        *,
+        code: str | None = None,
+        text: str | None = None,
+        numbers: Mapping[str, str | None] | None = None,
+    ) -> Exchange:
+        """Return the exchange now that the answer is here, or that this side gave up.
+
+        The bank's texts are scrubbed and cut. Its numbers are kept as they are or not at all: a
+        void or a refund sends them back, and a part of a number would name something else. One
+        that is named like a security code is never kept.
+        """
+        return Exchange(
+            sent_at=self.sent_at,
+            seconds=time.monotonic() - self._began,
+            code=_shown(code, CODE_MAX),
+            text=_shown(text, TEXT_MAX),
+            numbers=_kept(numbers or {}),
+        )
+
 
 Received = TypeVar("Received")
 # Sends within so many seconds; raises `wire.NotSent` or `wire.NoAnswer`.
@@ -65,3 +104,29 @@ def ask(
     except (wire.NotSent, wire.NoAnswer):
         return Standing(Finding.UNKNOWN, exchange=course.ended())
     return read(received, course)
+
+
+def _kept(numbers: Mapping[str, str | None]) -> dict[str, str]:
+    told = {name: value for name, value in numbers.items() if value}
+    fit = {
+        name: value
+        for name, value in told.items()
+        if _is_fit(value) and not may_be_security_code(name)
+    }
+    if unfit := told.keys() - fit.keys():
+        log.error("bank_numbers_left_out", names=sorted(unfit))
+    return dict(list(fit.items())[:NUMBERS_MAX])
+
+
+def _is_fit(number: str) -> bool:
+    """Return whether it can be a bank's number: short, printable, no cardholder's secret."""
+    is_plain = number.isascii() and number.isprintable() and len(number) <= NUMBER_MAX
+    return is_plain and hide_secrets(number) == number
+
+
+def _shown(text: str | None, longest: int) -> str | None:
+    if not text:
+        return None
+    # PostgreSQL takes no NUL, and no half of a surrogate pair.
+    plain = text.replace("\x00", "").encode("utf-8", "replace").decode()
+    return hide_secrets(plain)[:longest] or None

@@ -6,7 +6,7 @@ One that contradicts itself, or is about another order, proves nothing.
 import re
 from collections.abc import Mapping
 
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.gateway import Order
 from acquirers.nestpay import codes
 from acquirers.nestpay.codes import Meaning

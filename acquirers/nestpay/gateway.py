@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import requests
 
 from acquirers import calls, standings, wire
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.gateway import (
     AuthenticationRequest,
     AuthorizationRequest,

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time
 from typing import Any
 
 from acquirers import messages
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.gateway import Order
 from acquirers.nestpay import answers, codes
 from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Standing

@@ -8,7 +8,7 @@ from typing import Any
 import requests
 
 from acquirers import calls, wire
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.gateway import (
     AuthenticationRequest,
     AuthorizationRequest,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Standing
 from acquirers.sandbox import answers
 

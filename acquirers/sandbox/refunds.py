@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome, Standing
 from acquirers.sandbox import answers
 

@@ -1,5 +1,6 @@
 """The verdict about an attempt as its payment shows it (`fraud`), and what the bank adds to it."""
 
+from dataclasses import asdict
 from typing import Any
 
 from acquirers.outcomes import Outcome
@@ -12,7 +13,7 @@ from payments.risk.verdicts import FraudStatus, Level, RiskVerdict
 def verdict_of(attempt: Attempt) -> RiskVerdict:
     """Return the attempt's verdict; the lowest one if nothing judged it."""
     if attempt.risk:
-        return RiskVerdict.read(attempt.risk)
+        return RiskVerdict(**attempt.risk)
     at = clock.unix(attempt.created_at)
     return RiskVerdict(Level.NORMAL.value, verdicts.LOWEST_SCORE, None, FraudStatus.CLEAR.value, at)
 
@@ -24,7 +25,7 @@ def hear_bank(attempt: Attempt, outcome: Outcome) -> None:
         verdict, outcome.risk_level, outcome.risk_score, at=clock.unix(clock.now())
     )
     if told != verdict:
-        attempt.risk = told.stored()
+        attempt.risk = asdict(told)
 
 
 def show(intent: PaymentIntent, attempt: Attempt) -> None:

@@ -3,6 +3,8 @@
 Alone they change `fraud` and nothing else of the payment, with the event `.fraud_updated`.
 """
 
+from dataclasses import asdict
+
 from django.db import transaction
 
 from acquirers.notices.models import Notice
@@ -93,7 +95,7 @@ def _change(intent: PaymentIntent, attempt: Attempt, verdict: RiskVerdict) -> No
     """Write a verdict into a locked attempt, and into its payment if that shows the attempt."""
     if verdict == fraud.verdict_of(attempt):
         return
-    attempt.risk = verdict.stored()
+    attempt.risk = asdict(verdict)
     attempt.save(update_fields=["risk"])
     if attempt.id not in intent.attempt_ids[-1:]:
         return  # It is not shown, or not yet: then its first status tells of it.

@@ -8,6 +8,7 @@ What is at the bank at that moment may pass.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
@@ -95,7 +96,7 @@ class Judged(NamedTuple):
     def columns(self) -> dict[str, Any]:
         """Return what the attempt's row keeps of it."""
         return {
-            "risk": self.verdict.stored(),
+            "risk": asdict(self.verdict),
             "card_fingerprint": self.payer.cards[0],
             "email_fingerprint": fingerprints.of_email(self.payer.merchant_id, self.payer.email),
             "network_fingerprint": next(iter(self.payer.networks), None),

@@ -5,8 +5,8 @@ payment shows that of the attempt it shows (contract-terms, "risk and `fraud`").
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from django.db import models
 
@@ -77,7 +77,7 @@ class Facts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RiskVerdict:
-    """A verdict about one attempt.
+    """A verdict about one attempt; a row keeps its fields by their names.
 
     :param rule: the heaviest hit, None if there was none.
     :param at: when it was given, unix seconds.
@@ -97,15 +97,6 @@ class RiskVerdict:
     def is_blocked(self) -> bool:
         """Return whether a rule of ours has blocked the attempt."""
         return self.status == FraudStatus.FRAUD and self.rule in RuleName.values
-
-    def stored(self) -> dict[str, Any]:
-        """Return the verdict as a row keeps it."""
-        return asdict(self)
-
-    @classmethod
-    def read(cls, stored: dict[str, Any]) -> Self:
-        """Return a stored verdict."""
-        return cls(**stored)
 
 
 def judge(rules: Rules, facts: Facts, *, at: int) -> RiskVerdict:

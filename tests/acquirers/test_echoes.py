@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from acquirers import echoes
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.echoes import Ends, left_out
 from acquirers.models import BankExchange
 from acquirers.notices import storing

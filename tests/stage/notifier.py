@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from acquirers import references
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.gateway import Order
 from acquirers.models import Terminal
 from acquirers.noticed import Notice, NoticeKind, NoticesUnreadable

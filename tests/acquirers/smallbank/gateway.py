@@ -10,7 +10,7 @@ import requests
 from django.conf import settings
 
 from acquirers import messages, wire
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.gateway import (
     AuthenticationRequest,
     AuthorizationRequest,

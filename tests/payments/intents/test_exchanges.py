@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from acquirers import exchanges
+from acquirers.calls import Course
 from acquirers.conversation import settling
-from acquirers.courses import Course
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Exchange
 from acquirers.sandbox.gateway import SandboxGateway

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element
 
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.declines import BY_RESPONSE_CODE
 from acquirers.gateway import Order
 from acquirers.outcomes import (

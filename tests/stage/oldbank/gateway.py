@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from acquirers import calls, wire
-from acquirers.courses import Course
+from acquirers.calls import Course
 from acquirers.gateway import (
     AuthenticationRequest,
     AuthorizationRequest,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from acquirers.calls import Course
 from acquirers.conversation import settling
-from acquirers.courses import Course
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, Outcome
 from payments.bank import attempts
