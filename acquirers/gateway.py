@@ -81,7 +81,9 @@ class SoughtRefund:
     :param amount: in minor units.
     :param sent_at: when it may first have left, by the service's clock.
     :param numbers: the bank's own of this refund, as far as they are known.
-    :param others: those of each other refund of the order.
+    :param others: those of each other refund of the order, as far as they are known.
+    :param has_unnumbered_twin: another refund of that amount has ended without a number, so that a
+        line may be that one's.
     """
 
     reference: str
@@ -89,6 +91,7 @@ class SoughtRefund:
     sent_at: datetime
     numbers: Mapping[str, str] = field(default_factory=dict)
     others: tuple[Mapping[str, str], ...] = ()
+    has_unnumbered_twin: bool = False
 
 
 @dataclass(frozen=True, slots=True)

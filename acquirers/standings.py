@@ -74,6 +74,7 @@ def nameless_refund(standing: Standing, sought: SoughtRefund) -> Outcome:
 
     The lines of other refunds are taken off by their numbers. Exactly one new line of that amount,
     later than the moment when it was sent, is this one; none is no record, more leave it unknown.
+    A refund of that amount that ended without a number leaves it unknown too.
     So does an earlier line that is no other refund's, for the two clocks may differ.
     """
     answer, line = _of_nameless(standing, sought)
@@ -92,9 +93,12 @@ def _of_nameless(standing: Standing, sought: SoughtRefund) -> tuple[Answer, Bank
     if standing.finding is not Finding.FOUND or not all(one.amount and one.at for one in lines):
         return Answer.UNKNOWN, None
     found = [one for one in lines if _is_same(one.numbers, sought.numbers)]
-    found = found or _later(lines, sought)
     if not found:
-        return _absence(lines, sought), None
+        found = _later(lines, sought)
+        if not found:
+            return _absence(lines, sought), None
+        if sought.has_unnumbered_twin:
+            return Answer.UNKNOWN, None
     if len(found) > 1 or found[0].state not in REFUNDED:
         return Answer.UNKNOWN, None
     return found[0].state, found[0]

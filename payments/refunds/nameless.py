@@ -25,13 +25,15 @@ def is_nameless(refund: Refund) -> bool:
 
 def sought(refund: Refund) -> SoughtRefund:
     """Return what an inquiry about a refund needs: of the order's others only where they count."""
-    others = _others(refund).exclude(bank_numbers=None) if is_nameless(refund) else ()
+    others = list(_others(refund)) if is_nameless(refund) else []
+    unnumbered = [other for other in others if not other.bank_numbers and other.sent_at]
     return SoughtRefund(
         reference=refund.acquirer_reference,
         amount=refund.amount,
         sent_at=refund.sent_at or clock.now(),
         numbers=refund.bank_numbers or {},
-        others=tuple(other.bank_numbers for other in others),
+        others=tuple(other.bank_numbers for other in others if other.bank_numbers),
+        has_unnumbered_twin=any(other.amount == refund.amount for other in unnumbered),
     )
 
 

@@ -224,3 +224,17 @@ def test_without_the_order_nothing_is_known_of_a_refund_without_a_name(finding: 
     told = standings.nameless_refund(Standing(finding), sought("R"))
 
     assert told.answer is Answer.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [((line(OURS),), Answer.UNKNOWN), ((), Answer.NO_RECORD)],
+)
+def test_a_line_may_be_that_of_a_refund_that_ended_without_a_number(
+    lines: tuple[BankOperation, ...], answer: Answer
+) -> None:
+    asked = sought("R", amount=100, sent_at=SENT_AT, has_unnumbered_twin=True)
+
+    told = standings.nameless_refund(Standing(Finding.FOUND, (YES, TAKEN, *lines)), asked)
+
+    assert told.answer is answer
