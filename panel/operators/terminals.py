@@ -14,7 +14,7 @@ from acquirers.set_up import SetUpRefused
 from core.errors import ResourceMissing
 from panel.operators import desk, terminal_facts
 from panel.operators.desk import Section, Trail
-from panel.operators.forms import ReasonForm
+from panel.operators.forms import DeskForm, ReasonForm
 from panel.operators.terminal_forms import KindForm, NewTerminalForm, RouteForm, ValuesForm
 
 VIEW, MANAGE = "acquirers.view_terminal", "acquirers.manage_terminals"
@@ -122,10 +122,13 @@ def move(request: HttpRequest, terminal_id: str, act: str) -> HttpResponse:
     return _ask(request, form, title, terminal, lead=lead)
 
 
-@desk.page(MANAGE, methods=("POST",))
+@desk.page(MANAGE, methods=BOTH)
 def check(request: HttpRequest, terminal_id: str) -> HttpResponse:
     """Ask the bank for an order that cannot exist."""
     terminal = _find(terminal_id)
+    if request.method == "GET":
+        lead = "The bank is asked for an order that cannot exist. Nothing is charged."
+        return _ask(request, DeskForm(), "Test", terminal, lead=lead)
     with slots.for_merchant(terminal.merchant_id or terminal.pk):
         problem = terminals.problem_of(terminal)
     if problem:
