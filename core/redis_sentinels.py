@@ -1,7 +1,8 @@
 """Redis that Sentinels watch: they know which server leads, and choose another when it is gone."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -99,8 +100,9 @@ def client(watched: Watched, **terms: Any) -> Redis:
     return led
 
 
-def listening_client(watched: Watched, **terms: Any) -> AsyncRedis:
-    """Return a client of an event loop, at the leading server.
+@asynccontextmanager
+async def listening_client(watched: Watched, **terms: Any) -> AsyncIterator[AsyncRedis]:
+    """Give a client of an event loop, at the leading server, and close all its connections.
 
     :param terms: of its connections, to Redis and to the Sentinels.
     """
@@ -111,7 +113,12 @@ def listening_client(watched: Watched, **terms: Any) -> AsyncRedis:
     led: AsyncRedis = manager.master_for(
         watched.name, db=watched.database, **watched.at_redis, **tls, **terms
     )
-    return led
+    try:
+        async with led:
+            yield led
+    finally:
+        for sentinel in manager.sentinels:
+            await sentinel.aclose()
 
 
 def replicas(watched: Watched, **terms: Any) -> list[Redis]:

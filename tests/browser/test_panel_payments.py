@@ -343,6 +343,6 @@ def under_way(owner: Merchant, token: str, form: str, fields: dict[str, Any]) ->
     now = timezone.now()
     return IdempotencyKey.objects.create(
         merchant=owner.row, key=once.key_of(token), request_id="req_1", object_id="re_1",
-        fingerprint=fingerprint.of(f"POST {form} {user}", fields),
+        fingerprint=fingerprint.of(f"POST {form} {user}", fields)[0],
         lease_until=now + timedelta(minutes=1), created_at=now,
     )  # fmt: skip

@@ -186,7 +186,7 @@ def test_a_restart_during_traffic_loses_nothing_and_lies_about_nothing(
     ends = Counter(final.values())
     print(f"in the end: {dict(ends)}")  # noqa: T201
     assert set(ends) <= {"succeeded", "requires_payment_method"}
-    said = manage(own_settings, "audit")
+    said = manage(own_settings, "audit", "--window", "4000", "--rate", "10000")
     assert f"charged attempts are in the ledger: {ends['succeeded']} looked at, ok" in said
     if door == both_banks.OLD:
         lines = request.getfixturevalue("old_bank").book()

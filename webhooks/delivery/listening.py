@@ -5,6 +5,7 @@ While Redis is away no delivery is lost: the loop looks for due ones every secon
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import structlog
@@ -35,8 +36,7 @@ async def listen(wake: Callable[[], None]) -> None:
 
 
 async def _follow(wake: Callable[[], None]) -> None:
-    client = _client()
-    async with client, client.pubsub(ignore_subscribe_messages=True) as channel:
+    async with _client() as client, client.pubsub(ignore_subscribe_messages=True) as channel:
         await channel.subscribe(CHANNEL)
         # Wake-ups from before the subscription did not arrive: look once for due deliveries.
         wake()
@@ -45,7 +45,7 @@ async def _follow(wake: Callable[[], None]) -> None:
                 wake()
 
 
-def _client() -> Redis:
+def _client() -> AbstractAsyncContextManager[Redis]:
     terms: dict[str, Any] = {
         "socket_connect_timeout": TRY_AGAIN_SECONDS,
         "socket_timeout": HEALTH_CHECK_SECONDS,
