@@ -1,8 +1,11 @@
 """Calls of adapters to their banks: once, within the time budget, and honest about doubt."""
 
+import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
+from ipaddress import ip_address
 from typing import TypeVar
 
 import structlog
@@ -23,6 +26,7 @@ INQUIRY_SECONDS = 10.0
 TIMEOUT = "timeout_seconds"
 CODE_MAX, TEXT_MAX = 40, 200
 NUMBERS_MAX, NUMBER_MAX = 16, 80
+MAY_BE_ADDRESS = re.compile(r"[0-9A-Fa-f:.]*[0-9A-Fa-f:]")
 
 log = structlog.get_logger(__name__)
 
@@ -43,9 +47,9 @@ class Course:
     ) -> Exchange:
         """Return the exchange now that the answer is here, or that this side gave up.
 
-        The bank's texts are scrubbed and cut. Its numbers are kept as they are or not at all: a
-        void or a refund sends them back, and a part of a number would name something else. One
-        that is named like a security code is never kept.
+        The bank's texts are scrubbed, of network addresses too, and cut. Its numbers are kept as
+        they are or not at all: a void or a refund sends them back, and a part of a number would
+        name something else. One that is named like a security code is never kept.
         """
         return Exchange(
             sent_at=self.sent_at,
@@ -129,4 +133,18 @@ def _shown(text: str | None, longest: int) -> str | None:
         return None
     # PostgreSQL takes no NUL, and no half of a surrogate pair.
     plain = text.replace("\x00", "").encode("utf-8", "replace").decode()
-    return hide_secrets(plain)[:longest] or None
+    return hide_secrets(_without_addresses(plain))[:longest] or None
+
+
+def _without_addresses(text: str) -> str:
+    """Return a bank's text without network addresses: a payer's is kept in no row."""
+    return MAY_BE_ADDRESS.sub(lambda found: _hidden_address(found[0]), text)
+
+
+def _hidden_address(text: str) -> str:
+    # A sign before an address, as in `IP:192.0.2.1`, is taken for a part of it.
+    for part in (text, text.lstrip(":")):
+        with suppress(ValueError):
+            ip_address(part)
+            return text.removesuffix(part) + "[address]"
+    return text

@@ -122,11 +122,15 @@ def roll(
     return draft, secret
 
 
-def revoke(key: ApiKey, *, reason: str | None = None) -> bool:
-    """Stop a key from the next request on; safe to repeat. Return whether it was in use."""
+def revoke(key: ApiKey, *, reason: str | None = None, **unless_changed: str) -> bool:
+    """Stop a key from the next request on; safe to repeat. Return whether it was in use.
+
+    :param unless_changed: columns that it must still have; otherwise it stays.
+    """
     now = timezone.now()
     with transaction.atomic():
-        if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=now):
+        rows = ApiKey.objects.filter(pk=key.pk, revoked_at=None, **unless_changed)
+        if rows.update(revoked_at=now):
             before, after = {"revoked_at": None}, {"revoked_at": now}
             audit_log.record(
                 "key.revoked", merchant=key.merchant, subject=key.id, before=before, after=after,
@@ -252,7 +256,7 @@ def needed(key: Retired) -> Iterator[str]:
 def revoke_unused(name: str) -> int:
     """Revoke the keys that were not used since the change of a key; return how many."""
     reason = f"Not used before {name} was purged."
-    return sum(revoke(row, reason=reason) for row in _live_with(name))
+    return sum(revoke(row, reason=reason, hashed_with=name) for row in _live_with(name))
 
 
 def _live_with(name: str) -> list[ApiKey]:

@@ -143,9 +143,14 @@ def _reseal_one(pk: int) -> bool:
 
 
 def _changed(value: Any) -> Any:
-    if isinstance(value, list):
-        return [seal(opened(one)) for one in value]
-    return seal(opened(value))
+    return [_resealed(one) for one in value] if isinstance(value, list) else _resealed(value)
+
+
+def _resealed(sealed: str) -> str:
+    try:
+        return seal(opened(sealed))
+    except (SealBroken, ValueError):
+        return sealed  # A broken one opens under no key, and holds no other one up.
 
 
 def _rows() -> Iterator[Authenticator]:
@@ -158,7 +163,7 @@ def _keys_of(row: Authenticator) -> set[str]:
     for name in SEALED:
         values = row.data.get(name) or []
         for one in values if isinstance(values, list) else [values]:
-            with suppress(SealBroken):
+            with suppress(SealBroken, ValueError):
                 blob = base64.b64decode(one)
                 found.add(ring().sealed_for_by(PURPOSE, blob, context=PURPOSE))
     return found

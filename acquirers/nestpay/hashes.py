@@ -14,7 +14,7 @@ BYTES = "latin-1"
 VERSION = "ver3"
 # Compared in small letters. Some hosts add the last one, which the bank leaves out too.
 UNSIGNED = frozenset({"hash", "encoding", "nationalidno"})
-# Where `_` stands among letters depends on the case that a host compares in.
+# The place of `_` among letters depends on the case that a host compares in.
 FOLDS: tuple[Callable[[str], str], ...] = (str.lower, str.upper)
 _ORDERED_PARTS = re.compile(r"([0-9]+)")
 

@@ -54,6 +54,22 @@ def test_words_are_scrubbed_and_cut() -> None:
     assert CARD not in str(ended)
 
 
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("customer 192.0.2.1 refused.", "customer [address] refused."),
+        ("IP:192.0.2.1, again", "IP:[address], again"),
+        ("2001:DB8::1 is blocked", "[address] is blocked"),
+        (
+            "at 14:05:08.511 on 28.11.2026, code 00: abc.",
+            "at 14:05:08.511 on 28.11.2026, code 00: abc.",
+        ),
+    ],
+)
+def test_a_network_address_is_left_out_of_words(told: str, shown: str) -> None:
+    assert Course().ended(text=told).text == shown
+
+
 @pytest.mark.django_db(databases=["default", "bank"])
 @pytest.mark.parametrize("what", UNFIT)
 def test_an_answer_with_such_a_number_is_applied_all_the_same(

@@ -19,7 +19,7 @@ from core import heartbeat, keyring
 from core.keyring import KeyRing, needs
 from core.keyring.file import content_of
 from core.models import Process
-from merchants import audit_chains, audit_log, second_factors
+from merchants import audit_chains, audit_log, keys, second_factors
 from merchants.models import ApiKey, AuditEntry
 from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import opened
@@ -298,6 +298,29 @@ def test_second_factors_are_sealed_again_before_their_key_goes(change: PurposeCh
     assert "second factors" not in rotate()
 
 
+@of("second_factor")
+@pytest.mark.parametrize("broken", ["A", "AAAA"])
+def test_a_broken_second_factor_holds_up_no_other(broken: str, change: PurposeChange) -> None:
+    person = an_operator()
+    add_app(person)
+    add_recovery_codes(person)
+    app = Authenticator.objects.get(type=Authenticator.Type.TOTP)
+    codes = Authenticator.objects.get(type=Authenticator.Type.RECOVERY_CODES)
+    app.data["secret"], codes.data["migrated_codes"] = broken, [broken]
+    app.save()
+    codes.save()
+    change.begin()
+    change.retire()
+    with pytest.raises(CommandError, match="1 second factors are sealed with it: run"):
+        change.purge()
+
+    assert "second factors: 1 sealed again" in rotate()
+    change.purge()
+
+    app.refresh_from_db()
+    assert app.data["secret"] == broken
+
+
 # --- API keys ---------------------------------------------------------------------------------
 
 
@@ -335,6 +358,18 @@ def test_api_keys_that_nobody_used_are_revoked_only_if_that_is_said(
     assert (acme.get(PAYMENTS).status, globex.get(PAYMENTS).status) == (200, 401)
     revoked = AuditEntry.objects.get(action="key.revoked")
     assert revoked.reason == "Not used before api_key was purged."
+
+
+def test_a_key_that_is_used_as_it_would_be_revoked_stays(
+    acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stale = ApiKey.objects.select_related("merchant").get()
+    ApiKey.objects.update(hashed_with="api_key-new")  # Its use, after it was looked for.
+    monkeypatch.setattr(keys, "_live_with", lambda _name: [stale])
+
+    assert keys.revoke_unused("api_key") == 0
+
+    assert ApiKey.objects.get().revoked_at is None
 
 
 def test_only_api_keys_are_revoked(change: PurposeChange) -> None:
